@@ -1,0 +1,119 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target: language mode 6, warnings are errors, imports are internal unless a public signature needs them.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// For targets that must not touch a pointer: with warnings as errors this proves that none leaks out of `Kerberos`.
+let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "swift-kerberos-sso",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Kerberos", targets: ["Kerberos"]),
+        .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
+        .library(name: "ExtensionProfile", targets: ["ExtensionProfile"]),
+        .library(name: "KerberosEngine", targets: ["KerberosEngine"]),
+        .library(name: "KerberosSSO", targets: ["KerberosSSO"]),
+        .library(name: "NegotiateAsyncHTTPClient", targets: ["NegotiateAsyncHTTPClient"]),
+        .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
+        .executable(name: "ksso", targets: ["ksso"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CKerberos", providers: [.apt(["libkrb5-dev"]), .yum(["krb5-devel"])]),
+        .target(name: "Kerberos", dependencies: ["CKerberos"], swiftSettings: settings),
+        .target(
+            name: "HTTPNegotiate",
+            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "ExtensionProfile",
+            dependencies: ["HTTPNegotiate", .product(name: "Yams", package: "Yams")],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "KerberosEngine",
+            dependencies: [
+                "Kerberos", "HTTPNegotiate",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "NegotiateAsyncHTTPClient",
+            dependencies: [
+                "HTTPNegotiate",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "KerberosTesting",
+            dependencies: [
+                "Kerberos",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "KerberosSSO",
+            dependencies: ["ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine"],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "KSSOCommands",
+            dependencies: [
+                "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting",
+                "NegotiateAsyncHTTPClient",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "ksso", dependencies: ["KSSOCommands"], swiftSettings: settings),
+
+        .target(name: "TestSupport", dependencies: ["Kerberos", "KerberosTesting"], path: "Tests/TestSupport", swiftSettings: settings),
+        .testTarget(
+            name: "HTTPNegotiateTests",
+            dependencies: ["HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ExtensionProfileTests",
+            dependencies: ["ExtensionProfile", "HTTPNegotiate"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+    ]
+)

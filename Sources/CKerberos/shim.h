@@ -1,0 +1,41 @@
+// What Swift cannot see of krb5 and GSSAPI by itself: function-like macros, casts, and globals that are mutable in C's eyes.
+#ifndef CKERBEROS_SHIM_H
+#define CKERBEROS_SHIM_H
+
+#include <string.h>
+#include <gssapi/gssapi.h>
+#include <gssapi/gssapi_ext.h>
+#include <gssapi/gssapi_krb5.h>
+#include <krb5/krb5.h>
+#include <profile.h>
+
+// The mechanisms (RFC 4178 section 3, RFC 4121 section 4). Their storage lives as long as the process.
+static inline gss_OID ckerberos_mech_spnego(void) {
+    static gss_OID_desc oid = {6, (void *)"\x2b\x06\x01\x05\x05\x02"};
+    return &oid;
+}
+
+static inline gss_OID ckerberos_mech_krb5(void) {
+    static gss_OID_desc oid = {9, (void *)"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+    return &oid;
+}
+
+static inline gss_OID ckerberos_nt_krb5_principal(void) {
+    static gss_OID_desc oid = {10, (void *)"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
+    return &oid;
+}
+
+static inline OM_uint32 ckerberos_gss_routine_error(OM_uint32 major) { return GSS_ROUTINE_ERROR(major); }
+static inline int ckerberos_gss_is_error(OM_uint32 major) { return GSS_ERROR(major) != 0; }
+
+static const OM_uint32 ckerberos_s_continue_needed = GSS_S_CONTINUE_NEEDED;
+static const OM_uint32 ckerberos_s_bad_bindings = GSS_S_BAD_BINDINGS;
+static const OM_uint32 ckerberos_s_no_cred = GSS_S_NO_CRED;
+static const OM_uint32 ckerberos_s_defective_token = GSS_S_DEFECTIVE_TOKEN;
+static const OM_uint32 ckerberos_s_bad_mech = GSS_S_BAD_MECH;
+
+static inline int ckerberos_oid_equal(gss_const_OID a, gss_const_OID b) {
+    return a != GSS_C_NO_OID && b != GSS_C_NO_OID && a->length == b->length && memcmp(a->elements, b->elements, a->length) == 0;
+}
+
+#endif

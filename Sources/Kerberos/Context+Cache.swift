@@ -1,0 +1,97 @@
+internal import CKerberos
+
+extension Context {
+    /// Opens a cache by name for the length of the call.
+    func withCache<Value>(
+        _ name: CredentialCacheName,
+        _ body: (krb5_ccache) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        var cache: krb5_ccache?
+        try check(krb5_cc_resolve(raw, name.rawValue, &cache), .readCache, subject: name.rawValue)
+        guard let cache else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the cache can't be opened.") }
+        defer { krb5_cc_close(raw, cache) }
+        return try body(cache)
+    }
+
+    /// The full name, type included.
+    func name(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheName {
+        var text: UnsafeMutablePointer<CChar>?
+        try check(krb5_cc_get_full_name(raw, cache, &text), .readCache, subject: "credential cache")
+        defer { krb5_free_string(raw, text) }
+        return CredentialCacheName(rawValue: text.map { String(cString: $0) } ?? "")
+    }
+
+    func principal(of cache: krb5_ccache) throws(KerberosError) -> Principal {
+        var principal: krb5_principal?
+        let subject = try name(of: cache).rawValue
+        try check(krb5_cc_get_principal(raw, cache, &principal), .readCache, subject: subject)
+        guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the cache is empty.") }
+        defer { krb5_free_principal(raw, principal) }
+        return try Principal(copying: principal, context: self)
+    }
+
+    func contents(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheContents {
+        let name = try name(of: cache)
+        let principal = try principal(of: cache)
+        var credentials: [Credential] = []
+        var marks: [String: String] = [:]
+        var cursor: krb5_cc_cursor?
+        try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
+        defer { krb5_cc_end_seq_get(raw, cache, &cursor) }
+        while true {
+            var credential = krb5_creds()
+            let status = krb5_cc_next_cred(raw, cache, &cursor, &credential)
+            if Int(status) == Int(KRB5_CC_END) { break }
+            try check(status, .readCache, subject: name.rawValue)
+            defer { krb5_free_cred_contents(raw, &credential) }
+            if krb5_is_config_principal(raw, credential.server) != 0 {
+                if let (key, value) = mark(in: credential) { marks[key] = value }
+            } else {
+                credentials.append(try Credential(copying: &credential, context: self))
+            }
+        }
+        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks)
+    }
+
+    /// A mark of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, its value in the place of the ticket.
+    private func mark(in credential: krb5_creds) -> (key: String, value: String)? {
+        let server = credential.server.pointee
+        guard server.length == 2 else { return nil }
+        return (String(copying: server.data[1]), String(copying: credential.ticket))
+    }
+
+    /// Fills a cache anew: its principal, tickets and marks replace what was there.
+    func fill(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String]
+    ) throws(KerberosError) {
+        try withCache(name) { cache throws(KerberosError) in
+            try principal.withRaw(in: self) { client throws(KerberosError) in
+                try check(krb5_cc_initialize(raw, cache, client), .writeCache, subject: name.rawValue)
+            }
+            for (key, value) in marks.sorted(by: { $0.key < $1.key }) { try setMark(key, to: value, in: cache) }
+            for credential in credentials { try store(credential, in: cache) }
+        }
+    }
+
+    func store(_ credential: Credential, in cache: krb5_ccache) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        try credential.withRaw(in: self) { raw throws(KerberosError) in
+            try check(krb5_cc_store_cred(self.raw, cache, raw), .writeCache, subject: subject)
+        }
+    }
+
+    func setMark(_ key: String, to value: String, in cache: krb5_ccache) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        let bytes = Array(value.utf8CString)
+        let status = bytes.withUnsafeBufferPointer { buffer in
+            var data = krb5_data()
+            data.length = UInt32(buffer.count - 1)
+            data.data = UnsafeMutablePointer(mutating: buffer.baseAddress)
+            return krb5_cc_set_config(raw, cache, nil, key, &data)
+        }
+        try check(status, .writeCache, subject: subject)
+    }
+}

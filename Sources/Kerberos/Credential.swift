@@ -1,0 +1,72 @@
+internal import CKerberos
+
+public import struct Foundation.Date
+
+/// A ticket with its session key, out of any cache. Store it in one with ``KerberosClient``.
+public struct Credential: Sendable {
+    /// Whose ticket it is.
+    public let client: Principal
+    /// For which service it is, by the name that the KDC gave.
+    public let server: Principal
+    /// When it holds.
+    public let times: TicketTimes
+    /// Whether it can be renewed: the `renewable` flag.
+    public let isRenewable: Bool
+    /// The whole of it as the FILE cache writes it (`krb5_marshal_credentials`).
+    let encoded: Secret
+
+    /// Whether it holds at a time.
+    public func isValid(at date: Date) -> Bool { times.expires > date }
+}
+
+extension Credential: CustomStringConvertible {
+    /// Names and expiry, never the key.
+    public var description: String { "\(server) for \(client), until \(times.expires)" }
+}
+
+extension Credential {
+    init(copying raw: inout krb5_creds, context: Context) throws(KerberosError) {
+        client = try Principal(copying: raw.client, context: context)
+        server = try Self.server(of: raw, context: context)
+        times = TicketTimes(raw.times)
+        isRenewable = raw.ticket_flags & krb5_flags(TKT_FLG_RENEWABLE) != 0
+        var data: UnsafeMutablePointer<krb5_data>?
+        try context.check(krb5_marshal_credentials(context.raw, &raw, &data), .readCache, subject: server.description)
+        guard let data, let start = data.pointee.data else {
+            throw KerberosError(.other, subject: server.description, message: "the ticket can't be copied.")
+        }
+        let bytes = UnsafeMutableRawBufferPointer(start: start, count: Int(data.pointee.length))
+        encoded = Secret(bytes: bytes)
+        explicit_bzero(start, bytes.count)
+        krb5_free_data(context.raw, data)
+    }
+
+    /// A ticket that came by a referral is kept under the name that was asked for, with no realm; the ticket itself has the realm.
+    private static func server(of raw: krb5_creds, context: Context) throws(KerberosError) -> Principal {
+        let asked = try Principal(copying: raw.server, context: context)
+        guard asked.realm.isEmpty else { return asked }
+        var encoded = raw.ticket
+        var ticket: UnsafeMutablePointer<krb5_ticket>?
+        guard krb5_decode_ticket(&encoded, &ticket) == 0, let ticket else { return asked }
+        defer { krb5_free_ticket(context.raw, ticket) }
+        return try Principal(copying: ticket.pointee.server, context: context)
+    }
+
+    /// Lends libkrb5's structure for the length of the call.
+    func withRaw<Value>(
+        in context: Context,
+        _ body: (UnsafeMutablePointer<krb5_creds>) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        var raw: UnsafeMutablePointer<krb5_creds>?
+        let status = encoded.withUnsafeBytes { bytes in
+            var data = krb5_data()
+            data.length = UInt32(bytes.count)
+            data.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: CChar.self).baseAddress)
+            return krb5_unmarshal_credentials(context.raw, &data, &raw)
+        }
+        try context.check(status, .readCache, subject: server.description)
+        guard let raw else { throw KerberosError(.other, subject: server.description, message: "the ticket can't be copied.") }
+        defer { krb5_free_creds(context.raw, raw) }
+        return try body(raw)
+    }
+}

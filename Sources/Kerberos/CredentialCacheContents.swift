@@ -1,0 +1,16 @@
+/// What a credential cache holds.
+public struct CredentialCacheContents: Sendable {
+    /// The cache's full name.
+    public let name: CredentialCacheName
+    /// Whose cache it is.
+    public let principal: Principal
+    /// The tickets, in the cache's order, expired ones included.
+    public let credentials: [Credential]
+    /// Marks that programs leave in a cache beside the tickets (`krb5_cc_set_config`); those of ours begin with `ksso_`.
+    public let marks: [String: String]
+
+    /// The ticket-granting ticket of the principal's own realm.
+    public var ticketGrantingTicket: Credential? {
+        credentials.last { $0.server.isTicketGrantingService && $0.server.components[1] == principal.realm }
+    }
+}

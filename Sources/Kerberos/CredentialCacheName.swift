@@ -1,0 +1,28 @@
+/// The name of a credential cache, type and residual: `FILE:/tmp/krb5cc_1000`, `KCM:1000`, `KEYRING:persistent:1000`, `MEMORY:x`.
+public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The whole name.
+    public let rawValue: String
+
+    /// A name as `KRB5CCNAME` would hold it; one with no type is a file.
+    public init(rawValue: String) {
+        self.rawValue = rawValue.contains(":") ? rawValue : "FILE:\(rawValue)"
+    }
+
+    /// The type, in upper case: `FILE`, `DIR`, `MEMORY`, `KCM`, `KEYRING`.
+    public var type: String { rawValue.prefix { $0 != ":" }.uppercased() }
+
+    /// What stands after the type.
+    public var residual: String { String(rawValue.drop { $0 != ":" }.dropFirst()) }
+
+    /// The path of a cache that is one file: a FILE cache, or one cache of a DIR collection (`DIR::/path`).
+    public var path: String? {
+        switch type {
+        case "FILE": residual
+        case "DIR" where residual.hasPrefix(":"): String(residual.dropFirst())
+        default: nil
+        }
+    }
+
+    /// The whole name.
+    public var description: String { rawValue }
+}

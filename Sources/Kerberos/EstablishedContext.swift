@@ -1,0 +1,57 @@
+internal import CKerberos
+
+/// A security context that stands: both ends are known, and what was asked for was granted.
+public struct EstablishedContext: ~Copyable, Sendable {
+    private let context: SecurityContextHandle
+    /// The name of the end that initiated: the user.
+    public let initiator: String
+    /// The name of the end that accepted: the service.
+    public let acceptor: String
+    /// What was granted.
+    public let flags: ContextFlags
+    /// Seconds that the context still holds.
+    public let remainingSeconds: UInt32
+
+    init(
+        _ context: consuming SecurityContextHandle,
+        granted: ContextFlags,
+        requested: ContextFlags,
+        subject: String
+    ) throws(KerberosError) {
+        var minor: OM_uint32 = 0
+        var source: gss_name_t?
+        var target: gss_name_t?
+        var lifetime: OM_uint32 = 0
+        var mechanism: gss_OID?
+        let major = gss_inquire_context(&minor, context.raw, &source, &target, &lifetime, &mechanism, nil, nil, nil)
+        let initiator = takeName(&source)
+        let acceptor = takeName(&target)
+        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
+        guard ckerberos_oid_equal(mechanism, ckerberos_mech_krb5()) != 0 else {
+            throw KerberosError(.invalidToken, subject: subject, message: "the server negotiated another mechanism than Kerberos.")
+        }
+        guard granted.isSuperset(of: requested) else {
+            throw KerberosError(
+                .flagsNotGranted,
+                subject: subject,
+                message: "the security context grants less than was asked: \(requested.subtracting(granted).names) is missing."
+            )
+        }
+        self.context = context
+        self.initiator = initiator
+        self.acceptor = acceptor
+        flags = granted
+        remainingSeconds = lifetime
+    }
+}
+
+extension ContextFlags {
+    /// The flags' names, for messages.
+    fileprivate var names: String {
+        let all: [(ContextFlags, String)] = [
+            (.mutualAuthentication, "mutual authentication"), (.integrity, "integrity"), (.replayDetection, "replay detection"),
+            (.delegation, "delegation"), (.channelBound, "channel binding"),
+        ]
+        return all.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,51 @@
+internal import CKerberos
+
+extension KerberosError {
+    /// The error for a status of GSSAPI (RFC 2743 section 1.2.1.1). The minor status's text is kept per thread: call it at once.
+    static func gss(_ major: OM_uint32, _ minor: OM_uint32, subject: String) -> KerberosError {
+        let majorText = gssText(major, type: GSS_C_GSS_CODE)
+        let minorText = gssText(minor, type: GSS_C_MECH_CODE)
+        let text = minorText.isEmpty ? majorText : minorText
+        let code = code(of: major)
+        let message =
+            switch code {
+            case .channelBindingsDiffer: "the server sees another TLS connection than we do: channel bindings differ. Is a proxy between?"
+            case .invalidToken: "the server's token is no valid answer (\(text))."
+            case .noCredentials: "there is no ticket that fits (\(text)). Sign in again."
+            default: "\(text.isEmpty ? "GSSAPI failed" : text)."
+            }
+        let number = Int32(bitPattern: minor)
+        return KerberosError(code, subject: subject, message: message, libraryCode: number, libraryMessage: "\(majorText): \(minorText)")
+    }
+
+    private static func code(of major: OM_uint32) -> Code {
+        switch ckerberos_gss_routine_error(major) {
+        case ckerberos_s_bad_bindings: .channelBindingsDiffer
+        case ckerberos_s_no_cred: .noCredentials
+        case ckerberos_s_defective_token, ckerberos_s_bad_mech: .invalidToken
+        default: .other
+        }
+    }
+
+    /// A status may have several lines: they are asked for until the message context is 0 again.
+    private static func gssText(_ status: OM_uint32, type: Int32) -> String {
+        guard status != 0 else { return "" }
+        var lines: [String] = []
+        var context: OM_uint32 = 0
+        repeat {
+            var minor: OM_uint32 = 0
+            var buffer = gss_buffer_desc()
+            let mechanism = type == GSS_C_MECH_CODE ? ckerberos_mech_krb5() : nil
+            let major = gss_display_status(&minor, status, type, mechanism, &context, &buffer)
+            guard major == GSS_S_COMPLETE else { break }
+            lines.append(String(decoding: buffer.bytes, as: UTF8.self))
+            gss_release_buffer(&minor, &buffer)
+        } while context != 0 && lines.count < 8
+        return lines.joined(separator: "; ")
+    }
+}
+
+extension gss_buffer_desc {
+    /// The bytes, valid until the buffer is released.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: value, count: length) }
+}

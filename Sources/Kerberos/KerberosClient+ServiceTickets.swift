@@ -1,0 +1,53 @@
+internal import CKerberos
+
+extension KerberosClient {
+    /// Gets a service ticket with the ticket-granting ticket of a cache (TGS exchange, RFC 4120 section 3.3), referrals and trusts
+    /// included, and leaves it in that cache (`krb5_get_credentials`). A valid one that is there already is taken as it is.
+    ///
+    /// - Parameters:
+    ///   - service: the service; with an empty realm the KDC is asked where it is.
+    ///   - cachedOnly: never ask the KDC: what is not in the cache is `noCredentials`.
+    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `noCredentials`, `kdcUnreachable`, `clockSkew`.
+    public func serviceTicket(
+        for service: Principal,
+        in cache: CredentialCacheName,
+        cachedOnly: Bool = false,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) -> Credential {
+        if cachedOnly {
+            return try await perform { context throws(KerberosError) in
+                try context.serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED))
+            }
+        }
+        return try await performOnNetwork(subject: service.description, deadline: deadline) { context, _ throws(KerberosError) in
+            try context.serviceTicket(for: service, in: cache, options: 0)
+        }
+    }
+}
+
+extension Context {
+    fileprivate func serviceTicket(
+        for service: Principal,
+        in name: CredentialCacheName,
+        options: krb5_flags
+    ) throws(KerberosError) -> Credential {
+        try withCache(name) { cache throws(KerberosError) in
+            let client = try principal(of: cache)
+            return try client.withRaw(in: self) { rawClient throws(KerberosError) in
+                try service.withRaw(in: self) { rawService throws(KerberosError) in
+                    var request = krb5_creds()
+                    request.client = rawClient
+                    request.server = rawService
+                    var credential: UnsafeMutablePointer<krb5_creds>?
+                    let status = krb5_get_credentials(raw, options, cache, &request, &credential)
+                    try check(status, .getServiceTicket, subject: service.description)
+                    guard let credential else {
+                        throw KerberosError(.noCredentials, subject: service.description, message: "there is no ticket.")
+                    }
+                    defer { krb5_free_creds(raw, credential) }
+                    return try Credential(copying: &credential.pointee, context: self)
+                }
+            }
+        }
+    }
+}

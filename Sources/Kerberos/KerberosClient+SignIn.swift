@@ -1,0 +1,126 @@
+internal import CKerberos
+
+extension KerberosClient {
+    /// Asks the KDC for a ticket-granting ticket (AS exchange, RFC 4120 section 3.1). It is stored nowhere.
+    ///
+    /// A wrong password is sent exactly once, to one KDC: the exchange is driven by `krb5_init_creds_get`, which, unlike
+    /// `krb5_get_init_creds_password`, does not go on to the realm's primary KDC after a refusal.
+    ///
+    /// - Throws: ``KerberosError``; among its codes `wrongPassword`, `unknownPrincipal`, `passwordExpired`, `accountLocked`,
+    ///   `kdcUnreachable`, `clockSkew`, `keytabUnusable`, `keytabEntryMissing`, `notInteractive`, `canceled`.
+    public func initialCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Credential {
+        try await performOnNetwork(subject: principal.description, deadline: options.deadline) {
+            context,
+            deadline throws(KerberosError) in
+            try context.initialCredential(for: principal, using: source, options: options, deadline: deadline)
+        }
+    }
+
+    /// The principal of the first entry of a keytab, for services that name none.
+    public func firstPrincipal(inKeytab source: InitialCredentialSource) async throws(KerberosError) -> Principal {
+        try await perform { context throws(KerberosError) in
+            try context.withKeytab(source, subject: "keytab") { keytab throws(KerberosError) in
+                try context.firstPrincipal(in: keytab)
+            }
+        }
+    }
+
+    /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`). The cache is left as it is.
+    ///
+    /// - Throws: ``KerberosError``; `notRenewable` and `ticketExpired` mean that only a new sign-in helps.
+    public func renewedCredential(
+        for principal: Principal,
+        in cache: CredentialCacheName,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) -> Credential {
+        try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
+            try context.withCache(cache) { raw throws(KerberosError) in
+                try principal.withRaw(in: context) { client throws(KerberosError) in
+                    var credential = krb5_creds()
+                    let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
+                    try context.check(status, .renew, subject: principal.description)
+                    defer { krb5_free_cred_contents(context.raw, &credential) }
+                    return try Credential(copying: &credential, context: context)
+                }
+            }
+        }
+    }
+}
+
+extension Context {
+    fileprivate func initialCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        deadline: CallDeadline
+    ) throws(KerberosError) -> Credential {
+        let raw = raw
+        return try principal.withRaw(in: self) { client throws(KerberosError) in
+            var requested: UnsafeMutablePointer<krb5_get_init_creds_opt>?
+            try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
+            defer { krb5_get_init_creds_opt_free(raw, requested) }
+            options.apply(to: requested)
+
+            var prompter: (any Prompter)?
+            if case .prompter(let given) = source { prompter = given }
+            let bridge = PrompterBridge(principal: principal, prompter: prompter, deadline: deadline)
+            return try withExtendedLifetime(bridge) { () throws(KerberosError) in
+                var exchange: krb5_init_creds_context?
+                let data = Unmanaged.passUnretained(bridge).toOpaque()
+                let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
+                try check(status, .signIn, subject: principal.description)
+                defer { krb5_init_creds_free(raw, exchange) }
+                return try finish(exchange, for: principal, using: source)
+            }
+        }
+    }
+
+    private func finish(
+        _ exchange: krb5_init_creds_context?,
+        for principal: Principal,
+        using source: InitialCredentialSource
+    ) throws(KerberosError) -> Credential {
+        let raw = raw
+        switch source {
+        case .password(let password):
+            let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
+            try check(status, .signIn, subject: principal.description)
+            try run(exchange, .signIn, subject: principal.description)
+        case .prompter:
+            try run(exchange, .signIn, subject: principal.description)
+        case .keytab, .clientKeytab:
+            try withKeytab(source, subject: principal.description) { keytab throws(KerberosError) in
+                let status = krb5_init_creds_set_keytab(raw, exchange, keytab)
+                try check(status, .signInWithKeytab, subject: principal.description)
+                // The keytab is read during the exchange: it must outlive it.
+                try run(exchange, .signInWithKeytab, subject: principal.description)
+            }
+        }
+        var credential = krb5_creds()
+        try check(krb5_init_creds_get_creds(raw, exchange, &credential), .signIn, subject: principal.description)
+        defer { krb5_free_cred_contents(raw, &credential) }
+        return try Credential(copying: &credential, context: self)
+    }
+
+    private func run(
+        _ exchange: krb5_init_creds_context?,
+        _ operation: KerberosError.Operation,
+        subject: String
+    ) throws(KerberosError) {
+        try check(krb5_init_creds_get(raw, exchange), operation, subject: subject)
+    }
+}
+
+extension InitialCredentialOptions {
+    fileprivate func apply(to options: UnsafeMutablePointer<krb5_get_init_creds_opt>?) {
+        if let lifetime { krb5_get_init_creds_opt_set_tkt_life(options, krb5_deltat(clamping: lifetime.components.seconds)) }
+        if let renewableLifetime {
+            krb5_get_init_creds_opt_set_renew_life(options, krb5_deltat(clamping: renewableLifetime.components.seconds))
+        }
+        if let isForwardable { krb5_get_init_creds_opt_set_forwardable(options, isForwardable ? 1 : 0) }
+    }
+}

@@ -1,0 +1,96 @@
+internal import CKerberos
+
+extension KerberosError {
+    /// What was being done when libkrb5 returned a status; decides what the sentence advises.
+    enum Operation {
+        case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, readCache, writeCache, readKeytab
+    }
+
+    /// The error for a status of libkrb5. Call it on the thread of the failed call: the detail of the text is kept in the context.
+    static func library(_ status: krb5_error_code, _ operation: Operation, subject: String, context: krb5_context?) -> KerberosError {
+        let text = libraryText(status, context: context)
+        let code = Code(status: status, operation: operation)
+        let message = sentence(for: code, operation: operation, subject: subject, text: text)
+        return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text)
+    }
+
+    private static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
+        guard let text = krb5_get_error_message(context, status) else { return "" }
+        defer { krb5_free_error_message(context, text) }
+        return String(cString: text)
+    }
+
+    private static func sentence(for code: Code, operation: Operation, subject: String, text: String) -> String {
+        switch code {
+        case .wrongPassword where operation == .signInWithKeytab:
+            "the keytab's key is not the one the KDC has (\(text)). Export the keytab again with ktadd or ktpass."
+        case .wrongPassword: "the password is wrong (preauthentication failed)."
+        case .unknownPrincipal: "the KDC does not know this principal. Check the name and the realm."
+        case .unknownService:
+            "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
+        case .passwordExpired: "the password has expired. Change it with kpasswd, then sign in again."
+        case .accountLocked: "the account is locked or disabled. Ask your administrator to unlock it."
+        case .accountExpired: "the account has expired. Ask your administrator."
+        case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
+        case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."
+        case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
+        case .ticketExpired: "the ticket has expired. Sign in again."
+        case .notRenewable: "the ticket can't be renewed. Sign in again."
+        case .noCredentials: "there is no ticket. Sign in first."
+        case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy, then sign in again."
+        case .cacheUnusable: "the credential cache can't be used (\(text))."
+        case .keytabUnusable: "the keytab can't be read (\(text))."
+        case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."
+        case .configurationInvalid: "krb5.conf has a fault (\(text)). Correct the file that KRB5_CONFIG or /etc/krb5.conf names."
+        case .malformedPrincipal: "this is not a principal's name (\(text)). Write it as name@REALM."
+        case .notInteractive: "a password is needed and nobody can be asked."
+        case .canceled: "canceled."
+        case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
+        case .policyRefused: "the KDC's policy refuses this (\(text)). Ask your administrator."
+        default: text.isEmpty ? "unexpected failure of libkrb5." : "\(text)."
+        }
+    }
+}
+
+extension KerberosError.Code {
+    fileprivate init(status: krb5_error_code, operation: KerberosError.Operation) {
+        self = Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status)
+    }
+
+    /// Statuses that mean one thing wherever they come from.
+    private static let byStatus: [Int: Self] = {
+        var table: [Int: Self] = [:]
+        func map(_ code: Self, _ statuses: [Int]) { for status in statuses { table[status] = code } }
+        map(.wrongPassword, [KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5_PREAUTH_FAILED].map { Int($0) })
+        map(.unknownPrincipal, [Int(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN)])
+        map(.unknownService, [Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN)])
+        map(.passwordExpired, [Int(KRB5KDC_ERR_KEY_EXP)])
+        map(.accountLocked, [Int(KRB5KDC_ERR_CLIENT_REVOKED)])
+        map(.accountExpired, [Int(KRB5KDC_ERR_NAME_EXP)])
+        map(.kdcUnreachable, [Int(KRB5_KDC_UNREACH)])
+        map(.realmUnknown, [KRB5_REALM_UNKNOWN, KRB5_REALM_CANT_RESOLVE].map { Int($0) })
+        map(.clockSkew, [KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW].map { Int($0) })
+        map(.ticketExpired, [Int(KRB5KRB_AP_ERR_TKT_EXPIRED)])
+        map(.cacheCorrupt, [KRB5_CC_FORMAT, KRB5_CCACHE_BADVNO, KRB5_CC_END].map { Int($0) })
+        map(.keytabEntryMissing, [Int(KRB5_KT_NOTFOUND)])
+        map(.keytabUnusable, [KRB5_KEYTAB_BADVNO, KRB5_KT_FORMAT, KRB5_KT_END, KRB5_KT_IOERR].map { Int($0) })
+        map(.malformedPrincipal, [KRB5_PARSE_MALFORMED, KRB5_PARSE_ILLCHAR].map { Int($0) })
+        map(.notInteractive, [Int(KRB5_LIBOS_CANTREADPWD)])
+        map(.canceled, [Int(KRB5_LIBOS_PWDINTR)])
+        map(.encryptionTypeRefused, [KRB5KDC_ERR_ETYPE_NOSUPP, KRB5_PROG_ETYPE_NOSUPP, KRB5_CONFIG_ETYPE_NOSUPP].map { Int($0) })
+        map(.policyRefused, [Int(KRB5KDC_ERR_POLICY)])
+        return table
+    }()
+
+    private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code) -> Self {
+        switch operation {
+        case .readConfiguration: .configurationInvalid
+        case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable
+        case .readKeytab: .keytabUnusable
+        case .signInWithKeytab where status > 0 && status < 256: .keytabUnusable  // an errno: not there, not readable
+        case _ where [KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_CC_NOSUPP].contains(where: { Int($0) == Int(status) }): .noCredentials
+        case .readCache, .writeCache: .cacheUnusable
+        default: .other
+        }
+    }
+}

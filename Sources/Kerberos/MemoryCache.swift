@@ -1,0 +1,49 @@
+internal import CKerberos
+internal import Synchronization
+
+/// Owns a MEMORY cache of its own name, destroyed with the object.
+final class MemoryCache: Sendable {
+    let name: CredentialCacheName
+
+    init(holding credential: Credential, context: Context) throws(KerberosError) {
+        var cache: krb5_ccache?
+        try context.check(krb5_cc_new_unique(context.raw, "MEMORY", nil, &cache), .writeCache, subject: "MEMORY")
+        guard let cache else { throw KerberosError(.cacheUnusable, subject: "MEMORY", message: "no cache can be made.") }
+        do throws(KerberosError) {
+            try credential.client.withRaw(in: context) { client throws(KerberosError) in
+                try context.check(krb5_cc_initialize(context.raw, cache, client), .writeCache, subject: "MEMORY")
+            }
+            try Self.store(credential, in: cache, context: context)
+            name = try context.name(of: cache)
+        } catch {
+            krb5_cc_destroy(context.raw, cache)
+            throw error
+        }
+        krb5_cc_close(context.raw, cache)
+    }
+
+    /// GSSAPI looks for the service's full name, which need not be the one that was asked for.
+    private static func store(_ credential: Credential, in cache: krb5_ccache, context: Context) throws(KerberosError) {
+        try credential.withRaw(in: context) { raw throws(KerberosError) in
+            try credential.server.withRaw(in: context) { server throws(KerberosError) in
+                let asked = raw.pointee.server
+                raw.pointee.server = server
+                defer { raw.pointee.server = asked }
+                try context.check(krb5_cc_store_cred(context.raw, cache, raw), .writeCache, subject: "MEMORY")
+            }
+        }
+    }
+
+    deinit {
+        Self.destroyer.withLock { context in
+            guard let context = try? context.get() else { return }
+            var cache: krb5_ccache?
+            if krb5_cc_resolve(context.raw, name.rawValue, &cache) == 0 { krb5_cc_destroy(context.raw, cache) }
+        }
+    }
+
+    /// MEMORY caches belong to the process, so any context can end them; the realm's own may be busy with a dead KDC.
+    private static let destroyer = Mutex(
+        Result { () throws(KerberosError) in try Context(RealmConfiguration(realm: "", base: .none)) }
+    )
+}

@@ -1,0 +1,105 @@
+internal import CKerberos
+internal import Synchronization
+
+/// A principal's name, such as `alice@EXAMPLE.COM` or `HTTP/www.example.com@EXAMPLE.COM` (RFC 4120 section 6.2).
+public struct Principal: Hashable, Sendable {
+    /// The components: `["HTTP", "www.example.com"]`.
+    public let components: [String]
+    /// The realm; empty means that the KDC shall find it (a referral).
+    public let realm: String
+    /// The name as `krb5_unparse_name` writes it, special characters escaped.
+    public let description: String
+
+    /// Parses a name with `krb5_parse_name`; a name with no realm gets the default realm.
+    ///
+    /// - Throws: ``KerberosError/Code/malformedPrincipal`` when it is no name, or has no realm and none is given.
+    public init(_ text: String, defaultRealm: String? = nil) throws(KerberosError) {
+        let parsed: Result<Principal, KerberosError> = Self.parser.withLock { context in
+            Result { () throws(KerberosError) in
+                try Principal(parsing: text, defaultRealm: defaultRealm, context: context.get())
+            }
+        }
+        self = try parsed.get()
+    }
+
+    /// The principal of a service on a host; with no realm the KDC is asked for a referral.
+    public init(service: String, host: String, realm: String? = nil) throws(KerberosError) {
+        try self.init("\(Self.escaped(service))/\(Self.escaped(host))@\(Self.escaped(realm ?? ""))")
+    }
+
+    init(components: [String], realm: String, description: String) {
+        self.components = components
+        self.realm = realm
+        self.description = description
+    }
+
+    /// Whether this is a ticket-granting service: `krbtgt/REALM@REALM`.
+    public var isTicketGrantingService: Bool { components.count == 2 && components[0] == "krbtgt" }
+
+    private init(parsing text: String, defaultRealm: String?, context: Context) throws(KerberosError) {
+        var raw: krb5_principal?
+        let status = krb5_parse_name_flags(context.raw, text, KRB5_PRINCIPAL_PARSE_REQUIRE_REALM, &raw)
+        if status != 0, let defaultRealm, !defaultRealm.isEmpty {
+            self = try Principal(parsing: "\(text)@\(Self.escaped(defaultRealm))", defaultRealm: nil, context: context)
+            return
+        }
+        guard status == 0, let raw else { throw .library(status, .parseName, subject: text, context: context.raw) }
+        defer { krb5_free_principal(context.raw, raw) }
+        self = try Principal(copying: raw, context: context)
+        guard !components.allSatisfy(\.isEmpty) else {
+            throw KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal's name. Write it as name@REALM.")
+        }
+    }
+
+    private static func escaped(_ component: String) -> String {
+        var result = ""
+        for character in component {
+            if "/@\\".contains(character) { result.append("\\") }
+            result.append(character)
+        }
+        return result
+    }
+
+    /// One context for names alone: no file behind it, never a network call.
+    private static let parser = Mutex(
+        Result { () throws(KerberosError) in try Context(RealmConfiguration(realm: "", base: .none)) }
+    )
+}
+
+extension Principal: CustomStringConvertible {}
+
+extension Principal {
+    /// Copies libkrb5's structure.
+    init(copying raw: krb5_const_principal, context: Context) throws(KerberosError) {
+        var text: UnsafeMutablePointer<CChar>?
+        try context.check(krb5_unparse_name(context.raw, raw, &text), .parseName, subject: "principal")
+        defer { krb5_free_unparsed_name(context.raw, text) }
+        let data = raw.pointee
+        let components = (0..<Int(data.length)).map { String(copying: data.data[$0]) }
+        self.init(components: components, realm: String(copying: data.realm), description: text.map { String(cString: $0) } ?? "")
+    }
+
+    /// Lends libkrb5's structure for the length of the call. A name of two components counts as a host's service, so that the KDC
+    /// may answer with a referral.
+    func withRaw<Value>(
+        in context: Context,
+        _ body: (krb5_principal) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        var raw: krb5_principal?
+        try context.check(krb5_parse_name(context.raw, description, &raw), .parseName, subject: description)
+        guard let raw else { throw KerberosError(.malformedPrincipal, subject: description, message: "this is not a principal's name.") }
+        defer { krb5_free_principal(context.raw, raw) }
+        if components.count == 2, !isTicketGrantingService { raw.pointee.type = KRB5_NT_SRV_HST }
+        return try body(raw)
+    }
+}
+
+extension String {
+    init(copying data: krb5_data) {
+        guard let start = data.data, data.length > 0 else {
+            self = ""
+            return
+        }
+        self = String(decoding: UnsafeRawBufferPointer(start: start, count: Int(data.length)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,52 @@
+/// Answers what libkrb5 asks during a sign-in: a password, a one-time code, a card's PIN.
+///
+/// Called on the realm's own thread, which it may block; never on a thread that Swift's tasks share. The sign-in's deadline stands
+/// still meanwhile.
+public protocol Prompter: Sendable {
+    /// One answer for each prompt, in order.
+    ///
+    /// - Throws: ``PromptRefusal`` to give up; any other error counts as ``PromptRefusal/canceled``.
+    func answers(to request: PromptRequest) throws -> [Secret]
+}
+
+/// One or more questions that belong together (`krb5_prompter_fct`).
+public struct PromptRequest: Sendable {
+    /// Who signs in.
+    public let principal: Principal
+    /// Text to show above the prompts, such as a token's instructions.
+    public let banner: String?
+    /// The questions.
+    public let prompts: [Prompt]
+
+    /// One question.
+    public struct Prompt: Sendable {
+        /// What is asked for.
+        public let kind: Kind
+        /// The library's own text: `Password for alice@EXAMPLE.COM`.
+        public let text: String
+        /// Whether the answer must not be shown.
+        public let isHidden: Bool
+    }
+
+    /// What a question asks for: `krb5_get_prompt_types`.
+    public enum Kind: Sendable {
+        /// The account's password: `KRB5_PROMPT_TYPE_PASSWORD`.
+        case password
+        /// A new password: `KRB5_PROMPT_TYPE_NEW_PASSWORD`.
+        case newPassword
+        /// The new password again: `KRB5_PROMPT_TYPE_NEW_PASSWORD_AGAIN`.
+        case newPasswordAgain
+        /// A code or a PIN: `KRB5_PROMPT_TYPE_PREAUTH`.
+        case preauthentication
+        /// Something else; the text says what.
+        case other
+    }
+}
+
+/// Why a prompter gives no answer.
+public enum PromptRefusal: Error, Sendable {
+    /// The person gave up: Ctrl-C, end of input.
+    case canceled
+    /// There is nobody to ask: no terminal.
+    case notInteractive
+}

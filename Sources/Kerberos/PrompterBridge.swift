@@ -1,0 +1,81 @@
+internal import CKerberos
+
+/// Stands between libkrb5's prompter callback and a ``Prompter``: one of it for one sign-in.
+final class PrompterBridge {
+    private let principal: Principal
+    private let prompter: (any Prompter)?
+    private let deadline: CallDeadline
+
+    init(principal: Principal, prompter: (any Prompter)?, deadline: CallDeadline) {
+        self.principal = principal
+        self.prompter = prompter
+        self.deadline = deadline
+    }
+
+    /// The function for `krb5_init_creds_init`; its data is an unretained bridge.
+    static let callback: krb5_prompter_fct = { context, data, _, banner, count, prompts in
+        guard let data, let prompts, count > 0 else { return krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_CANTREADPWD) }
+        let bridge = Unmanaged<PrompterBridge>.fromOpaque(data).takeUnretainedValue()
+        let types = krb5_get_prompt_types(context)
+        let list = UnsafeMutableBufferPointer(start: prompts, count: Int(count))
+        return bridge.answer(list, types: types, banner: banner.map { String(cString: $0) })
+    }
+
+    private func answer(
+        _ prompts: UnsafeMutableBufferPointer<krb5_prompt>,
+        types: UnsafeMutablePointer<krb5_prompt_type>?,
+        banner: String?
+    ) -> krb5_error_code {
+        let refused = krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_CANTREADPWD)
+        let canceled = krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_PWDINTR)
+        guard let prompter else { return refused }
+        let request = PromptRequest(
+            principal: principal,
+            banner: banner,
+            prompts: prompts.indices.map { index in
+                PromptRequest.Prompt(
+                    kind: PromptRequest.Kind(types?[index]),
+                    text: String(cString: prompts[index].prompt),
+                    isHidden: prompts[index].hidden != 0
+                )
+            }
+        )
+        deadline.pause()
+        defer { deadline.resume() }
+        do {
+            let answers = try prompter.answers(to: request)
+            guard answers.count == prompts.count else { return refused }
+            for (index, answer) in answers.enumerated() {
+                guard copy(answer, to: prompts[index].reply) else { return refused }
+            }
+            return 0
+        } catch PromptRefusal.notInteractive {
+            return refused
+        } catch {
+            return canceled
+        }
+    }
+
+    /// libkrb5 gives a buffer and its size; an answer that does not fit must not be cut.
+    private func copy(_ answer: Secret, to reply: UnsafeMutablePointer<krb5_data>) -> Bool {
+        guard answer.count < Int(reply.pointee.length), let target = reply.pointee.data else { return false }
+        answer.withUnsafeBytes { bytes in
+            UnsafeMutableRawBufferPointer(start: target, count: Int(reply.pointee.length)).copyMemory(from: bytes)
+        }
+        target[answer.count] = 0
+        reply.pointee.length = UInt32(answer.count)
+        return true
+    }
+}
+
+extension PromptRequest.Kind {
+    fileprivate init(_ type: krb5_prompt_type?) {
+        switch type {
+        case KRB5_PROMPT_TYPE_PASSWORD: self = .password
+        case KRB5_PROMPT_TYPE_NEW_PASSWORD: self = .newPassword
+        case KRB5_PROMPT_TYPE_NEW_PASSWORD_AGAIN: self = .newPasswordAgain
+        case KRB5_PROMPT_TYPE_PREAUTH: self = .preauthentication
+        default: self = .other
+        }
+    }
+}

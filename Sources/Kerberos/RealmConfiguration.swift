@@ -1,0 +1,44 @@
+/// Everything libkrb5 must know of a realm, as a value: it becomes the profile of one context, over the system's krb5.conf.
+///
+/// Nothing process-wide is touched, so realms with different KDCs live side by side in one process.
+public struct RealmConfiguration: Sendable, Hashable {
+    /// The realm, in its exact spelling.
+    public var realm: String
+    /// KDCs that are tried before those of krb5.conf, in krb5.conf's syntax: `host`, `host:port`, `[v6]:port`, `https://host/path`.
+    public var preferredKDCs: [String]
+    /// Which realm a host or a `.suffix` belongs to, ahead of krb5.conf's `[domain_realm]`.
+    public var domainRealms: [String: String]
+    /// Relations of `[libdefaults]` that win over krb5.conf.
+    public var libdefaults: [String: String]
+    /// The files that stand behind this value.
+    public var base: Base
+    /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
+    public var defaultCacheName: String?
+
+    /// The files that a configuration stands on.
+    public enum Base: Sendable, Hashable {
+        /// `KRB5_CONFIG`, else `/etc/krb5.conf`; a file that is missing is no fault.
+        case system
+        /// These files and no others; those that are missing are passed over.
+        case files([String])
+        /// No file at all.
+        case none
+    }
+
+    /// A realm over the system's krb5.conf.
+    public init(
+        realm: String,
+        preferredKDCs: [String] = [],
+        domainRealms: [String: String] = [:],
+        libdefaults: [String: String] = [:],
+        base: Base = .system,
+        defaultCacheName: String? = nil
+    ) {
+        self.realm = realm
+        self.preferredKDCs = preferredKDCs
+        self.domainRealms = domainRealms
+        self.libdefaults = libdefaults
+        self.base = base
+        self.defaultCacheName = defaultCacheName
+    }
+}

@@ -1,0 +1,63 @@
+internal import CKerberos
+
+/// The server's end of a SPNEGO negotiation (RFC 4178).
+public struct SPNEGOAcceptor: ~Copyable, Sendable {
+    private var context = SecurityContextHandle()
+    private let credential: AcceptorCredential
+    private let bindings: ChannelBindings?
+
+    /// A new negotiation.
+    ///
+    /// - Parameter channelBindings: compared with the client's. A client that sends none is let in all the same by libkrb5: to demand
+    ///   them, check ``ContextFlags/channelBound`` of the established context.
+    public init(credential: AcceptorCredential, channelBindings: ChannelBindings? = nil) {
+        self.credential = credential
+        bindings = channelBindings
+    }
+
+    /// Feeds the client's token. It may block for the replay cache's disk write.
+    ///
+    /// - Throws: ``KerberosError``; `channelBindingsDiffer`, `invalidToken`, `clockSkew` among its codes.
+    public consuming func step(_ token: [UInt8]) throws(KerberosError) -> AcceptorStep {
+        var minor: OM_uint32 = 0
+        var output = gss_buffer_desc()
+        var granted: OM_uint32 = 0
+        var mechanism: gss_OID?
+        var raw = context.raw
+        let major = ChannelBindings.withRaw(bindings) { bindings in
+            token.withUnsafeBytes { bytes in
+                var input = gss_buffer_desc()
+                input.length = bytes.count
+                input.value = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                return gss_accept_sec_context(
+                    &minor,
+                    &raw,
+                    credential.handle.raw,
+                    &input,
+                    bindings,
+                    nil,
+                    &mechanism,
+                    &output,
+                    &granted,
+                    nil,
+                    nil
+                )
+            }
+        }
+        context.raw = raw
+        let answer = takeBytes(&output)
+        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: credential.keytab) }
+        if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
+        let flags = ContextFlags(rawValue: granted)
+        let established = try EstablishedContext(context, granted: flags, requested: [], subject: credential.keytab)
+        return .established(token: answer.isEmpty ? nil : answer, established)
+    }
+}
+
+/// What follows a step of the server's end.
+public enum AcceptorStep: ~Copyable, Sendable {
+    /// Send the token and feed the client's answer to the next state.
+    case proceed(token: [UInt8], SPNEGOAcceptor)
+    /// The client is known; the token, if there is one, proves the server to it.
+    case established(token: [UInt8]?, EstablishedContext)
+}

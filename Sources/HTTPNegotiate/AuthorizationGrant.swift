@@ -1,0 +1,21 @@
+public import HTTPTypes
+
+/// The headers that answer a challenge, and the security context that they opened.
+public struct AuthorizationGrant: Sendable {
+    /// The fields to add to the request: `Authorization: Negotiate …`.
+    public let headers: HTTPFields
+    /// The principal that signs the request.
+    public let principal: String
+    /// The service principal that the ticket is for.
+    public let servicePrincipal: String
+    /// The security context, which takes the server's answer. For this one request only.
+    public let exchange: any AuthorizationExchange
+
+    /// Makes a grant.
+    public init(headers: HTTPFields, principal: String, servicePrincipal: String, exchange: any AuthorizationExchange) {
+        self.headers = headers
+        self.principal = principal
+        self.servicePrincipal = servicePrincipal
+        self.exchange = exchange
+    }
+}

@@ -1,0 +1,36 @@
+public import HTTPTypes
+
+public import struct Foundation.URL
+
+/// A request to an extension: answer a challenge from this URL, or sign in, refresh, sign out.
+public struct AuthorizationRequest: Sendable {
+    /// The URL that challenged.
+    public var url: URL
+    /// What to do.
+    public var operation: AuthorizationOperation
+    /// The fields of the request that was challenged.
+    public var headers: HTTPFields
+    /// The caller's choice among several principals that are signed in; nil leaves it to the extension.
+    public var principal: String?
+    /// Whether the extension may ask the user. Off by default.
+    public var isUserInterfaceEnabled: Bool
+    /// Options that the operation knows.
+    public var options: [String: String]
+
+    /// Makes a request; by default it answers a challenge and asks nobody.
+    public init(
+        url: URL,
+        operation: AuthorizationOperation = .implicit,
+        headers: HTTPFields = [:],
+        principal: String? = nil,
+        isUserInterfaceEnabled: Bool = false,
+        options: [String: String] = [:]
+    ) {
+        self.url = url
+        self.operation = operation
+        self.headers = headers
+        self.principal = principal
+        self.isUserInterfaceEnabled = isUserInterfaceEnabled
+        self.options = options
+    }
+}

@@ -1,0 +1,18 @@
+public import struct Foundation.URL
+
+/// The one seam between an HTTP client and what holds the tickets.
+///
+/// An implementation may be in process or speak to a service; a client knows neither Kerberos nor profiles. Cancelling the task cancels
+/// the request.
+public protocol CredentialExtension: Sendable {
+    /// The verdict for a URL, without network or cache: the same that `ksso explain` prints.
+    func decision(for url: URL) -> AuthorizationDecision
+
+    /// Carries out a request.
+    ///
+    /// Throws an ``AuthorizationError``: ``AuthorizationError/Code/notSignedIn`` without a valid ticket,
+    /// ``AuthorizationError/Code/kdcUnreachable`` or ``AuthorizationError/Code/timedOut`` when the realm does not answer,
+    /// ``AuthorizationError/Code/notInteractive`` when the user would have to be asked and may not be,
+    /// ``AuthorizationError/Code/canceled`` when the task was cancelled.
+    func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome
+}

@@ -1,0 +1,74 @@
+/// A host as it may stand in a URL, a rule or a KDC's entry: a name or an IPv4 address, judged byte by byte.
+///
+/// One reading for all of them, so that a rule and a URL can never disagree about what a name is.
+struct HostName: Sendable, Hashable {
+    /// Why a text is no host.
+    enum Problem: Error {
+        case empty, notASCII, badCharacter(UInt8), emptyLabel, hyphen, labelTooLong, tooLong, badAddress
+    }
+
+    /// ASCII, lower case, without the trailing dot; an IPv4 address in four decimal parts.
+    let text: String
+    /// Whether resolvers take it for an IPv4 address, however it was spelt.
+    let isAddress: Bool
+
+    init(_ text: some StringProtocol) throws(Problem) {
+        var bytes = Array(text.utf8)
+        if bytes.count > 1, bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw .empty }
+        try HostName.checkLabels(bytes)
+        guard bytes.count <= 253 else { throw .tooLong }
+        let name = bytes.map(\.lowercased)
+        let parts = name.split(separator: UInt8(ascii: "."))
+        // As the URL standard has it: a last label that is a number makes the whole an address, or nothing.
+        guard let last = parts.last, IPv4Address.isNumber(last) else {
+            self.text = String(decoding: name, as: UTF8.self)
+            isAddress = false
+            return
+        }
+        guard let address = IPv4Address(parts: parts) else { throw .badAddress }
+        self.text = address.description
+        isAddress = true
+    }
+
+    private static func checkLabels(_ bytes: [UInt8]) throws(Problem) {
+        let dot = UInt8(ascii: ".")
+        let hyphen = UInt8(ascii: "-")
+        var length = 0
+        var previous = dot
+        for byte in bytes + [dot] {
+            guard byte < 0x80 else { throw .notASCII }
+            if byte == dot {
+                guard length > 0 else { throw .emptyLabel }
+                guard previous != hyphen else { throw .hyphen }
+                guard length <= 63 else { throw .labelTooLong }
+                length = 0
+            } else {
+                guard byte.isLetter || byte.isDigit || byte == hyphen || byte == UInt8(ascii: "_") else { throw .badCharacter(byte) }
+                guard length > 0 || byte != hyphen else { throw .hyphen }
+                length += 1
+            }
+            previous = byte
+        }
+    }
+}
+
+extension HostName.Problem {
+    /// A part of a sentence, after "the host".
+    var clause: String {
+        switch self {
+        case .empty: "is empty"
+        case .notASCII: "is not ASCII; write an international name in its xn-- form"
+        case .badCharacter(let byte): "has the character \(HostName.Problem.spelling(byte)), which no host name has"
+        case .emptyLabel: "has an empty label (two dots together, or a dot too many at an end)"
+        case .hyphen: "has a label that begins or ends with a hyphen"
+        case .labelTooLong: "has a label over 63 characters"
+        case .tooLong: "is over 253 characters"
+        case .badAddress: "ends in a number but is no IPv4 address"
+        }
+    }
+
+    private static func spelling(_ byte: UInt8) -> String {
+        byte > 0x20 && byte < 0x7F ? "“\(Character(Unicode.Scalar(byte)))”" : "0x\(String(byte, radix: 16))"
+    }
+}

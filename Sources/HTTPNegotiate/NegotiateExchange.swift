@@ -1,0 +1,174 @@
+/// The state machine of one request that may be challenged: no clock, no I/O, bounded.
+///
+/// Feed it each response's status and `WWW-Authenticate` lines, and do what it says:
+///
+/// ```swift
+/// var exchange = NegotiateExchange()
+/// switch exchange.receive(status: 401, challenges: ["Negotiate"]) {
+/// case .begin: break        // ask a CredentialExtension, send the request again with its headers, then exchange.sent()
+/// default: break
+/// }
+/// ```
+///
+/// Only 401 is answered. A 407 is a proxy's, and no ticket of an origin is for a proxy.
+public struct NegotiateExchange: Sendable {
+    /// What the caller must do next.
+    public enum Action: Sendable, Hashable {
+        /// Hand the response to whoever made the request; the exchange is over.
+        case deliver(Delivery)
+        /// Ask the extension; then send its headers and call ``NegotiateExchange/sent()``, or call ``NegotiateExchange/declined()``.
+        case begin
+        /// Give the token to the authorization exchange; for a further leg send its headers and call ``NegotiateExchange/sent()``, when the
+        /// context stands call ``NegotiateExchange/verified()``.
+        case respond([UInt8])
+        /// Give the final token to the authorization exchange and call ``NegotiateExchange/verified()`` when the context stands. A further
+        /// leg is an error here.
+        case verify([UInt8])
+        /// Drop the response and throw the error; the exchange is over.
+        case fail(AuthorizationError)
+    }
+
+    /// What a delivered response is worth.
+    public enum Delivery: Sendable, Hashable {
+        /// Negotiate was not used.
+        case unauthenticated
+        /// The ticket was taken, and the server proved itself as asked.
+        case authenticated
+        /// The server did not take the ticket, and a sentence that says so: its 401 is the caller's.
+        case refused(String)
+    }
+
+    private enum State: Sendable, Hashable {
+        case idle, begun, awaitingResponse, responding, verifying, finished
+    }
+
+    /// How many requests with an `Authorization` field may be sent.
+    public let maximumLegs: Int
+    /// Whether the server must prove itself.
+    public let mutualAuthentication: MutualAuthentication
+
+    private var state = State.idle
+    private var legs = 0
+
+    /// Makes an exchange for one request.
+    ///
+    /// - Parameters:
+    ///   - maximumLegs: How many requests with an `Authorization` field may be sent; Kerberos needs one. At least 1.
+    ///   - mutualAuthentication: Whether the server must prove itself.
+    public init(maximumLegs: Int = 4, mutualAuthentication: MutualAuthentication = .required) {
+        self.maximumLegs = max(maximumLegs, 1)
+        self.mutualAuthentication = mutualAuthentication
+    }
+
+    /// Judges a response.
+    ///
+    /// - Parameters:
+    ///   - status: The status code of a final response, not of an interim one (1xx).
+    ///   - fieldValues: The values of its `WWW-Authenticate` lines, in their order.
+    public mutating func receive(status: Int, challenges fieldValues: [String]) -> Action {
+        switch state {
+        case .idle: return finishUnlessMore(first(status: status, fieldValues))
+        case .awaitingResponse:
+            return finishUnlessMore(status == 401 ? challenged(fieldValues) : final(status: status, fieldValues))
+        case .begun, .responding, .verifying, .finished: return misuse("receive(status:challenges:)")
+        }
+    }
+
+    /// A request with our header went out. Before any challenge it is one sent unasked, with a token made ahead.
+    public mutating func sent() {
+        guard [.idle, .begun, .responding].contains(state) else { return }
+        state = .awaitingResponse
+        legs += 1
+    }
+
+    /// The security context stands after the token that ``Action/respond(_:)`` or ``Action/verify(_:)`` named.
+    public mutating func verified() -> Action {
+        switch state {
+        case .verifying: return finishUnlessMore(.deliver(.authenticated))
+        case .responding:
+            return finishUnlessMore(.deliver(.refused("The server proved itself and took the ticket, but does not let this principal in.")))
+        case .idle, .begun, .awaitingResponse, .finished: return misuse("verified()")
+        }
+    }
+
+    /// The extension does not handle the request: the 401 is the caller's.
+    public mutating func declined() -> Action {
+        guard state == .begun else { return misuse("declined()") }
+        return finishUnlessMore(.deliver(.unauthenticated))
+    }
+}
+
+extension NegotiateExchange {
+    private func first(status: Int, _ fieldValues: [String]) -> Action {
+        guard status == 401 else { return .deliver(.unauthenticated) }
+        switch NegotiateChallenge.find(in: fieldValues) {
+        case .absent: return .deliver(.unauthenticated)
+        case .found(let challenge) where challenge.token == nil: return .begin
+        case .found: return invalid("its first challenge carries a token, though there is no context that it could belong to")
+        case .malformed(let clause): return invalid(clause)
+        }
+    }
+
+    private func challenged(_ fieldValues: [String]) -> Action {
+        switch NegotiateChallenge.find(in: fieldValues) {
+        case .malformed(let clause): return invalid(clause)
+        case .absent: return .deliver(.refused(refusal(fieldValues)))
+        case .found(let challenge):
+            guard let token = challenge.token else {
+                return .deliver(.refused("The server did not take the ticket. Its keytab, clock or access rules are the place to look."))
+            }
+            guard legs < maximumLegs else {
+                let message = "The server asked for another token after \(legs) requests. Its Negotiate set-up is the place to look."
+                return .fail(AuthorizationError(.tooManyLegs, message))
+            }
+            return .respond(token)
+        }
+    }
+
+    private func final(status: Int, _ fieldValues: [String]) -> Action {
+        switch NegotiateChallenge.find(in: fieldValues) {
+        case .malformed(let clause): return invalid(clause)
+        case .found(let challenge):
+            if let token = challenge.token { return .verify(token) }
+            return withoutToken(status: status)
+        case .absent: return withoutToken(status: status)
+        }
+    }
+
+    private func withoutToken(status: Int) -> Action {
+        guard mutualAuthentication == .required else { return .deliver(.authenticated) }
+        let message =
+            "The server answered \(status) without the token that proves that it is the service asked for. "
+            + "Check that its name and its keytab agree; a proxy between may have dropped the token."
+        return .fail(AuthorizationError(.mutualAuthenticationFailed, message))
+    }
+
+    private func refusal(_ fieldValues: [String]) -> String {
+        let schemes = AuthenticationChallenge.parse(fieldValues).map(\.scheme)
+        guard !schemes.isEmpty else { return "The server did not take the ticket and offers nothing else." }
+        return "The server did not take the ticket and now asks for \(schemes.prefix(4).joined(separator: ", ")), which is not answered."
+    }
+
+    private func invalid(_ clause: String) -> Action {
+        .fail(
+            AuthorizationError(.invalidResponse, "The server's answer can't be used: \(clause). Report it to the server's administrator.")
+        )
+    }
+
+    private mutating func misuse(_ call: String) -> Action {
+        state = .finished
+        return .fail(
+            AuthorizationError(.failed, "\(call) was called out of turn. Do what the last action says first; use one exchange a request.")
+        )
+    }
+
+    private mutating func finishUnlessMore(_ action: Action) -> Action {
+        switch action {
+        case .begin: state = .begun
+        case .respond: state = .responding
+        case .verify: state = .verifying
+        case .deliver, .fail: state = .finished
+        }
+        return action
+    }
+}

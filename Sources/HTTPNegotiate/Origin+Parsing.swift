@@ -1,0 +1,59 @@
+extension Origin {
+    /// Refuses what RFC 3986 has no place for, anywhere in the URL.
+    static func checkCharacters(_ url: String) throws(AuthorizationError) {
+        var pendingHexDigits = 0
+        for byte in url.utf8 {
+            if pendingHexDigits > 0 {
+                guard byte.isHexDigit else { break }
+                pendingHexDigits -= 1
+                continue
+            }
+            guard byte < 0x80 else {
+                throw invalid("has a character outside ASCII; write a host in its xn-- form and anything else percent-encoded")
+            }
+            guard byte.isURICharacter else {
+                throw invalid("has a space, a control character, a backslash or another character that no URL has; percent-encode it")
+            }
+            if byte == UInt8(ascii: "%") { pendingHexDigits = 2 }
+        }
+        guard pendingHexDigits == 0 else { throw invalid("has a percent sign without two hexadecimal digits after it") }
+    }
+
+    /// The scheme, and what stands between `//` and the path.
+    static func scheme(of url: String) throws(AuthorizationError) -> (Scheme, Substring) {
+        let separator = "://"
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix(separator) else {
+            throw invalid("has no scheme; write it whole, such as https://www.example.com/")
+        }
+        guard let scheme = Scheme(rawValue: url[..<colon].asciiLowercased) else {
+            throw invalid("is neither http nor https")
+        }
+        let start = url.utf8.index(colon, offsetBy: separator.utf8.count)
+        let delimiters: Set<UInt8> = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+        let end = url[start...].utf8.firstIndex(where: delimiters.contains) ?? url.endIndex
+        return (scheme, url[start..<end])
+    }
+
+    /// The authority after its `@`. A second `@` is outside RFC 3986, and parsers differ about it.
+    static func withoutUserInformation(_ authority: Substring) throws(AuthorizationError) -> Substring {
+        guard let sign = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return authority }
+        let isValid = authority[..<sign].utf8.allSatisfy { byte in
+            byte.isUnreserved || byte.isSubDelimiter || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
+        }
+        guard isValid else { throw invalid("has a second @ or a bracket before its host; percent-encode it") }
+        return authority[authority.utf8.index(after: sign)...]
+    }
+
+    /// The error for a URL's host or port. The text of the URL stays out of it: user information may hold a password.
+    static func refusal(_ problem: Authority.Problem) -> AuthorizationError {
+        switch problem {
+        case .host(let problem): AuthorizationError(.invalidURL, "The URL's host \(problem.clause).")
+        case .port: invalid("has no valid port; write a number from 1 to 65535")
+        case .address: invalid("has no valid IPv6 address between its brackets")
+        }
+    }
+
+    private static func invalid(_ clause: String) -> AuthorizationError {
+        AuthorizationError(.invalidURL, "The URL \(clause).")
+    }
+}

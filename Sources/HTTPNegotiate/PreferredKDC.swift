@@ -1,0 +1,101 @@
+/// One entry of a profile's `preferredKDCs`: `[protocol/]host[:port][/path]`, or a KDC proxy as `kkdcp://host[:port][/path]`.
+///
+/// Profiles write Heimdal's syntax; ``mitSyntax`` says the same to MIT krb5.
+public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
+    /// How the KDC is spoken to.
+    public enum Transport: Sendable, Hashable {
+        /// As the library likes: UDP first for short messages.
+        case any
+        /// TCP only. MIT krb5 has no mark for this on an entry; the realm's `udp_preference_limit = 1` does it.
+        case tcp
+        /// UDP only. MIT krb5 has no mark for this.
+        case udp
+        /// HTTPS to a KDC proxy (MS-KKDCP).
+        case https
+    }
+
+    /// How the KDC is spoken to.
+    public let transport: Transport
+    /// A host name in lower case, or an address without brackets.
+    public let host: String
+    /// The port, if the entry names one.
+    public let port: Int?
+    /// The path of a KDC proxy with its leading slash, if the entry names one.
+    public let path: String?
+
+    /// Reads an entry. Throws a ``HostRuleError`` that says which part is wrong.
+    public init(_ text: String) throws(HostRuleError) {
+        var rest = text[...]
+        transport = try PreferredKDC.takeTransport(from: &rest, of: text)
+        let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        let path = String(rest[end...])
+        (host, port) = try PreferredKDC.authority(rest[..<end], of: text)
+        self.path = path.isEmpty ? nil : path
+        guard path.isEmpty || transport == .https else {
+            throw HostRuleError(
+                .schemeOrPath,
+                text: text,
+                reason: "\(text.debugDescription) has a path, which only a KDC proxy has: write kkdcp://host/path."
+            )
+        }
+        guard path.utf8.allSatisfy({ $0.isURICharacter && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }) else {
+            throw HostRuleError(.schemeOrPath, text: text, reason: "The path of \(text.debugDescription) has a character that no path has.")
+        }
+    }
+
+    /// The entry as MIT krb5 writes it after `kdc =`: `host:port`, `[v6]:port` or `https://host:port/path`.
+    public var mitSyntax: String {
+        transport == .https ? "https://" + hostAndPort + (path ?? "/KdcProxy") : hostAndPort
+    }
+
+    /// The entry as a profile writes it.
+    public var description: String {
+        switch transport {
+        case .any: hostAndPort
+        case .tcp: "tcp/" + hostAndPort
+        case .udp: "udp/" + hostAndPort
+        case .https: "kkdcp://" + hostAndPort + (path ?? "")
+        }
+    }
+
+    private var hostAndPort: String {
+        let bracketed = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return port.map { "\(bracketed):\($0)" } ?? bracketed
+    }
+
+    private static func takeTransport(from rest: inout Substring, of text: String) throws(HostRuleError) -> Transport {
+        let lower = rest.asciiLowercased
+        let prefixes: [(String, Transport)] = [
+            ("kkdcp://", .https), ("https://", .https), ("kkdcp/", .https), ("https/", .https), ("tcp/", .tcp), ("udp/", .udp),
+        ]
+        for (prefix, transport) in prefixes where lower.hasPrefix(prefix) {
+            rest = rest.dropFirst(prefix.count)
+            return transport
+        }
+        if lower.hasPrefix("http/") || lower.utf8.contains(UInt8(ascii: "@")) || lower.contains("://") {
+            let reason =
+                "\(text.debugDescription) names no way that a KDC is spoken to: write host, tcp/host, udp/host or kkdcp://host/path."
+            throw HostRuleError(.schemeOrPath, text: text, reason: reason)
+        }
+        return .any
+    }
+
+    private static func authority(_ authority: Substring, of text: String) throws(HostRuleError) -> (String, Int?) {
+        do {
+            let parsed = try Authority(authority)
+            return (parsed.host, parsed.port)
+        } catch {
+            switch error {
+            case .host(let problem): throw HostRuleError(problem, text: text)
+            case .port:
+                throw HostRuleError(
+                    .port,
+                    text: text,
+                    reason: "The port of \(text.debugDescription) is none: write a number from 1 to 65535."
+                )
+            case .address:
+                throw HostRuleError(.address, text: text, reason: "\(text.debugDescription) has no valid address between its brackets.")
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import HTTPTypes
+import Testing
+
+@testable import HTTPNegotiate
+
+struct NegotiateChallengeTests {
+    struct Vector: Decodable, CustomTestStringConvertible {
+        let name: String
+        let fields: [String]
+        let result: String
+        let tokenHex: String?
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: try Fixture.load("negotiate", as: [Vector].self))
+    func findsNegotiate(_ vector: Vector) {
+        let result = NegotiateChallenge.find(in: vector.fields)
+        switch result {
+        case .absent: #expect(vector.result == "absent")
+        case .malformed(let clause):
+            #expect(vector.result == "malformed")
+            #expect(!clause.isEmpty)
+        case .found(let challenge):
+            #expect(vector.result == (challenge.token == nil ? "bare" : "token"))
+            #expect(challenge.token == vector.tokenHex.map(bytes(hex:)))
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 65534, 65535, 65536])
+    func takesTokensUpTo64KiB(_ count: Int) {
+        let token = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let field = NegotiateCredentials(token: token).fieldValue
+        #expect(NegotiateChallenge.find(in: [field]) == .found(NegotiateChallenge(token: token)))
+    }
+
+    @Test(arguments: [65537, 65538, 65539, 200_000])
+    func refusesLongerTokens(_ count: Int) {
+        let field = NegotiateCredentials(token: [UInt8](repeating: 0x60, count: count)).fieldValue
+        #expect(NegotiateChallenge.find(in: [field]) == .malformed("its Negotiate token is over 65536 bytes"))
+    }
+
+    @Test func credentialsStayOutOfCompressionTables() {
+        let headers = NegotiateCredentials(token: Array("foobar".utf8)).headers
+        #expect(headers[.authorization] == "Negotiate Zm9vYmFy")
+        #expect(headers.count == 1)
+        #expect(headers.allSatisfy { $0.indexingStrategy == .disallow })
+    }
+}
+
+struct Base64Tests {
+    struct Vectors: Decodable {
+        struct Valid: Decodable {
+            let text: String
+            let hex: String
+        }
+
+        let valid: [Valid]
+        let invalid: [String]
+    }
+
+    @Test(arguments: try Fixture.load("base64", as: Vectors.self).valid)
+    func decodesAndEncodes(_ vector: Vectors.Valid) {
+        #expect(Base64.decode(vector.text) == bytes(hex: vector.hex))
+        #expect(Base64.encode(bytes(hex: vector.hex)) == vector.text)
+    }
+
+    @Test(arguments: try Fixture.load("base64", as: Vectors.self).invalid)
+    func refuses(_ text: String) {
+        #expect(Base64.decode(text) == nil)
+    }
+
+    @Test func everyByteValueComesBack() {
+        for count in 0...3 {
+            for value in UInt8.min...UInt8.max {
+                let bytes = [value] + [UInt8](repeating: ~value, count: count)
+                #expect(Base64.decode(Base64.encode(bytes)) == bytes)
+            }
+        }
+    }
+}

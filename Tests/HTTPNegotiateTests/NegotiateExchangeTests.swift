@@ -1,0 +1,91 @@
+import HTTPNegotiate
+import Testing
+
+struct NegotiateExchangeTests {
+    struct Vector: Decodable, CustomTestStringConvertible {
+        struct Step: Decodable {
+            let receive: Int?
+            let challenges: [String]?
+            let call: String?
+            let expect: String?
+        }
+
+        let name: String
+        let maximumLegs: Int?
+        let mutual: String?
+        let steps: [Step]
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: try Fixture.load("exchanges", as: [Vector].self))
+    func follows(_ vector: Vector) throws {
+        var exchange = NegotiateExchange(
+            maximumLegs: vector.maximumLegs ?? 4,
+            mutualAuthentication: vector.mutual == "off" ? .off : .required
+        )
+        for step in vector.steps {
+            let action: NegotiateExchange.Action?
+            switch (step.receive, step.call) {
+            case (let status?, nil): action = exchange.receive(status: status, challenges: try #require(step.challenges))
+            case (nil, "verified"): action = exchange.verified()
+            case (nil, "declined"): action = exchange.declined()
+            case (nil, "sent"):
+                exchange.sent()
+                action = nil
+            default:
+                Issue.record("A step that is none: \(step)")
+                return
+            }
+            #expect(action.map(spelling) == step.expect)
+        }
+    }
+
+    /// Whatever a server says to each request, the number of requests is bounded.
+    @Test(arguments: ["Negotiate", "Negotiate Zm9v", "NTLM", "Negotiate ***", ""], 1...6)
+    func neverLoops(challenge: String, maximumLegs: Int) {
+        var exchange = NegotiateExchange(maximumLegs: maximumLegs)
+        var requests = 0
+        var response = exchange.receive(status: 401, challenges: ["Negotiate"])
+        while requests <= 100 {
+            guard response == .begin || response == .respond(Array("foo".utf8)) else { break }
+            exchange.sent()
+            requests += 1
+            response = exchange.receive(status: 401, challenges: [challenge])
+        }
+        #expect(requests == (challenge == "Negotiate Zm9v" ? maximumLegs : 1))
+    }
+
+    @Test func messagesNameTheStatusAndTheSchemes() {
+        var missing = NegotiateExchange()
+        missing.sent()
+        guard case .fail(let error) = missing.receive(status: 503, challenges: []) else {
+            Issue.record("A missing final token was let through")
+            return
+        }
+        #expect(error.message.contains("503"))
+
+        var refused = NegotiateExchange()
+        refused.sent()
+        guard case .deliver(.refused(let reason)) = refused.receive(status: 401, challenges: ["NTLM, Basic realm=x"]) else {
+            Issue.record("A refusal was not delivered")
+            return
+        }
+        #expect(reason.contains("NTLM, Basic"))
+    }
+
+    private func spelling(_ action: NegotiateExchange.Action) -> String {
+        switch action {
+        case .deliver(.unauthenticated): "deliver unauthenticated"
+        case .deliver(.authenticated): "deliver authenticated"
+        case .deliver(.refused): "deliver refused"
+        case .begin: "begin"
+        case .respond(let token): "respond " + hex(token)
+        case .verify(let token): "verify " + hex(token)
+        case .fail(let error): "fail \(error.code)"
+        }
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

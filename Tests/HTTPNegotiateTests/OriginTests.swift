@@ -1,0 +1,67 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+struct OriginTests {
+    struct Vectors: Decodable {
+        struct Valid: Decodable, CustomTestStringConvertible {
+            let url: String
+            let scheme: String
+            let host: String
+            let port: Int
+            let isAddress: Bool
+            let description: String
+            var testDescription: String { url }
+        }
+
+        struct Invalid: Decodable, CustomTestStringConvertible {
+            let url: String
+            let why: String
+            var testDescription: String { "\(why): \(url.debugDescription)" }
+        }
+
+        let valid: [Valid]
+        let invalid: [Invalid]
+    }
+
+    @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid)
+    func reads(_ vector: Vectors.Valid) throws {
+        let origin = try Origin(url: vector.url)
+        #expect(origin.scheme.rawValue == vector.scheme)
+        #expect(origin.host == vector.host)
+        #expect(origin.port == vector.port)
+        #expect(origin.isAddress == vector.isAddress)
+        #expect(origin.description == vector.description)
+        #expect(try Origin(url: origin.description) == origin)
+    }
+
+    @Test(arguments: try Fixture.load("origins", as: Vectors.self).invalid)
+    func refuses(_ vector: Vectors.Invalid) {
+        #expect {
+            try Origin(url: vector.url)
+        } throws: { error in
+            guard let error = error as? AuthorizationError else { return false }
+            return error.code == .invalidURL && error.message.hasSuffix(".")
+        }
+    }
+
+    /// What Foundation makes of a URL is what an HTTP client connects to: where we read a host, it is the same.
+    @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid.filter { !$0.isAddress })
+    func agreesWithFoundation(_ vector: Vectors.Valid) throws {
+        let url = try #require(URL(string: vector.url))
+        let origin = try Origin(url: url)
+        let host = try #require(url.host(percentEncoded: true)).lowercased()
+        #expect(origin.host == (host.hasSuffix(".") ? String(host.dropLast()) : host))
+        #expect(origin.port == url.port ?? origin.scheme.defaultPort)
+    }
+
+    @Test func messagesKeepUserInformationToThemselves() {
+        for url in ["https://alice:secret@exa!mple.com/", "https://alice:secret@example.com:x/", "https://alice:secret@@example.com/"] {
+            #expect {
+                try Origin(url: url)
+            } throws: { error in
+                !"\(error)".contains("secret")
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+public import HTTPNegotiate
+
+/// One payload for the Kerberos extension, with every key typed.
+public struct ExtensionPayload: Sendable, Hashable {
+    /// The payload's place in the file, counted from 0, payloads for others included.
+    public let index: Int
+    /// Where it stands in the file.
+    public let path: ProfileKeyPath
+    /// The realm where the user signs in: `Realm`.
+    public let realm: String
+    /// The hosts whose challenges are answered: `Hosts`.
+    public let hosts: [HostRule]
+    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`, a key of our own that a Mac passes over.
+    public let plainHTTPHosts: [HostRule]
+    /// The keys of `ExtensionData`.
+    public let extensionData: ExtensionData
+    private let keys: [String: ProfileValue]
+
+    /// Reads a payload; nil when a key that every use needs is not there or not right, which the report says in full.
+    init?(index: Int, path: ProfileKeyPath, keys: [String: ProfileValue]) {
+        guard let realm = keys["Realm"]?.string, let hosts = keys["Hosts"]?.strings else { return nil }
+        self.index = index
+        self.path = path
+        self.keys = keys
+        self.realm = realm
+        self.hosts = hosts.compactMap { try? HostRule($0) }
+        plainHTTPHosts = (keys["PlainHTTPHosts"]?.strings ?? []).compactMap { try? HostRule($0) }
+        extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
+    }
+
+    /// The extension that the payload configures: `ExtensionIdentifier`.
+    public var extensionIdentifier: String? { keys["ExtensionIdentifier"]?.string }
+    /// The team that made the extension, `apple`: `TeamIdentifier`.
+    public var teamIdentifier: String? { keys["TeamIdentifier"]?.string }
+    /// The kind of sign-on, `Credential`: `Type`.
+    public var type: String? { keys["Type"]?.string }
+    /// The Mac programs that do without sign-on: `DeniedBundleIdentifiers`. It means nothing on Linux.
+    public var deniedBundleIdentifiers: [String]? { keys["DeniedBundleIdentifiers"]?.strings }
+    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`; `Cancel` when it is not there. Not acted on yet.
+    public var screenLockedBehavior: ScreenLockedBehavior? {
+        keys["ScreenLockedBehavior"]?.string.flatMap(ScreenLockedBehavior.init(rawValue:))
+    }
+    /// `PayloadType`.
+    public var payloadType: String? { keys["PayloadType"]?.string }
+    /// `PayloadUUID`.
+    public var payloadUUID: String? { keys["PayloadUUID"]?.string }
+    /// `PayloadIdentifier`.
+    public var payloadIdentifier: String? { keys["PayloadIdentifier"]?.string }
+    /// `PayloadVersion`.
+    public var payloadVersion: Int? { keys["PayloadVersion"]?.integer }
+    /// `PayloadDisplayName`.
+    public var payloadDisplayName: String? { keys["PayloadDisplayName"]?.string }
+    /// `PayloadDescription`.
+    public var payloadDescription: String? { keys["PayloadDescription"]?.string }
+    /// `PayloadOrganization`.
+    public var payloadOrganization: String? { keys["PayloadOrganization"]?.string }
+
+    /// What the payload says to those who answer challenges. `source` is the profile's file, for their verdicts.
+    public func configuration(source: String) -> ExtensionConfiguration {
+        ExtensionConfiguration(
+            realm: realm,
+            hosts: hosts,
+            plainHTTPHosts: plainHTTPHosts,
+            principalName: extensionData.principalName,
+            isDefaultRealm: extensionData.isDefaultRealm ?? false,
+            domainRealmMapping: extensionData.domainRealmMapping ?? [:],
+            preferredKDCs: extensionData.preferredKDCs ?? [],
+            source: source
+        )
+    }
+}

@@ -1,0 +1,134 @@
+import HTTPNegotiate
+
+/// Goes through one payload's keys, and what they say together.
+struct PayloadChecker {
+    /// A host that the payload names, and where.
+    struct Host {
+        let rule: HostRule
+        let path: ProfileKeyPath
+        let payloadIndex: Int
+    }
+
+    let index: Int
+    let path: ProfileKeyPath
+    let keys: [String: ProfileValue]
+    private(set) var rows: [ProfileReportRow] = []
+    private(set) var advice: [ProfileAdvice] = []
+    private(set) var hosts: [Host] = []
+
+    init(index: Int, path: ProfileKeyPath, keys: [String: ProfileValue]) {
+        self.index = index
+        self.path = path
+        self.keys = keys
+    }
+
+    mutating func check(isPropertyList: Bool) {
+        let data = keys["ExtensionData"]?.dictionary ?? [:]
+        check(keys, in: .payload, at: path)
+        check(data, in: .extensionData, at: path.appending(key: "ExtensionData"))
+        for (offset, text) in (keys["Hosts"]?.strings ?? []).enumerated() {
+            guard let rule = try? HostRule(text) else { continue }
+            hosts.append(Host(rule: rule, path: path.appending(key: "Hosts").appending(index: offset), payloadIndex: index))
+        }
+        adviseOnRealm(data)
+        adviseOnHosts()
+        if keys["TeamIdentifier"] == nil {
+            advise(.advice, "TeamIdentifier", "It is not there. A Mac wants it, with the value apple.")
+        }
+        if isPropertyList, keys["PayloadType"] == nil {
+            advise(.warning, "PayloadType", "It is not there. A Mac takes the payload only with com.apple.extensiblesso.")
+        }
+    }
+
+    private mutating func check(_ keys: [String: ProfileValue], in place: ProfileKey.Place, at path: ProfileKeyPath) {
+        for (name, value) in keys.sorted(by: { $0.key < $1.key }) { check(name, value, in: place, at: path.appending(key: name)) }
+        for key in ProfileKey.all where key.place == place && key.isRequired && keys[key.name] == nil {
+            append(key.name, path.appending(key: key.name), nil, .missing(expected: PayloadChecker.expectation(key)), isActedOn: true)
+        }
+    }
+
+    private mutating func check(_ name: String, _ value: ProfileValue, in place: ProfileKey.Place, at path: ProfileKeyPath) {
+        let verdict = KeyChecker.verdict(name: name, value: value, place: place)
+        guard let key = ProfileKey.named(name, in: place) else {
+            append(name, path, value, verdict, isActedOn: false)
+            return
+        }
+        let faults = KeyChecker.faults(in: value, of: key)
+        for fault in faults {
+            append(name, ProfileKeyPath(path.components + fault.steps), value, fault.verdict, isActedOn: key.isActedOn)
+        }
+        if faults.isEmpty { append(name, path, value, verdict, isActedOn: key.isActedOn) }
+        if key.isDeprecated {
+            let remark = ProfileAdvice(.advice, path: path, payloadIndex: index, "This key is deprecated; new profiles do without it.")
+            advice.append(remark)
+        }
+    }
+
+    private mutating func append(
+        _ key: String,
+        _ path: ProfileKeyPath,
+        _ value: ProfileValue?,
+        _ verdict: KeyVerdict,
+        isActedOn: Bool
+    ) {
+        rows.append(ProfileReportRow(key: key, path: path, payloadIndex: index, value: value, verdict: verdict, isActedOn: isActedOn))
+    }
+
+    private mutating func advise(_ severity: ProfileAdvice.Severity, _ key: String, _ sentence: String) {
+        advice.append(ProfileAdvice(severity, path: path.appending(key: key), payloadIndex: index, sentence))
+    }
+
+    private static func expectation(_ key: ProfileKey) -> String {
+        switch key.name {
+        case "Type": "Credential"
+        case "ExtensionIdentifier": ProfileReader.extensionIdentifier
+        default: key.type.description
+        }
+    }
+
+    private mutating func adviseOnRealm(_ data: [String: ProfileValue]) {
+        guard let realm = keys["Realm"]?.string else { return }
+        if realm != realm.uppercased() {
+            advise(
+                .warning,
+                "Realm",
+                "The realm \(realm.debugDescription) is not in upper case. Most are, and case matters: is it \(realm.uppercased())?"
+            )
+        }
+        guard let principal = data["principalName"]?.string, let sign = principal.lastIndex(of: "@") else { return }
+        let other = principal[principal.index(after: sign)...]
+        if other != realm {
+            let place = path.appending(key: "ExtensionData").appending(key: "principalName")
+            let sentence =
+                "The principal is of the realm \(String(other).debugDescription), and the payload's realm is \(realm.debugDescription)."
+            advice.append(ProfileAdvice(.warning, path: place, payloadIndex: index, sentence))
+        }
+    }
+
+    private mutating func adviseOnHosts() {
+        if keys["Hosts"]?.array?.isEmpty == true { advise(.warning, "Hosts", "The list is empty, so no host is answered.") }
+        let rules = Set(hosts.map(\.rule))
+        for host in hosts where host.rule.kind == .suffix {
+            let name = host.rule.name.dropFirst()
+            guard !rules.contains(where: { $0.name == name }) else { continue }
+            let sentence = "\(host.rule) covers the subdomains only. If \(name) itself is meant too, list it as well."
+            advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))
+        }
+        for (offset, text) in (keys["PlainHTTPHosts"]?.strings ?? []).enumerated() {
+            guard let rule = try? HostRule(text) else { continue }
+            let place = path.appending(key: "PlainHTTPHosts").appending(index: offset)
+            if !rules.contains(where: { PayloadChecker.covers($0, rule) }) {
+                let sentence = "\(rule) is covered by no entry of Hosts, so it is not answered over http either. List it there too."
+                advice.append(ProfileAdvice(.warning, path: place, payloadIndex: index, sentence))
+            }
+        }
+    }
+
+    /// Whether every host of `inner` is one of `outer`.
+    private static func covers(_ outer: HostRule, _ inner: HostRule) -> Bool {
+        switch inner.kind {
+        case .exact: outer.matches(host: inner.name)
+        case .suffix: outer.kind == .suffix && (outer.name == inner.name || inner.name.hasSuffix(outer.name))
+        }
+    }
+}

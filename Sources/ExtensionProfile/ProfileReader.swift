@@ -1,0 +1,93 @@
+import Foundation
+import HTTPNegotiate
+
+/// Goes through a file once: the report on every key, and the payloads that are usable.
+struct ProfileReader {
+    static let payloadType = "com.apple.extensiblesso"
+    static let extensionIdentifier = "com.apple.AppSSOKerberos.KerberosExtension"
+
+    private(set) var report: ProfileReport
+    private(set) var payloads: [ExtensionPayload] = []
+    private var hosts: [PayloadChecker.Host] = []
+
+    init(data: Data, source: String) throws(ProfileError) {
+        let document = try ProfileDocument(data: data, source: source)
+        report = ProfileReport(source: source)
+        for envelope in document.envelopes { checkEnvelope(envelope) }
+        for entry in document.entries { read(entry, format: document.format) }
+        checkFile()
+    }
+
+    private mutating func checkEnvelope(_ envelope: ProfileDocument.Envelope) {
+        for (name, value) in envelope.keys.sorted(by: { $0.key < $1.key }) {
+            let verdict = KeyChecker.verdict(name: name, value: value, place: .envelope)
+            let path = envelope.path.appending(key: name)
+            report.rows.append(ProfileReportRow(key: name, path: path, payloadIndex: nil, value: value, verdict: verdict, isActedOn: false))
+        }
+    }
+
+    private mutating func read(_ entry: ProfileDocument.Entry, format: ProfileDocument.Format) {
+        guard let keys = entry.value.dictionary else {
+            let verdict = KeyVerdict.wrongType(expected: "a dictionary with a payload's keys", found: entry.value.typeName)
+            let row = ProfileReportRow(
+                key: "PayloadContent",
+                path: entry.path,
+                payloadIndex: entry.index,
+                value: entry.value,
+                verdict: verdict,
+                isActedOn: true
+            )
+            report.rows.append(row)
+            return
+        }
+        if let reason = ProfileReader.reasonToIgnore(keys) {
+            report.ignoredPayloads.append(
+                IgnoredPayload(payloadIndex: entry.index, path: entry.path, type: keys["PayloadType"]?.string, reason: reason)
+            )
+            return
+        }
+        report.kerberosPayloadCount += 1
+        var checker = PayloadChecker(index: entry.index, path: entry.path, keys: keys)
+        checker.check(isPropertyList: format == .propertyList)
+        report.rows += checker.rows
+        report.advice += checker.advice
+        hosts += checker.hosts
+        if let payload = ExtensionPayload(index: entry.index, path: entry.path, keys: keys) { payloads.append(payload) }
+    }
+
+    /// Why a payload is for somebody else. A name that is almost right is not: that one is reported as a bad value.
+    private static func reasonToIgnore(_ keys: [String: ProfileValue]) -> String? {
+        if let type = keys["PayloadType"]?.string, type != payloadType, !Spelling.isClose(type, to: payloadType) {
+            return "payloads of type \(ProfileKeyPath.readable(type)) configure something else"
+        }
+        if keys["Type"]?.string == "Redirect" {
+            return "its Type is Redirect, and the Kerberos extension answers challenges (Type Credential)"
+        }
+        if let identifier = keys["ExtensionIdentifier"]?.string, !Spelling.isClose(identifier, to: extensionIdentifier) {
+            return "it is for the extension \(ProfileKeyPath.readable(identifier))"
+        }
+        return nil
+    }
+
+    /// What only shows when all payloads are seen.
+    private mutating func checkFile() {
+        var seen: [HostRule: ProfileKeyPath] = [:]
+        for host in hosts {
+            guard let first = seen[host.rule] else {
+                seen[host.rule] = host.path
+                continue
+            }
+            let sentence =
+                "The host \(host.rule) stands here and at \(first). A host belongs to one payload; leave one of the two out."
+            report.advice.append(ProfileAdvice(.error, path: host.path, payloadIndex: host.payloadIndex, sentence))
+        }
+        let defaults = payloads.filter { $0.extensionData.isDefaultRealm == true }
+        if defaults.count > 1, let last = defaults.last {
+            let realms = defaults.map(\.realm).joined(separator: ", ")
+            let path = last.path.appending(key: "ExtensionData").appending(key: "isDefaultRealm")
+            report.advice.append(
+                ProfileAdvice(.warning, path: path, payloadIndex: last.index, "More than one realm is the default: \(realms). Keep one.")
+            )
+        }
+    }
+}

@@ -1,0 +1,88 @@
+public import Foundation
+
+/// Everything that can be said about a profile's keys; what `ksso profile check` prints.
+///
+/// A report is made for every file that can be read at all, also for one that ``Profile`` refuses.
+public struct ProfileReport: Sendable, Hashable {
+    /// The file, as it was named.
+    public let source: String
+    /// One row for each key that was found or is missing, in the order of the payloads and, within them, of the names.
+    public internal(set) var rows: [ProfileReportRow] = []
+    /// Remarks on more than one value.
+    public internal(set) var advice: [ProfileAdvice] = []
+    /// The payloads that are for somebody else.
+    public internal(set) var ignoredPayloads: [IgnoredPayload] = []
+    /// How many payloads are for the Kerberos extension.
+    public internal(set) var kerberosPayloadCount = 0
+
+    init(source: String) { self.source = source }
+
+    /// Reports on a profile's content.
+    ///
+    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, signed, encrypted, or neither a
+    /// property list nor YAML.
+    public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
+        try ProfileReader(data: data, source: source).report
+    }
+
+    /// Reports on a file. Throws as ``check(data:source:)`` does, and when the file cannot be read.
+    public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
+        try check(data: ProfileFile.read(path: path), source: path)
+    }
+
+    /// The rows that should be mended.
+    public var errors: [ProfileReportRow] { rows.filter(\.verdict.isError) }
+
+    /// Whether anything should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it
+    /// cannot have, a host that stands twice, or no payload for the Kerberos extension at all. An unknown key is only a warning.
+    public var hasErrors: Bool {
+        kerberosPayloadCount == 0 || !errors.isEmpty || advice.contains { $0.severity == .error }
+    }
+
+    /// Whether there is an unknown key, or a remark that is graver than advice.
+    public var hasWarnings: Bool {
+        rows.contains { $0.verdict == .unknown } || advice.contains { $0.severity == .warning }
+    }
+
+    /// Why ``Profile`` refuses the file; nil when it is usable. The first fault is named, the others are counted.
+    public var rejection: ProfileError? {
+        var faults: [ProfileError] = []
+        for row in rows where row.rejectsFile {
+            let code: ProfileError.Code =
+                switch row.verdict {
+                case .wrongType: .wrongType
+                case .missing: .missingKey
+                default: .badValue
+                }
+            let sentence = String(describing: row.verdict)
+            faults.append(ProfileError(code, source: source, keyPath: row.path, reason: ProfileReport.asSentence(sentence)))
+        }
+        for remark in advice where remark.severity == .error {
+            faults.append(ProfileError(.repeatedHost, source: source, keyPath: remark.path, reason: remark.sentence))
+        }
+        if kerberosPayloadCount == 0 { faults.append(noPayload) }
+        guard let first = faults.first else { return nil }
+        guard faults.count > 1 else { return first }
+        let others = faults.count == 2 ? "One more fault is" : "\(faults.count - 1) more faults are"
+        return ProfileError(
+            first.code,
+            source: source,
+            keyPath: first.keyPath,
+            reason: "\(first.reason) \(others) in this file; see them with: ksso profile check"
+        )
+    }
+
+    private var noPayload: ProfileError {
+        let found = ignoredPayloads.isEmpty ? "it has none" : ignoredPayloads.map(\.description).joined(separator: "; ")
+        return ProfileError(
+            .noKerberosPayload,
+            source: source,
+            reason: "No payload of PayloadType com.apple.extensiblesso and Type Credential is for the Kerberos extension: \(found)."
+        )
+    }
+
+    private static func asSentence(_ text: String) -> String {
+        let first = text.prefix(1).uppercased() + text.dropFirst()
+        return first.hasSuffix(".") ? first : first + "."
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+@testable import ExtensionProfile
+
+@Suite struct BadProfileTests {
+    @Test(arguments: [
+        ("empty.yaml", ProfileError.Code.empty, "The file is empty."),
+        ("blank.mobileconfig", .empty, "The file is empty."),
+        ("comments.yaml", .empty, "only comments"),
+        ("prose.mobileconfig", .malformed, "not a property list"),
+        ("page.mobileconfig", .malformed, "not a property list"),
+        ("truncated.mobileconfig", .malformed, "not a property list"),
+        ("truncated-binary.mobileconfig", .malformed, "damaged"),
+        ("bomb.mobileconfig", .malformed, "hold one another"),
+        ("cycle.mobileconfig", .malformed, "hold one another"),
+        ("deep.mobileconfig", .malformed, "nested deeper"),
+        ("bomb.yaml", .malformed, "aliases"),
+        ("deep.yaml", .malformed, "not YAML"),
+        ("unclosed.yaml", .malformed, "line "),
+        ("key-twice.yaml", .malformed, "Realm stands twice"),
+        ("unquoted-star.yaml", .malformed, "must stand in quotes"),
+        ("top-level-list.yaml", .malformed, "Found an array, expected a dictionary"),
+        ("encrypted.mobileconfig", .encrypted, "encrypted for one device"),
+        ("signed.mobileconfig", .signed, "signed (CMS)"),
+    ])
+    func `a file that is no profile is refused, and cannot be reported on`(_ name: String, _ code: ProfileError.Code, _ text: String) throws
+    {
+        let error = try Fixture.refusal(name)
+        #expect(error.code == code)
+        #expect(error.reason.contains(text), "\(error)")
+        #expect(error.message.hasPrefix("\(name): "))
+        #expect(error.message.hasSuffix(".") || error.reason.contains("openssl"))
+        #expect(throws: error) { try Fixture.report(name) }
+    }
+
+    @Test func `a signature is recognised by its first bytes, and YAML that begins with 0 is not one`() throws {
+        let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x30, 0x82, 0x01, 0x00]), source: "a.mobileconfig") }
+        #expect(error.code == .signed)
+        let text = try #require(throws: ProfileError.self) { try Profile(data: Data("0: 1".utf8), source: "a.yaml") }
+        #expect(text.code == .missingKey)
+    }
+
+    @Test func `more than a mebibyte is refused unread`() throws {
+        let comment = Data(repeating: UInt8(ascii: "#"), count: (1 << 20) + 1)
+        let error = try #require(throws: ProfileError.self) { try Profile(data: comment, source: "huge.yaml") }
+        #expect(error.code == .tooLarge)
+        #expect(error.reason.contains("1 MiB"))
+        let largest = Data("# ".utf8) + Data(repeating: UInt8(ascii: "x"), count: (1 << 20) - 2)
+        let allowed = try #require(throws: ProfileError.self) { try Profile(data: largest, source: "large.yaml") }
+        #expect(allowed.code == .empty)
+    }
+
+    @Test func `bytes that are no text are refused`() throws {
+        let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x52, 0xFF, 0xFE]), source: "a.yaml") }
+        #expect(error.code == .malformed)
+        #expect(error.reason.contains("UTF-8"))
+    }
+
+    @Test(arguments: [
+        ("Realm", "Realm", "an integer (5)", "a string"),
+        ("Hosts", "Hosts", "a string (\"www.example.test\")", "an array of strings"),
+        ("HostsElement", "Hosts[1]", "an integer (7)", "a string"),
+        ("Type", "Type", "a boolean (true)", "a string"),
+        ("ExtensionIdentifier", "ExtensionIdentifier", "an array", "a string"),
+        ("TeamIdentifier", "TeamIdentifier", "a real number (1.5)", "a string"),
+        ("PayloadType", "PayloadType", "an integer (1)", "a string"),
+        ("PlainHTTPHosts", "PlainHTTPHosts", "a dictionary", "an array of strings"),
+        ("ExtensionData", "ExtensionData", "a string (\"alice\")", "a dictionary"),
+        ("principalName", "ExtensionData.principalName", "nothing", "a string"),
+        ("isDefaultRealm", "ExtensionData.isDefaultRealm", "an integer (1)", "a boolean (true or false)"),
+        ("isDefaultRealmText", "ExtensionData.isDefaultRealm", "a string (\"true\")", "a boolean (true or false)"),
+        ("domainRealmMapping", "ExtensionData.domainRealmMapping", "an array", "a dictionary of arrays of strings"),
+        (
+            "domainRealmMappingInverted", "ExtensionData.domainRealmMapping.\".example.test\"", "a string (\"EXAMPLE.TEST\")",
+            "an array of strings"
+        ),
+        ("preferredKDCs", "ExtensionData.preferredKDCs", "a string (\"kdc.example.test\")", "an array of strings"),
+        ("PayloadContentElement", "PayloadContent[0]", "a string", "a dictionary with a payload's keys"),
+    ])
+    func `a wrong type in a key that is acted on refuses the file`(_ name: String, _ path: String, _ found: String, _ expected: String)
+        throws
+    {
+        let file = "WrongType/\(name).yaml"
+        let error = try Fixture.refusal(file)
+        #expect(error.code == .wrongType)
+        #expect(error.keyPath?.description == path)
+        #expect(error.message.hasPrefix("\(file): \(path): Found \(found), expected \(expected)."), "\(error)")
+        let report = try Fixture.report(file)
+        #expect(report.hasErrors)
+        #expect(report.errors.contains { $0.verdict == .wrongType(expected: expected, found: found) && $0.path.description == path })
+    }
+
+    @Test func `PayloadContent must be a list`() throws {
+        let error = try Fixture.refusal("WrongType/PayloadContent.yaml")
+        #expect(error.message == "WrongType/PayloadContent.yaml: PayloadContent: Found a dictionary, expected an array of payloads.")
+    }
+
+    @Test(arguments: [
+        ("RealmEmpty", "Realm", "\"\""), ("RealmInjection", "Realm", "\\n[libdefaults]"), ("HostsGlob", "Hosts[0]", "wildcard"),
+        ("HostsPort", "Hosts[0]", "port"), ("HostsURL", "Hosts[0]", "more than a host"), ("HostsAddress", "Hosts[0]", "address"),
+        ("HostsNotASCII", "Hosts[0]", "ASCII"), ("HostsEmpty", "Hosts[1]", "empty"), ("Type", "Type", "expected Credential"),
+        ("ExtensionIdentifier", "ExtensionIdentifier", "KerberosExtention"), ("TeamIdentifier", "TeamIdentifier", "expected apple"),
+        ("PayloadType", "PayloadType", "expected com.apple.extensiblesso"), ("PlainHTTPHosts", "PlainHTTPHosts[0]", "port"),
+        ("principalName", "ExtensionData.principalName", "alice smith"),
+        ("preferredKDCsPort", "ExtensionData.preferredKDCs[0]", "1 to 65535"),
+        ("preferredKDCsInjection", "ExtensionData.preferredKDCs[0]", "kdc.example.test"),
+        ("domainRealmMappingRealm", "ExtensionData.domainRealmMapping.\"EXAMPLE TEST\"", "EXAMPLE TEST"),
+        ("domainRealmMappingSuffix", "ExtensionData.domainRealmMapping.\"EXAMPLE.TEST\"[0]", "wildcard"),
+        ("domainRealmMappingTwice", "ExtensionData.domainRealmMapping.\"TWO.TEST\"[0]", "leads to ONE.TEST as well"),
+    ])
+    func `a value that cannot be refuses the file`(_ name: String, _ path: String, _ text: String) throws {
+        let error = try Fixture.refusal("BadValue/\(name).yaml")
+        #expect(error.code == .badValue)
+        #expect(error.keyPath?.description == path)
+        #expect(error.reason.contains(text), "\(error)")
+        #expect(!error.message.contains("\n"))
+        #expect(try Fixture.report("BadValue/\(name).yaml").hasErrors)
+    }
+
+    @Test func `each required key that is missing is named`() throws {
+        let report = try Fixture.report("missing-keys.yaml")
+        #expect(report.errors.map(\.key) == ["Realm", "Hosts", "ExtensionIdentifier", "Type"])
+        let error = try Fixture.refusal("missing-keys.yaml")
+        #expect(error.code == .missingKey)
+        #expect(error.message.contains("Realm: Required, and not there; expected a string. 3 more faults are in this file"))
+    }
+
+    @Test func `a profile with nothing for the Kerberos extension says what it has`() throws {
+        let error = try Fixture.refusal("only-wifi.mobileconfig")
+        #expect(error.code == .noKerberosPayload)
+        #expect(error.reason.contains("com.apple.wifi.managed"))
+        #expect(try Fixture.report("only-wifi.mobileconfig").hasErrors)
+    }
+
+    @Test(arguments: [
+        ("host-twice.yaml", "Hosts[2]", "Hosts[0]"), ("host-twice-in-two.yaml", "PayloadContent[1].Hosts[0]", "PayloadContent[0].Hosts[0]"),
+    ])
+    func `a host that stands twice refuses the file`(_ name: String, _ second: String, _ first: String) throws {
+        let error = try Fixture.refusal(name)
+        #expect(error.code == .repeatedHost)
+        #expect(error.keyPath?.description == second)
+        #expect(error.reason.contains("www.example.test stands here and at \(first)"))
+        #expect(try Fixture.report(name).hasErrors)
+    }
+
+    @Test func `the first fault is told and the others are counted`() throws {
+        let error = try Fixture.refusal("several-faults.yaml")
+        #expect(error.reason.hasSuffix("2 more faults are in this file; see them with: ksso profile check"))
+        // The fault in a key that is not acted on is reported, and does not count.
+        #expect(try Fixture.report("several-faults.yaml").errors.count == 4)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import ExtensionProfile
+
+@Suite struct ProfileReportTests {
+    @Test func `every key of a full profile has a row and none is unknown`() throws {
+        let report = try Fixture.report("every-key.mobileconfig")
+        #expect(!report.hasErrors)
+        #expect(!report.hasWarnings)
+        let data = report.rows.filter { $0.path.description.hasPrefix("PayloadContent[0].ExtensionData.") }
+        #expect(Set(data.map(\.key)) == Set(ProfileKey.extensionData.map(\.name)))
+        #expect(data.count == 38)
+        #expect(report.rows.filter { $0.payloadIndex == nil }.map(\.key).contains("PayloadUUID"))
+        #expect(report.rows.allSatisfy { $0.value != nil })
+    }
+
+    @Test(arguments: [
+        "Realm", "Hosts", "Type", "ExtensionIdentifier", "TeamIdentifier", "PlainHTTPHosts", "principalName", "isDefaultRealm",
+        "domainRealmMapping", "preferredKDCs",
+    ])
+    func `what is acted on is called used`(_ key: String) throws {
+        let row = try #require(Fixture.report("every-key.mobileconfig").rows.first { $0.key == key })
+        #expect(row.verdict == .used)
+    }
+
+    @Test func `nothing else of the extension's data is called used`() {
+        let used = ProfileKey.extensionData.filter(\.isActedOn).map(\.name)
+        #expect(Set(used) == ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"])
+    }
+
+    @Test(arguments: [
+        ("principalName", "ExtensionData.principalName"),
+        ("ExtensionData.credentialBundleIDACL", "credentialBundleIdACL"),
+        ("ExtensionData.domainRealmMaping", "domainRealmMapping"),
+        ("ExtensionData.preferedKDC", "preferredKDCs"),
+        ("ExtensionData.isDefautlRealm", "isDefaultRealm"),
+        ("ExtensionData.PlainHTTPHosts", "PlainHTTPHosts beside ExtensionData"),
+    ])
+    func `a misspelt key is told what it should be`(_ path: String, _ suggestion: String) throws {
+        let report = try Fixture.report("misspelt.yaml")
+        let row = try #require(report.rows.first { $0.path.description == path })
+        #expect(row.verdict == .misspelt(suggestion: suggestion))
+        #expect(report.hasErrors)
+    }
+
+    @Test func `a key like no other is unknown, which is a warning only`() throws {
+        let report = try Fixture.report("misspelt.yaml")
+        #expect(report.rows.first { $0.key == "favouriteColour" }?.verdict == .unknown)
+        #expect(report.hasWarnings)
+        // A Mac passes over what it does not know, so the profile works here as it does there.
+        #expect(report.rejection == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("Urls", "URLs"), ("realm", "Realm"), ("Host", "Hosts"), ("xyzType", nil), ("Tope", "Type"), ("Raelm", "Realm"), ("abc", nil),
+            ("", nil),
+        ] as [(String, String?)]
+    )
+    func `a suggestion is close`(_ name: String, _ expected: String?) {
+        #expect(Spelling.suggestion(for: name, in: .payload) == expected)
+    }
+
+    @Test func `advice says what is probably not meant`() throws {
+        let report = try Fixture.report("advice.yaml")
+        #expect(!report.hasErrors)
+        #expect(report.hasWarnings)
+        func advice(_ path: String) -> ProfileAdvice? { report.advice.first { $0.path.description == path } }
+        #expect(advice("Realm")?.severity == .warning)
+        #expect(advice("Realm")?.sentence.contains("EXAMPLE.TEST") == true)
+        #expect(advice("Hosts[0]")?.severity == .advice)
+        #expect(advice("Hosts[0]")?.sentence.contains("example.test itself") == true)
+        #expect(advice("Hosts[2]") == nil, "partner.test is listed beside .partner.test")
+        #expect(advice("PlainHTTPHosts[0]") == nil && advice("PlainHTTPHosts[1]") == nil)
+        #expect(advice("PlainHTTPHosts[2]")?.severity == .warning)
+        #expect(advice("ExtensionData.principalName")?.sentence.contains("OTHER.TEST") == true)
+        #expect(advice("ExtensionData.cacheName")?.sentence.contains("deprecated") == true)
+        #expect(advice("ExtensionData.replicationTime")?.sentence.contains("deprecated") == true)
+        #expect(advice("TeamIdentifier")?.severity == .advice)
+    }
+
+    @Test func `a clean profile gets no advice beyond its deprecated keys`() throws {
+        #expect(
+            try Fixture.report("every-key.mobileconfig").advice.map(\.path.description).allSatisfy {
+                ["cacheName", "pwExpireOverride", "replicationTime"].contains($0.split(separator: ".").last.map(String.init) ?? "")
+            }
+        )
+    }
+
+    @Test func `a hostile key cannot write to the terminal`() throws {
+        let report = try Profile.check(data: Data("\"\\e[2Jx\": 1".utf8), source: "a.yaml")
+        let row = try #require(report.rows.first { $0.verdict == .unknown })
+        #expect(!row.description.unicodeScalars.contains("\u{1B}"))
+    }
+}

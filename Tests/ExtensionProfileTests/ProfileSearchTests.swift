@@ -1,0 +1,206 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+@testable import ExtensionProfile
+
+@Suite struct ProfileSearchTests {
+    private let system: TemporaryFolder
+    private let user: TemporaryFolder
+    /// The uid that the tests run as stands for root and for the user.
+    private let me = ProfileFile.currentUser
+
+    init() throws {
+        system = try TemporaryFolder()
+        user = try TemporaryFolder()
+    }
+
+    private func search(environment: [String: String] = [:]) -> ProfileSearch {
+        ProfileSearch(environment: environment, systemDirectory: system.path, userDirectory: user.path, systemOwner: me, user: me)
+    }
+
+    @Test func `the machine's profiles come before the user's, and each directory in the order of names`() throws {
+        try system.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "20.yaml")
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "10.yml")
+        try user.write(profileText(realm: "C.TEST", hosts: "c.test"), to: "00.yaml")
+        try Fixture.data("corporate.mobileconfig").write(to: URL(filePath: user.path + "/corporate.mobileconfig"))
+        try user.write("not a profile", to: "notes.txt")
+        try user.write("not a profile", to: ".hidden.yaml")
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["A.TEST", "B.TEST", "C.TEST", "EXAMPLE.TEST"])
+        #expect(result.configurations.first?.source == "\(system.path)/10.yml")
+        #expect(result.warnings.isEmpty, "\(result.warnings)")
+    }
+
+    @Test func `directories that are not there are no fault`() throws {
+        let search = ProfileSearch(
+            environment: ["HOME": "\(user.path)/none"],
+            systemDirectory: "\(system.path)/none",
+            systemOwner: me,
+            user: me
+        )
+        #expect(try search.run() == ProfileSearchResult())
+    }
+
+    @Test func `a host of an earlier file leaves the later one out, and both are named`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "www.example.test, a.test"), to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test, WWW.example.test."), to: "b.yaml")
+        try user.write(profileText(realm: "C.TEST", hosts: "b.test"), to: "c.yaml")
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["A.TEST", "C.TEST"], "what was left out owns no host")
+        let warning = try #require(result.warnings.first)
+        #expect(result.warnings.count == 1)
+        #expect(warning.error?.code == .repeatedHost)
+        #expect(warning.message.contains("\(system.path)/a.yaml"))
+        #expect(warning.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: The host www.example.test stands in"))
+    }
+
+    @Test func `a broken file is left out by itself`() throws {
+        try system.write("Realm: [", to: "a.yaml")
+        try system.write("", to: "b.mobileconfig")
+        try system.write(profileText(realm: "C.TEST", hosts: "c.test"), to: "c.yaml")
+        _ = try system.folder("d.yaml")
+        try system.write(String(repeating: "#", count: (1 << 20) + 1), to: "e.yaml")
+        try system.write(profileText(realm: "F.TEST", hosts: "\"*.f.test\""), to: "f.yaml")
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["C.TEST"])
+        #expect(result.warnings.map { $0.error?.code } == [.malformed, .empty, .unreadable, .tooLarge, .badValue])
+        #expect(result.warnings.allSatisfy { $0.message.hasPrefix($0.source) && $0.code == .rejected })
+    }
+
+    @Test(arguments: [0o664, 0o646, 0o666])
+    func `a file that others can write is not read`(_ mode: Int) throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml", mode: mode)
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml", mode: mode)
+        let result = try search().run()
+        #expect(result.profiles.isEmpty)
+        #expect(result.warnings.map { $0.error?.code } == [.untrusted, .untrusted])
+        #expect(result.warnings.first?.message.contains("chmod go-w \(system.path)/a.yaml") == true)
+        #expect(result.warnings.first?.message.contains("mode \(String(mode, radix: 8))") == true)
+    }
+
+    @Test(arguments: [0o775, 0o757, 0o777])
+    func `a directory that others can write is not looked into`(_ mode: Int) throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
+        try system.setMode(mode)
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["B.TEST"])
+        #expect(result.warnings.map(\.source) == [system.path])
+        #expect(result.warnings.first?.error?.code == .untrusted)
+    }
+
+    @Test func `a wrong owner is not trusted, for the machine's and for the user's directory`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
+        var search = search()
+        search.systemOwner = me + 1
+        search.user = me + 2
+        let result = try search.run()
+        #expect(result.profiles.isEmpty)
+        #expect(result.warnings.map(\.source) == [system.path, user.path])
+        #expect(result.warnings.last?.message.contains("owned by uid \(me), expected uid \(me + 1) or uid \(me + 2)") == true)
+    }
+
+    @Test func `the machine's owner may own the user's files, not the other way round`() throws {
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
+        var search = search()
+        search.user = me + 1
+        #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
+        search.systemOwner = me + 1
+        search.user = me
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
+        #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
+    }
+
+    @Test func `a link is followed in the user's directory only`() throws {
+        let elsewhere = try TemporaryFolder()
+        let target = try elsewhere.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "real.yaml")
+        for folder in [system, user] {
+            try FileManager.default.createSymbolicLink(atPath: "\(folder.path)/link.yaml", withDestinationPath: target)
+        }
+        let result = try search().run()
+        #expect(result.configurations.map(\.source) == ["\(user.path)/link.yaml"])
+        #expect(result.warnings.map(\.source) == ["\(system.path)/link.yaml"])
+        #expect(result.warnings.first?.message.contains("symbolic link") == true)
+    }
+
+    @Test func `a link to a file that others can write is not followed`() throws {
+        let elsewhere = try TemporaryFolder()
+        let target = try elsewhere.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "real.yaml", mode: 0o666)
+        try FileManager.default.createSymbolicLink(atPath: "\(user.path)/link.yaml", withDestinationPath: target)
+        let result = try search().run()
+        #expect(result.profiles.isEmpty)
+        #expect(result.warnings.map { $0.error?.code } == [.untrusted])
+    }
+
+    @Test func `a file that is named is the only one, and need not be trusted`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
+        let named = try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml", mode: 0o666)
+        var search = search()
+        search.explicitPaths = [named]
+        #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
+    }
+
+    @Test func `KSSO_PROFILE names files, and arguments come before it`() throws {
+        let one = try user.write(profileText(realm: "ONE.TEST", hosts: "one.test"), to: "one.yaml")
+        let two = try user.write(profileText(realm: "TWO.TEST", hosts: "two.test"), to: "two.yaml")
+        let environment = ["KSSO_PROFILE": "\(two)::\(one)"]
+        #expect(try search(environment: environment).run().configurations.map(\.realm) == ["TWO.TEST", "ONE.TEST"])
+        #expect(ProfileSearch(explicitPaths: [one], environment: environment).explicitPaths == [one])
+        #expect(ProfileSearch(environment: ["KSSO_PROFILE": ""]).explicitPaths.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("none.yaml", ProfileError.Code.unreadable), ("broken.yaml", .malformed), ("folder", .unreadable), ("huge.yaml", .tooLarge),
+    ])
+    func `a named file that cannot be used is an error`(_ name: String, _ code: ProfileError.Code) throws {
+        try user.write("Realm: [", to: "broken.yaml")
+        try user.write(String(repeating: "#", count: (1 << 20) + 1), to: "huge.yaml")
+        _ = try user.folder("folder")
+        var search = search()
+        search.explicitPaths = ["\(user.path)/\(name)"]
+        let error = try #require(throws: ProfileError.self) { try search.run() }
+        #expect(error.code == code)
+        #expect(error.message.hasPrefix("\(user.path)/\(name): "))
+    }
+
+    @Test func `a device is no profile`() throws {
+        let error = try #require(throws: ProfileError.self) { try Profile(contentsOf: "/dev/zero") }
+        #expect(error.message == "/dev/zero: It is not a regular file; name a file.")
+    }
+
+    @Test func `a host in two named files is an error`() throws {
+        let one = try user.write(profileText(realm: "ONE.TEST", hosts: "www.test"), to: "one.yaml")
+        let two = try user.write(profileText(realm: "TWO.TEST", hosts: "www.test"), to: "two.yaml")
+        var search = search()
+        search.explicitPaths = [one, two]
+        let error = try #require(throws: ProfileError.self) { try search.run() }
+        #expect(error.code == .repeatedHost)
+        #expect(error.message.contains(one) && error.message.contains(two))
+    }
+
+    @Test(
+        arguments: [
+            (["XDG_CONFIG_HOME": "/settings", "HOME": "/home/alice"], "/settings/ksso"),
+            (["XDG_CONFIG_HOME": "relative", "HOME": "/home/alice"], "/home/alice/.config/ksso"),
+            (["XDG_CONFIG_HOME": "", "HOME": "/home/alice"], "/home/alice/.config/ksso"),
+            (["HOME": "/home/alice"], "/home/alice/.config/ksso"),
+            ([:], nil),
+        ] as [([String: String], String?)]
+    )
+    func `the user's directory follows XDG`(_ environment: [String: String], _ expected: String?) {
+        #expect(ProfileSearch(environment: environment).userDirectory == expected)
+        #expect(ProfileSearch(environment: environment).systemDirectory == "/etc/ksso")
+        #expect(ProfileSearch(environment: environment).systemOwner == 0)
+    }
+
+    @Test func `a misspelt key and a second default realm are warned of, and the profiles used`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test", isDefaultRealm: true) + "\nprincipalName: alice", to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test", isDefaultRealm: true), to: "b.yaml")
+        let result = try search().run()
+        #expect(result.configurations.count == 2)
+        #expect(result.warnings.map(\.code) == [.misspeltKey, .severalDefaultRealms])
+        #expect(result.warnings.first?.message.contains("ExtensionData.principalName") == true)
+    }
+}

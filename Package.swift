@@ -115,5 +115,6 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
+        .testTarget(name: "KerberosTestingTests", dependencies: ["KerberosTesting", "TestSupport"], swiftSettings: settings),
     ]
 )

@@ -1,0 +1,106 @@
+/// The text of a realm's two configuration files.
+struct RealmFiles: Sendable {
+    /// A realm beside this one, which clients of this one can reach.
+    struct Peer: Sendable {
+        var realm: String
+        var port: Int
+    }
+
+    let options: TestRealmOptions
+    let directory: String
+    /// Realms that share a key with this one. The KDC refers services in their domains to them.
+    var trustedRealms: [String] = []
+
+    var clientPath: String { "\(directory)/krb5.conf" }
+    var kdcPath: String { "\(directory)/kdc.conf" }
+    var logPath: String { "\(directory)/kdc.log" }
+    var keytabPath: String { "\(directory)/krb5.keytab" }
+
+    /// krb5.conf: nothing is looked up in DNS, and TCP comes first.
+    ///
+    /// One `kdc` line serves UDP and TCP although the KDC's two ports differ, so TCP is the one named.
+    func client(port: Int?, peers: [Peer]) -> String {
+        var defaults = [
+            "default_realm": options.name,
+            "default_ccache_name": "FILE:\(directory)/ccache",
+            "default_keytab_name": "FILE:\(keytabPath)",
+            "default_client_keytab_name": "FILE:\(directory)/client.keytab",
+            "dns_lookup_kdc": "false",
+            "dns_lookup_realm": "false",
+            "dns_canonicalize_hostname": "false",
+            "rdns": "false",
+            "udp_preference_limit": "1",
+        ]
+        defaults.merge(options.clientRelations) { $1 }
+        let reachable = (port.map { [Peer(realm: options.name, port: $0)] } ?? []) + peers
+        let realms = reachable.map { "    \($0.realm) = {\n        kdc = 127.0.0.1:\($0.port)\n    }\n" }.joined()
+        return """
+            [libdefaults]
+            \(relations(defaults))
+            [realms]
+            \(realms)
+            [logging]
+                kdc = FILE:\(logPath)
+
+            """
+    }
+
+    /// kdc.conf: the database in the folder, loopback only, AES only; port 0 lets the kernel choose.
+    func kdc(ports: ListeningPorts) -> String {
+        var realm = [
+            "database_module": "database",
+            "key_stash_file": "\(directory)/stash",
+            "acl_file": "\(directory)/kadm5.acl",
+            "master_key_type": "aes256-cts-hmac-sha1-96",
+            "supported_enctypes": "aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal",
+            "max_life": "\(seconds(options.ticketLifetime) ?? 36_000)s",
+            "max_renewable_life": "\(seconds(options.renewableLifetime) ?? 604_800)s",
+            "host_based_services": "*",
+        ]
+        realm.merge(options.kdcRelations) { $1 }
+        let domains = ([options.name] + trustedRealms).map { name in
+            "    .\(name.lowercased()) = \(name)\n    \(name.lowercased()) = \(name)\n"
+        }
+        return """
+            [kdcdefaults]
+                kdc_listen = 127.0.0.1:\(ports.udp ?? 0)
+                kdc_tcp_listen = 127.0.0.1:\(ports.tcp ?? 0)
+
+            [realms]
+                \(options.name) = {
+            \(relations(realm))
+                }
+
+            [dbmodules]
+                database = {
+                    db_library = db2
+                    database_name = \(directory)/principal
+                }
+
+            [domain_realm]
+            \(domains.joined())
+            """
+    }
+
+    /// The process environment in which krb5 programs see this realm only.
+    func environment(inheriting parent: [String: String]) -> [String: String] {
+        let own = [
+            "KRB5_CONFIG": clientPath,
+            "KRB5_KDC_PROFILE": kdcPath,
+            "KRB5CCNAME": "FILE:\(directory)/ccache",
+            "KRB5_KTNAME": "FILE:\(keytabPath)",
+            "KRB5_CLIENT_KTNAME": "FILE:\(directory)/client.keytab",
+            "KRB5RCACHENAME": "dfl:",
+            "KRB5RCACHEDIR": directory,
+        ]
+        return parent.merging(own) { $1 }
+    }
+
+    private func relations(_ values: [String: String]) -> String {
+        values.sorted { $0.key < $1.key }.map { "    \($0.key) = \($0.value)\n" }.joined()
+    }
+
+    private func seconds(_ duration: Duration?) -> Int64? {
+        duration.map { max(1, $0.components.seconds) }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// Processes whose environment names a folder: the KDC, the web server and their watcher. A zombie has no environment.
+func processes(of directory: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.filter { name in
+        guard Int(name) != nil, let text = String.contents(ofKernelFile: "/proc/\(name)/environ") else { return false }
+        return text.contains(directory)
+    }
+}
+
+/// Expects that a folder and its processes are gone already.
+func expectGone(_ directory: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(!directory.isEmpty, sourceLocation: sourceLocation)
+    #expect(!FileManager.default.fileExists(atPath: directory), sourceLocation: sourceLocation)
+    #expect(processes(of: directory).isEmpty, sourceLocation: sourceLocation)
+}
+
+/// Looks until a condition holds that another process brings about, for ten seconds at most.
+func eventually(
+    _ condition: () throws -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    while try !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("It did not happen within ten seconds.", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
+}
+
+/// Established connections to a port of 127.0.0.1, by the server's side of the kernel's table.
+func queuedConnections(to port: Int) -> Int {
+    let address = "0100007F:" + String(format: "%04X", port)
+    let lines = (String.contents(ofKernelFile: "/proc/net/tcp") ?? "").split(separator: "\n")
+    return lines.map { $0.split(separator: " ") }.count { $0.count > 3 && $0[1] == address && $0[3] == "01" }
+}

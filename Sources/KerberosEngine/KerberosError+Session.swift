@@ -1,0 +1,35 @@
+internal import Kerberos
+
+extension KerberosError {
+    /// Nobody, or not this principal, is signed in.
+    static func notSignedIn(_ subject: String) -> KerberosError {
+        KerberosError(
+            .noCredentials,
+            subject: subject,
+            message: "not signed in. Sign in with: ksso login \(subject.contains("@") ? subject : "")".trimmed
+        )
+    }
+
+    /// The default cache holds one principal and there is no place for another.
+    static func occupied(_ cache: CredentialCacheName, by principal: Principal?) -> KerberosError {
+        let owner = principal.map { "\($0)" } ?? "another principal"
+        return KerberosError(
+            .cacheUnusable,
+            subject: cache.rawValue,
+            message: "the cache holds the tickets of \(owner), which a second sign-in would destroy. Name another cache, or sign out first."
+        )
+    }
+
+    /// The ticket can't be got anew without a person's answer.
+    static func needsPerson(_ principal: Principal) -> KerberosError {
+        KerberosError(
+            .notInteractive,
+            subject: principal.description,
+            message: "the ticket can't be renewed without asking for the password. Sign in with: ksso login \(principal)"
+        )
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String { last == " " ? String(dropLast()) : self }
+}

@@ -1,0 +1,55 @@
+public import HTTPNegotiate
+public import Kerberos
+
+public import struct Foundation.Date
+
+extension KerberosExtension {
+    /// What an extension works with.
+    public struct Options: Sendable {
+        /// The profiles in force.
+        public var configurations: [ExtensionConfiguration]
+        /// Whose tickets answer.
+        public var credential: Credential
+        /// The krb5.conf that stands behind the profiles.
+        public var base: RealmConfiguration.Base
+        /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
+        public var defaultCacheName: String?
+        /// A private folder for the caches of further principals, where the default cache can hold but one.
+        public var additionalCacheDirectory: String?
+        /// Who is asked when a request that may ask finds nobody signed in.
+        public var prompter: (any Prompter)?
+        /// Gets libkrb5's trace, line by line.
+        public var trace: (@Sendable (String) -> Void)?
+        /// What time it is.
+        public var clock: @Sendable () -> Date
+
+        /// Whose tickets answer.
+        public enum Credential: Sendable {
+            /// Those of the signed-in principals, in the credential caches that all programs share.
+            case sessions
+            /// A service's own, from its keytab, kept in this process's memory and acquired again before they expire.
+            case keytab(InitialCredentialSource, principal: String?)
+        }
+
+        /// Options for profiles; the rest is as on a machine of one user.
+        public init(
+            configurations: [ExtensionConfiguration],
+            credential: Credential = .sessions,
+            base: RealmConfiguration.Base = .system,
+            defaultCacheName: String? = nil,
+            additionalCacheDirectory: String? = nil,
+            prompter: (any Prompter)? = nil,
+            trace: (@Sendable (String) -> Void)? = nil,
+            clock: @escaping @Sendable () -> Date = { Date() }
+        ) {
+            self.configurations = configurations
+            self.credential = credential
+            self.base = base
+            self.defaultCacheName = defaultCacheName
+            self.additionalCacheDirectory = additionalCacheDirectory
+            self.prompter = prompter
+            self.trace = trace
+            self.clock = clock
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import HTTPNegotiate
+public import Kerberos
+
+extension KerberosExtension {
+    /// All sessions in the credential caches; no network.
+    public func sessions() async throws(KerberosError) -> SessionList {
+        if let keytabSession { return SessionList(sessions: try await keytabSession.existing(), damagedCaches: []) }
+        return try await sessionStore.read()
+    }
+
+    /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
+    ///
+    /// - Throws: ``KerberosError``; `noCredentials` when the principal is not signed in.
+    @discardableResult
+    public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
+        guard let session = try await sessionStore.read().session(realm: principal.realm, principal: principal), session.isSignedIn else {
+            throw .notSignedIn(principal.description)
+        }
+        try await sessionStore.local.setMark(SessionMark.chosenAt, to: SessionMark.text(options.clock()), in: session.cache)
+        try? await sessionStore.local.makePrimary(session.cache)  // a single FILE cache has nothing to switch
+        initiators.removeAll()
+        return try await sessionStore.read().session(realm: principal.realm, principal: principal) ?? session
+    }
+
+    /// The session that answers for a plan: the caller's choice, else the profile's principal, else the realm's default.
+    func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
+        if let keytabSession { return try await keytabSession.current() }
+        let wanted = try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
+            try Principal(text, defaultRealm: plan.realm)
+        }
+        let list = try await sessionStore.read()
+        let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        if let found, let current = try await reacquired(found) { return current }
+        if let session = try await sessionFromClientKeytab(wanted, realm: plan.realm) { return session }
+        if mayAsk, let prompter = options.prompter {
+            return try await signIn(wanted?.description, realm: plan.realm, using: .prompter(prompter))
+        }
+        throw list.damagedCaches.first ?? .notSignedIn(wanted?.description ?? plan.realm)
+    }
+
+    /// GSSAPI's own habit: where nobody is signed in and a client keytab has the key, it signs in. Nil where there is no such key.
+    private func sessionFromClientKeytab(_ wanted: Principal?, realm: String) async throws(KerberosError) -> Session? {
+        do throws(KerberosError) {
+            let principal = if let wanted { wanted } else { try await clients.local.firstPrincipal(inKeytab: .clientKeytab) }
+            guard principal.realm == realm else { return nil }
+            return try await signIn(principal.description, using: .clientKeytab)
+        } catch where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
+            return nil
+        }
+    }
+
+    /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over.
+    private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
+        let now = options.clock()
+        guard let source = session.keytabSource, session.ticketGrantingTicket.times.isDue(at: now) else {
+            return session.isSignedIn ? session : nil
+        }
+        do throws(KerberosError) {
+            return try await acquireAgain(session, using: source)
+        } catch {
+            if session.isSignedIn { return session }  // the old ticket still serves
+            throw error
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import HTTPNegotiate
+public import Kerberos
+
+extension KerberosExtension {
+    /// Signs a principal in and leaves its tickets in the shared credential cache, where every program finds them.
+    ///
+    /// The sign-in makes it the default of its realm. The tickets of other principals stay: where the default cache can hold but one,
+    /// a second principal gets a cache of its own.
+    ///
+    /// - Parameters:
+    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:user:)``.
+    ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
+    ///   - cache: the cache to fill; nil lets the rule above choose.
+    /// - Throws: ``KerberosError``. A wrong password is sent once.
+    @discardableResult
+    public func signIn(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> Session {
+        let principal = try await principal(name, realm: realm, source: source)
+        // Before anyone is asked for a password: is there a cache that can take the tickets?
+        let target = if let cache { cache } else { try await sessionStore.cache(for: principal) }
+        let client = clients.client(for: principal.realm)
+        let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+        let marks = SessionMark.all(for: source, at: self.options.clock())
+        try await client.replace(target, principal: principal, credentials: [ticket], marks: marks)
+        if (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
+        initiators.removeAll()
+        return try await session(in: target)
+    }
+
+    /// The realm of a name that has none: the profile's default realm, else krb5.conf's.
+    public func defaultRealm() async throws(KerberosError) -> String? {
+        if let realm = policy.defaultConfiguration?.realm { return realm }
+        return try await clients.local.defaultRealm()
+    }
+
+    /// Who signs in when nobody is named: the profile's principal for the realm, else the given user name.
+    public func defaultPrincipal(realm: String?, user: String?) async throws(KerberosError) -> Principal {
+        guard let realm = if let realm { realm } else { try await defaultRealm() } else { throw .noRealm(user ?? "") }
+        let configured = policy.configurations.first { $0.realm == realm }?.principalName
+        guard let name = configured ?? user else {
+            throw KerberosError(.malformedPrincipal, subject: realm, message: "nobody is named. Say who signs in, as name@REALM.")
+        }
+        return try Principal(name, defaultRealm: realm)
+    }
+
+    func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {
+        let list = try await sessionStore.read()
+        if let session = list.sessions.first(where: { $0.cache == cache }) { return session }
+        // A cache outside the collections: one that the caller named.
+        let contents = try await clients.local.contents(of: cache)
+        guard let session = Session(contents, now: options.clock()) else { throw .notSignedIn(contents.principal.description) }
+        return session
+    }
+
+    private func principal(
+        _ name: String?,
+        realm: String?,
+        source: InitialCredentialSource
+    ) async throws(KerberosError) -> Principal {
+        switch (name, source) {
+        case (nil, .keytab), (nil, .clientKeytab): return try await clients.local.firstPrincipal(inKeytab: source)
+        case (nil, _): return try await defaultPrincipal(realm: realm, user: nil)
+        case (.some(let name), _): return try await self.principal(name, realm: realm)
+        }
+    }
+
+    /// The principal that a name means: with no realm in it, the given realm's, else the default realm's.
+    public func principal(_ name: String, realm: String? = nil) async throws(KerberosError) -> Principal {
+        if let principal = try? Principal(name) { return principal }
+        guard let realm = if let realm { realm } else { try await defaultRealm() } else { throw .noRealm(name) }
+        return try Principal(name, defaultRealm: realm)
+    }
+}
+
+extension KerberosError {
+    static func noRealm(_ name: String) -> KerberosError {
+        KerberosError(
+            .malformedPrincipal,
+            subject: name,
+            message: "no realm is known. Write name@REALM, or give the realm, or install a profile or a krb5.conf that names one."
+        )
+    }
+}

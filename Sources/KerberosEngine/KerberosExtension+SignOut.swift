@@ -1,0 +1,32 @@
+public import Kerberos
+
+extension KerberosExtension {
+    /// What a sign-out did.
+    public struct SignOutResult: Sendable {
+        /// The sessions that were ended.
+        public let ended: [Session]
+        /// The sessions that another program acquired and that were therefore left.
+        public let left: [Session]
+    }
+
+    /// Ends sessions and destroys their tickets.
+    ///
+    /// - Parameters:
+    ///   - principal: whose; nil is everybody's.
+    ///   - realm: of which realm; nil is every realm.
+    ///   - includingOthers: also tickets that this project did not acquire: those of kinit, sssd, a login through PAM.
+    @discardableResult
+    public func signOut(
+        _ principal: Principal? = nil,
+        realm: String? = nil,
+        includingOthers: Bool = false
+    ) async throws(KerberosError) -> SignOutResult {
+        let matching = try await sessionStore.read().sessions.filter { session in
+            (principal == nil || session.principal == principal) && (realm == nil || session.realm == realm)
+        }
+        let ended = matching.filter { includingOthers || $0.acquiredBy != .other }
+        for session in ended { try await sessionStore.local.destroy(session.cache) }
+        initiators.removeAll()
+        return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
+    }
+}

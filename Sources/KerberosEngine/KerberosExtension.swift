@@ -1,0 +1,75 @@
+public import HTTPNegotiate
+internal import Kerberos
+
+public import struct Foundation.Date
+public import struct Foundation.URL
+
+/// The credential extension in this process: profile, host rule, realm, session, service ticket, SPNEGO token.
+///
+/// Safe to use from any number of tasks. One service ticket is asked for once, however many wait for it; no lock is held across an
+/// await, and no call that blocks runs on the threads that Swift's tasks share.
+public final class KerberosExtension: CredentialExtension {
+    /// What decides which hosts are answered.
+    public let policy: DecisionPolicy
+    let options: Options
+    let clients: RealmClients
+    let sessionStore: SessionStore
+    let initiators: InitiatorStore
+    let keytabSession: KeytabSession?
+
+    /// An extension for these profiles. Nothing is read or sent before the first call.
+    public init(_ options: Options) {
+        self.options = options
+        policy = DecisionPolicy(options.configurations)
+        let clients = RealmClients(options)
+        self.clients = clients
+        sessionStore = SessionStore(options, local: clients.local)
+        initiators = InitiatorStore()
+        keytabSession =
+            switch options.credential {
+            case .sessions: nil
+            case .keytab(let source, let principal): KeytabSession(source, principal: principal, clients: clients, clock: options.clock)
+            }
+    }
+
+    /// The verdict for a URL; no network, no cache.
+    public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
+
+    /// Answers a challenge: an `Authorization` header, or the reasons why this URL is not handled.
+    ///
+    /// - Throws: ``AuthorizationError``; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
+    public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
+        guard request.operation == .implicit else {
+            let detail = "the operation \(request.operation) is not one that a request can ask for."
+            return .notHandled([DecisionReason(rule: "operation", verdict: .failed, detail: detail)])
+        }
+        switch policy.decision(for: request.url) {
+        case .ignore(let reasons):
+            return .notHandled(reasons)
+        case .answer(let plan):
+            let credential = try await initiatorCredential(for: plan, request: request)
+            return .headers(try Self.grant(with: credential))
+        }
+    }
+
+    /// Makes the first token of an exchange. It does not block: the ticket is at hand.
+    static func grant(with credential: InitiatorCredential) throws(AuthorizationError) -> AuthorizationGrant {
+        let step: InitiatorStep
+        do throws(KerberosError) {
+            step = try SPNEGOInitiator.begin(with: credential)
+        } catch {
+            throw AuthorizationError(error)
+        }
+        switch consume step {
+        case .proceed(let token, let initiator):
+            return AuthorizationGrant(
+                headers: NegotiateCredentials(token: token).headers,
+                principal: credential.client.description,
+                servicePrincipal: credential.server.description,
+                exchange: TokenExchange(initiator)
+            )
+        case .established:
+            throw AuthorizationError(.mutualAuthenticationFailed, "\(credential.server): mutual authentication was not negotiated.")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import Kerberos
+
+internal import struct Foundation.Date
+
+/// The marks that this project leaves in a cache. A program that fills the cache anew, such as kinit, removes them with the rest.
+enum SessionMark {
+    static let acquiredBy = "ksso_acquired_by"
+    static let keytab = "ksso_keytab"
+    static let chosenAt = "ksso_chosen_at"
+
+    static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
+        var marks = [chosenAt: text(date), acquiredBy: "password"]
+        switch source {
+        case .password, .prompter: break
+        case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: name]) { $1 }
+        case .clientKeytab: marks.merge([acquiredBy: "keytab", keytab: ""]) { $1 }
+        }
+        return marks
+    }
+
+    static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
+}
+
+extension Session {
+    /// The session that a cache holds; nil when it holds no ticket-granting ticket.
+    init?(_ contents: CredentialCacheContents, now: Date) {
+        guard let ticket = contents.ticketGrantingTicket else { return nil }
+        principal = contents.principal
+        cache = contents.name
+        acquiredBy =
+            switch contents.marks[SessionMark.acquiredBy] {
+            case "password": .password
+            case "keytab": .keytab(contents.marks[SessionMark.keytab] ?? "")
+            default: .other
+            }
+        isSignedIn = ticket.isValid(at: now)
+        ticketExpires = ticket.times.expires
+        renewUntil = ticket.times.renewUntil
+        services = Self.services(contents, now: now)
+        chosenAt =
+            contents.marks[SessionMark.chosenAt].flatMap(Double.init).map(Date.init(timeIntervalSince1970:)) ?? ticket.times.authenticated
+        ticketGrantingTicket = ticket
+        self.contents = contents
+    }
+
+    private static func services(_ contents: CredentialCacheContents, now: Date) -> [Service] {
+        let tickets = contents.credentials.filter { !$0.server.isTicketGrantingService && $0.isValid(at: now) }
+        var latest: [Principal: Service] = [:]
+        for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.times.expires) }
+        return latest.values.sorted { $0.principal.description < $1.principal.description }
+    }
+
+    /// The source from which the ticket can be acquired again without asking.
+    var keytabSource: InitialCredentialSource? {
+        guard case .keytab(let name) = acquiredBy else { return nil }
+        return name.isEmpty ? .clientKeytab : .keytab(name)
+    }
+
+    /// A service ticket of the session that holds for a while yet; with no realm given any realm's will do.
+    func ticket(for components: [String], realm: String?, validAt date: Date) -> Credential? {
+        contents.credentials.last {
+            $0.server.components == components && $0.isValid(at: date) && (realm == nil || $0.server.realm == realm)
+        }
+    }
+}

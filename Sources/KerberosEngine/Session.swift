@@ -1,0 +1,47 @@
+public import Kerberos
+
+public import struct Foundation.Date
+
+/// A principal with a ticket-granting ticket in a credential cache.
+public struct Session: Sendable {
+    /// Who it is.
+    public let principal: Principal
+    /// Where the tickets are.
+    public let cache: CredentialCacheName
+    /// Who acquired the ticket-granting ticket.
+    public let acquiredBy: Acquisition
+    /// Whether this principal answers for its realm where nothing else is said: the one signed in, or switched to, last.
+    public internal(set) var isDefault = false
+    /// Whether the ticket-granting ticket holds now.
+    public let isSignedIn: Bool
+    /// Until when the ticket-granting ticket holds.
+    public let ticketExpires: Date
+    /// Until when it can be renewed; nil when it can't.
+    public let renewUntil: Date?
+    /// The service tickets that hold now.
+    public let services: [Service]
+    let chosenAt: Date
+    let ticketGrantingTicket: Credential
+    let contents: CredentialCacheContents
+
+    /// The realm of the principal.
+    public var realm: String { principal.realm }
+
+    /// A service ticket of the session.
+    public struct Service: Sendable, Hashable {
+        /// The service.
+        public let principal: Principal
+        /// Until when its ticket holds.
+        public let expires: Date
+    }
+
+    /// Who acquired a ticket.
+    public enum Acquisition: Sendable, Hashable {
+        /// This project, by password or what else was asked for.
+        case password
+        /// This project, from a keytab.
+        case keytab(String)
+        /// Another program: kinit, sssd, a login through PAM. Never destroyed unless everything shall go.
+        case other
+    }
+}

@@ -1,0 +1,15 @@
+public import Kerberos
+
+/// The sessions of a user, and what stood in the way of reading others.
+public struct SessionList: Sendable {
+    /// The sessions, in the caches' order, the primary cache's first.
+    public let sessions: [Session]
+    /// Caches that are there and can't be read, each with the reason.
+    public let damagedCaches: [KerberosError]
+
+    /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.
+    public func session(realm: String, principal: Principal? = nil) -> Session? {
+        if let principal { return sessions.first { $0.principal == principal } }
+        return sessions.first { $0.realm == realm && $0.isDefault }
+    }
+}

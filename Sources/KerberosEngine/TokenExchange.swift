@@ -1,0 +1,39 @@
+internal import HTTPNegotiate
+internal import Kerberos
+internal import Synchronization
+
+/// The security context behind one grant: feeds the server's tokens to it, one after the other.
+final class TokenExchange: AuthorizationExchange {
+    /// Nil while a step runs, and after the last one.
+    private let initiator: Mutex<SPNEGOInitiator?>
+
+    init(_ initiator: consuming SPNEGOInitiator) {
+        self.initiator = Mutex(initiator)
+    }
+
+    func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep {
+        guard let state = initiator.withLock({ $0.take() }) else {
+            throw AuthorizationError(.invalidResponse, "the server sent another token after the exchange had ended.")
+        }
+        let step: InitiatorStep
+        do throws(KerberosError) {
+            step = try state.step(token)
+        } catch {
+            throw AuthorizationError(error)
+        }
+        switch consume step {
+        case .proceed(let token, let next):
+            keep(next)
+            return .send(NegotiateCredentials(token: token).headers)
+        case .established(.some(let token), _):
+            return .send(NegotiateCredentials(token: token).headers)
+        case .established(nil, _):
+            return .established
+        }
+    }
+
+    private func keep(_ next: consuming SPNEGOInitiator) {
+        var next: SPNEGOInitiator? = next
+        initiator.withLock { $0 = next.take() }
+    }
+}

@@ -1,0 +1,22 @@
+internal import Foundation
+
+/// Where the user's sockets and additional caches are: `$KSSO_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/ksso`, else `/run/user/UID/ksso`,
+/// else a private folder under `/tmp`.
+package struct RuntimeDirectory: Sendable {
+    /// The folder's path. It need not be there yet.
+    package let path: String
+
+    /// Chooses the folder; relative paths in the variables are passed over.
+    package init(environment: [String: String]) {
+        let user = geteuid()
+        if let named = environment["KSSO_RUNTIME_DIR"], named.hasPrefix("/") {
+            path = named
+        } else if let base = environment["XDG_RUNTIME_DIR"], base.hasPrefix("/") {
+            path = "\(base)/ksso"
+        } else if FileManager.default.isWritableFile(atPath: "/run/user/\(user)") {
+            path = "/run/user/\(user)/ksso"
+        } else {
+            path = "/tmp/ksso-\(user)"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+public import Foundation
+public import Kerberos
+public import KerberosEngine
+
+extension SingleSignOn {
+    /// Signs in, asking for what libkrb5 asks: a password, a code. The tickets go to the shared credential cache.
+    ///
+    /// - Parameters:
+    ///   - name: the principal, with or without its realm; nil is the profile's, else the user's name.
+    ///   - prompt: who answers, such as ``Kerberos/Prompter/terminal``.
+    /// - Throws: ``KerberosError``. A wrong password is sent once.
+    @discardableResult
+    public func signIn(
+        _ name: String? = nil, realm: String? = nil, prompt: any Prompter, options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Session {
+        try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
+    }
+
+    /// Signs in with a password, a keytab or a prompter; see ``KerberosExtension/signIn(_:realm:using:options:cache:)``.
+    @discardableResult
+    public func signIn(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> Session {
+        var name = name
+        if name == nil, !source.namesPrincipal {
+            name = try await kerberos.defaultPrincipal(realm: realm, user: userName).description
+        }
+        return try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
+    }
+
+    /// All sessions in the credential caches; no network.
+    public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
+
+    /// Gets a session's ticket anew without asking; see ``KerberosExtension/refresh(_:)``.
+    @discardableResult
+    public func refresh(_ session: Session) async throws(KerberosError) -> Session { try await kerberos.refresh(session) }
+
+    /// Ends sessions; see ``KerberosExtension/signOut(_:realm:includingOthers:)``.
+    @discardableResult
+    public func signOut(
+        _ principal: Principal? = nil, realm: String? = nil, includingOthers: Bool = false
+    ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
+        try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
+    }
+
+    /// Makes a signed-in principal the default of its realm.
+    @discardableResult
+    public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
+        try await kerberos.makeDefault(principal)
+    }
+
+    /// Explains what would answer a challenge from a URL; no network.
+    public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
+}
+
+extension InitialCredentialSource {
+    /// A keytab says itself whose it is.
+    fileprivate var namesPrincipal: Bool {
+        switch self {
+        case .keytab, .clientKeytab: true
+        case .password, .prompter: false
+        }
+    }
+}

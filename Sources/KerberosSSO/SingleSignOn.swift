@@ -1,0 +1,64 @@
+public import ExtensionProfile
+public import Foundation
+public import HTTPNegotiate
+internal import Kerberos
+public import KerberosEngine
+
+/// Sign in once; every request to the hosts that the profile names is signed in.
+///
+/// ```swift
+/// let sso = try await SingleSignOn(.automatic)
+/// let session = try await sso.signIn("alice", prompt: .terminal)
+/// ```
+///
+/// It is a ``CredentialExtension``: give it to an HTTP client. Safe to use from any number of tasks.
+public final class SingleSignOn: CredentialExtension {
+    /// The extension that does the work.
+    public let kerberos: KerberosExtension
+    /// Profiles that were left out, and why.
+    public let warnings: [ProfileWarning]
+    /// The profiles in force.
+    public let profiles: [Profile]
+    /// Who signs in where neither the caller nor the profile names anybody: `$USER`.
+    let userName: String
+
+    /// Finds the profiles and makes the extension. Nothing is sent; no cache is read.
+    ///
+    /// - Throws: ``ProfileError`` when a profile that was named can't be used.
+    public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
+        let environment = settings.environment
+        switch source.kind {
+        case .automatic(let paths):
+            let found = try ProfileSearch(explicitPaths: paths, environment: environment).run()
+            self.init(found, credential: .sessions, settings: settings)
+        case .inProcess(let profiles, let credential):
+            self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings)
+        }
+    }
+
+    private init(_ found: ProfileSearchResult, credential: KerberosExtension.Options.Credential, settings: Settings) {
+        profiles = found.profiles
+        warnings = found.warnings
+        userName = settings.environment["USER"] ?? NSUserName()
+        let runtime = RuntimeDirectory(environment: settings.environment)
+        kerberos = KerberosExtension(
+            KerberosExtension.Options(
+                configurations: found.configurations,
+                credential: credential,
+                base: settings.base,
+                defaultCacheName: settings.defaultCacheName,
+                additionalCacheDirectory: runtime.path + "/caches",
+                prompter: settings.prompter,
+                trace: settings.trace
+            )
+        )
+    }
+
+    /// The verdict for a URL, with every rule considered: what `ksso explain` prints. No network, no cache.
+    public func decision(for url: URL) -> AuthorizationDecision { kerberos.decision(for: url) }
+
+    /// Answers a challenge; see ``KerberosExtension/beginAuthorization(with:)``.
+    public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
+        try await kerberos.beginAuthorization(with: request)
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import Kerberos
+
+/// One open controlling terminal. Not Sendable: it belongs to the thread that asks.
+struct Terminal: ~Copyable {
+    private let descriptor: Int32
+
+    init() throws(PromptRefusal) {
+        descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw .notInteractive }
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { bytes in unsafe Foundation.write(descriptor, bytes.baseAddress, bytes.count) }
+            if count < 0 && errno != EINTR { return }
+            rest = rest.dropFirst(max(0, count))
+        }
+    }
+
+    /// Asks until there is an answer. Throws ``PromptRefusal/canceled`` at Ctrl-C and at the end of input.
+    func ask(_ question: String, isHidden: Bool) throws(PromptRefusal) -> Secret {
+        let signals = try SignalWatch.begin()
+        while true {
+            var event = Event.end
+            let settings = try hideEcho(isHidden)
+            switch settings {
+            case .interrupted:
+                event = signals.next().map(Event.signal) ?? .end
+            case .unchanged:
+                write(question)
+                event = readLine(signals)
+            case .changed(let saved):
+                write(question)
+                event = readLine(signals)
+                restore(saved)
+            }
+            if isHidden || !event.isLine { write("\n") }
+            switch event {
+            case .line(let answer): return answer
+            case .end: throw .canceled
+            case .signal(let number):
+                let stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU
+                if number == SIGINT { throw .canceled }
+                signals.deliver(number)  // ends or stops the process, unless the program handles it
+                if !stops { throw .canceled }
+            }
+        }
+    }
+
+    private enum Event {
+        case line(Secret)
+        case end
+        case signal(Int32)
+
+        var isLine: Bool { if case .line = self { true } else { false } }
+    }
+
+    private enum Settings {
+        case unchanged
+        case changed(restoring: termios)
+        /// A process in the background may not touch the terminal: the kernel sent it a signal instead.
+        case interrupted
+    }
+
+    private func hideEcho(_ isHidden: Bool) throws(PromptRefusal) -> Settings {
+        guard isHidden else { return .unchanged }
+        var settings = termios()
+        guard unsafe tcgetattr(descriptor, &settings) == 0 else { throw .notInteractive }
+        let saved = settings
+        settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
+        settings.c_lflag |= tcflag_t(ICANON | ISIG)
+        // TCSAFLUSH: what was typed before the question is no answer to it.
+        if unsafe tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 { return .changed(restoring: saved) }
+        if errno == EINTR { return .interrupted }
+        throw .notInteractive
+    }
+
+    private func restore(_ saved: termios) {
+        var saved = saved
+        while unsafe tcsetattr(descriptor, TCSAFLUSH, &saved) != 0 && errno == EINTR {}
+    }
+
+    /// Waits for a line or a signal, whichever is first.
+    private func readLine(_ signals: borrowing SignalWatch) -> Event {
+        var line: [UInt8] = []
+        defer { unsafe line.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }
+        line.reserveCapacity(1024)
+        while true {
+            var waiting = [
+                pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            if unsafe poll(&waiting, 2, -1) < 0 && errno != EINTR { return .end }
+            if let number = signals.next() { return .signal(number) }
+            guard waiting[1].revents != 0 else { continue }
+            var byte: UInt8 = 0
+            let count = unsafe read(descriptor, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { return .end }
+            if byte == UInt8(ascii: "\n") { return .line(Secret(bytes: line)) }
+            guard line.count < 1023 else { continue }
+            line.append(byte)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+public import AsyncHTTPClient
+public import HTTPNegotiate
+public import NIOCore
+
+/// An HTTP client that answers Negotiate challenges with the tickets of a `CredentialExtension`.
+///
+/// ```swift
+/// let http = NegotiatingHTTPClient(extension: sso)
+/// let reply = try await http.execute(HTTPClientRequest(url: "https://intranet.example.com/"), timeout: .seconds(30))
+/// try await http.shutdown()
+/// ```
+///
+/// It makes and owns its connections. A request begins without credentials; a 401 with `WWW-Authenticate: Negotiate` is answered when the
+/// extension answers, and the server's final token is verified before the response is handed on. A connection that carried a ticket is
+/// never used for another principal, another service or a request without credentials. A 407 is never answered.
+///
+/// Call ``shutdown()`` when it is no longer needed, or use ``withClient(extension:configuration:eventLoopGroup:isolation:_:)``; one that is
+/// dropped closes its connections in the background. Safe to use from any task.
+public final class NegotiatingHTTPClient: Sendable {
+    /// How requests are sent and challenges answered.
+    public let configuration: Configuration
+
+    private let credentialExtension: any CredentialExtension
+    private let clients: ClientStore
+
+    /// Makes a client. Nothing is connected before the first request.
+    ///
+    /// - Parameters:
+    ///   - credentialExtension: What holds the tickets.
+    ///   - configuration: How requests are sent and challenges answered.
+    ///   - eventLoopGroup: Where connections run; the group is not shut down with the client.
+    public init(
+        extension credentialExtension: any CredentialExtension,
+        configuration: Configuration = Configuration(),
+        eventLoopGroup: any EventLoopGroup = HTTPClient.defaultEventLoopGroup
+    ) {
+        self.credentialExtension = credentialExtension
+        self.configuration = configuration
+        clients = ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)
+    }
+
+    /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.
+    ///
+    /// Where `CredentialExtension.decision(for:)` says that a challenge would be answered, the request may have to be sent
+    /// twice. Its `body` is therefore read into memory first: one that comes in a single piece whatever its size, one that comes in several
+    /// up to ``Configuration/maximumReplayableBody`` bytes. For anything larger give `body`, which makes the body anew each time. For any
+    /// other host the request's own body is sent as it is, once, and a 307 or 308 that would need it again is handed on.
+    ///
+    /// A request that brings its own `Authorization` field is sent with it, and no challenge is answered for it.
+    ///
+    /// Throws ``HTTPTransportError`` for the transport and redirects; `AuthorizationError` for a URL that is none, a body
+    /// that can't be replayed (before anything is sent), what the extension throws, a server that does not prove itself
+    /// (`mutualAuthenticationFailed`, `invalidResponse`) and the deadline (`timedOut`); `CancellationError` when the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - request: The request. Its URL is http or https.
+    ///   - timeout: Time for everything up to the head of the last response: connections, tickets, legs and redirects.
+    ///   - body: Makes the request's body, once for each time that it is sent. It takes the place of the request's own.
+    /// - Returns: The response. Its body streams, and reading it may throw AsyncHTTPClient's errors. Its `history` has each response that
+    ///   was handed on or followed, without the tokens that were sent.
+    public func execute(
+        _ request: HTTPClientRequest,
+        timeout: Duration = .seconds(30),
+        body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
+    ) async throws -> HTTPClientResponse {
+        try await negotiate(request, timeout: timeout, body: body).response
+    }
+
+    /// Does what ``execute(_:timeout:body:)`` does, and says what the response is worth.
+    ///
+    /// Throws the same errors.
+    public func negotiate(
+        _ request: HTTPClientRequest,
+        timeout: Duration = .seconds(30),
+        body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
+    ) async throws -> NegotiatedResponse {
+        let call = Call(credentialExtension: credentialExtension, configuration: configuration, clients: clients)
+        let requestBody = body.map(RequestBody.made) ?? RequestBody(request.body)
+        do {
+            return try await withDeadline(timeout) { try await call.run(request, body: requestBody) }
+        } catch {
+            // Whatever noticed the cancellation first, the caller sees the one error that stands for it.
+            try Task.checkCancellation()
+            throw error
+        }
+    }
+
+    /// Ends the requests in progress and closes every connection. Later requests throw ``HTTPTransportError/Code-swift.struct/shutDown``.
+    ///
+    /// Throws ``HTTPTransportError`` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
+    public func shutdown() async throws {
+        try await clients.shutdown()
+    }
+
+    /// Runs `body` with a client, and shuts the client down on every way out.
+    ///
+    /// Throws what `body` throws, or else what ``shutdown()`` throws.
+    public static func withClient<Return>(
+        extension credentialExtension: any CredentialExtension,
+        configuration: Configuration = Configuration(),
+        eventLoopGroup: any EventLoopGroup = HTTPClient.defaultEventLoopGroup,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (NegotiatingHTTPClient) async throws -> Return
+    ) async throws -> Return {
+        let client = NegotiatingHTTPClient(extension: credentialExtension, configuration: configuration, eventLoopGroup: eventLoopGroup)
+        let result: Return
+        do {
+            result = try await body(client)
+        } catch {
+            // The body's error is the one that the caller needs.
+            try? await client.shutdown()
+            throw error
+        }
+        try await client.shutdown()
+        return result
+    }
+}

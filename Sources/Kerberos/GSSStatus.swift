@@ -18,6 +18,17 @@ extension KerberosError {
         return KerberosError(code, subject: subject, message: message, libraryCode: number, libraryMessage: "\(majorText): \(minorText)")
     }
 
+    /// The same failure, as the other end's refusal.
+    var asRefusal: KerberosError {
+        KerberosError(
+            .refusedByServer,
+            subject: subject,
+            message: "the server refused the ticket: \(message) Its keytab may be older than the KDC's key, or its clock may be off.",
+            libraryCode: libraryCode,
+            libraryMessage: libraryMessage
+        )
+    }
+
     private static func code(of major: OM_uint32) -> Code {
         switch ckerberos_gss_routine_error(major) {
         case ckerberos_s_bad_bindings: .channelBindingsDiffer

@@ -88,6 +88,8 @@ extension KerberosError {
         public static let channelBindingsDiffer = Code(rawValue: "channelBindingsDiffer")
         /// The mechanism granted less than was asked: mutual authentication, integrity, delegation.
         public static let flagsNotGranted = Code(rawValue: "flagsNotGranted")
+        /// The server answered with an error of its own: it has another key, or another time.
+        public static let refusedByServer = Code(rawValue: "refusedByServer")
         /// Anything else; the library's text says what.
         public static let other = Code(rawValue: "other")
     }

@@ -67,7 +67,11 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         }
         context.raw = raw
         let answer = takeBytes(&output)  // a token that comes with an error is not sent
-        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: credential.server.description) }
+        if ckerberos_gss_is_error(major) != 0 {
+            let error = KerberosError.gss(major, minor, subject: credential.server.description)
+            // A token that is well-formed and fails holds the server's own error (KRB_ERROR, RFC 4121 section 4.1).
+            throw error.code == .other && !token.isEmpty ? error.asRefusal : error
+        }
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
         let established = try EstablishedContext(
             context,

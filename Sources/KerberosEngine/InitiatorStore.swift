@@ -1,10 +1,9 @@
-internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
 internal import struct Foundation.Date
 
-/// The service tickets that are ready to make tokens, each asked for once however many tasks wait for it.
+/// The service tickets that are ready to make tokens.
 final class InitiatorStore: Sendable {
     struct Key: Hashable {
         let realm: String
@@ -22,7 +21,7 @@ final class InitiatorStore: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        var requests: [Key: Task<InitiatorCredential, any Error>] = [:]
+        var generation = 0
     }
 
     private let state = Mutex(State())
@@ -51,8 +50,21 @@ final class InitiatorStore: Sendable {
         }
     }
 
-    func insert(_ entry: Entry, for key: Key) {
+    /// The last resort while no KDC answers: what was made for the same client, as long as it holds.
+    func held(_ key: Key, client: Principal, now: Date) -> InitiatorCredential? {
         state.withLock { state in
+            guard let entry = state.entries[key], entry.credential.client == client, entry.credential.times.expires > now else { return nil }
+            return entry.credential
+        }
+    }
+
+    /// Counts how often everything was forgotten.
+    var generation: Int { state.withLock { $0.generation } }
+
+    /// Keeps a credential, unless everything was forgotten since the generation in which its session was looked up.
+    func insert(_ entry: Entry, for key: Key, generation: Int) {
+        state.withLock { state in
+            guard state.generation == generation else { return }
             state.entries[key] = entry
             guard state.entries.count > Self.limit else { return }
             if let oldest = state.entries.min(by: { $0.value.checked < $1.value.checked }) { state.entries[oldest.key] = nil }
@@ -61,28 +73,9 @@ final class InitiatorStore: Sendable {
 
     /// Forgets what was made, after a sign-in, a sign-out or a switch.
     func removeAll() {
-        state.withLock { $0.entries.removeAll() }
-    }
-
-    /// Runs a request for a credential, or joins the one that is under way.
-    func single(
-        _ key: Key,
-        _ request: @escaping @Sendable () async throws(AuthorizationError) -> InitiatorCredential
-    ) async throws(AuthorizationError) -> InitiatorCredential {
-        let task = state.withLock { state in
-            if let task = state.requests[key] { return task }
-            let task = Task {
-                defer { self.state.withLock { $0.requests[key] = nil } }
-                return try await request()
-            }
-            state.requests[key] = task
-            return task
-        }
-        // A waiter that is canceled must not end the request for the others: the task is unstructured, the deadline bounds it.
-        switch await task.result {
-        case .success(let credential): return credential
-        case .failure(let error as AuthorizationError): throw error
-        case .failure(let error): throw AuthorizationError(.failed, "\(error)", cause: error)
+        state.withLock { state in
+            state.entries.removeAll()
+            state.generation += 1
         }
     }
 }

@@ -1,7 +1,6 @@
+public import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
-
-public import Foundation
 
 extension KerberosExtension {
     /// Explains the verdict for a URL and what would answer it. No network.

@@ -9,6 +9,7 @@ extension KerberosExtension {
     /// - Throws: ``KerberosError``; `notInteractive` when only a person could help.
     @discardableResult
     public func refresh(_ session: Session) async throws(KerberosError) -> Session {
+        if let keytabSession { return try await keytabSession.acquireOnce() }
         if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
         guard session.isSignedIn else { throw .notSignedIn(session.principal.description) }
         guard let limit = session.renewUntil, limit > options.clock(), session.ticketGrantingTicket.isRenewable else {

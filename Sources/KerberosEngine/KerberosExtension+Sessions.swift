@@ -28,14 +28,24 @@ extension KerberosExtension {
         let wanted = try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
             try Principal(text, defaultRealm: plan.realm)
         }
+        let found = try await sessionStore.read().session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        if let found, found.isSignedIn, !isDue(found) { return found }
+        // Several services may find nobody signed in at once: one sign-in, one question.
+        let flight = SessionFlight(realm: plan.realm, principal: wanted, mayAsk: mayAsk)
+        return try await sessionFlights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+    }
+
+    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a person.
+    private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
+        let wanted = flight.principal
         let list = try await sessionStore.read()
-        let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        let found = list.session(realm: wanted?.realm ?? flight.realm, principal: wanted)
         if let found, let current = try await reacquired(found) { return current }
-        if let session = try await sessionFromClientKeytab(wanted, realm: plan.realm) { return session }
-        if mayAsk, let prompter = options.prompter {
-            return try await signIn(wanted?.description, realm: plan.realm, using: .prompter(prompter))
+        if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
+        if flight.mayAsk, let prompter = options.prompter {
+            return try await signIn(wanted?.description, realm: flight.realm, using: .prompter(prompter))
         }
-        throw list.damagedCaches.first ?? .notSignedIn(wanted?.description ?? plan.realm)
+        throw list.damagedCaches.first ?? .notSignedIn(wanted?.description ?? flight.realm)
     }
 
     /// GSSAPI's own habit: where nobody is signed in and a client keytab has the key, it signs in. Nil where there is no such key.
@@ -43,23 +53,35 @@ extension KerberosExtension {
         do throws(KerberosError) {
             let principal = if let wanted { wanted } else { try await clients.local.firstPrincipal(inKeytab: .clientKeytab) }
             guard principal.realm == realm else { return nil }
-            return try await signIn(principal.description, using: .clientKeytab)
-        } catch where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
+            return try await keyRefusals.attempt(principal) { () async throws(KerberosError) in
+                try await signIn(principal.description, using: .clientKeytab)
+            }
+        } catch  where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
             return nil
         }
     }
 
     /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
-        let now = options.clock()
-        guard let source = session.keytabSource, session.ticketGrantingTicket.times.isDue(at: now) else {
-            return session.isSignedIn ? session : nil
-        }
+        guard let source = session.keytabSource, isDue(session) else { return session.isSignedIn ? session : nil }
         do throws(KerberosError) {
-            return try await acquireAgain(session, using: source)
+            return try await keyRefusals.attempt(session.principal) { () async throws(KerberosError) in
+                try await acquireAgain(session, using: source)
+            }
         } catch {
             if session.isSignedIn { return session }  // the old ticket still serves
             throw error
         }
     }
+
+    private func isDue(_ session: Session) -> Bool {
+        session.keytabSource != nil && session.ticketGrantingTicket.times.isDue(at: options.clock())
+    }
+}
+
+/// What requests must agree on to share one sign-in.
+struct SessionFlight: Hashable {
+    let realm: String
+    let principal: Principal?
+    let mayAsk: Bool
 }

@@ -21,6 +21,7 @@ extension KerberosExtension {
         realm: String? = nil,
         includingOthers: Bool = false
     ) async throws(KerberosError) -> SignOutResult {
+        if let keytabSession { return SignOutResult(ended: try await endService(keytabSession), left: []) }
         let matching = try await sessionStore.read().sessions.filter { session in
             (principal == nil || session.principal == principal) && (realm == nil || session.realm == realm)
         }
@@ -28,5 +29,12 @@ extension KerberosExtension {
         for session in ended { try await sessionStore.local.destroy(session.cache) }
         initiators.removeAll()
         return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
+    }
+
+    /// A service's tickets are its own; those of the people on the machine are not touched.
+    private func endService(_ session: KeytabSession) async throws(KerberosError) -> [Session] {
+        let ended = try await session.end()
+        initiators.removeAll()
+        return ended
     }
 }

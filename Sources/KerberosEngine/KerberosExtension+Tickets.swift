@@ -11,31 +11,38 @@ extension KerberosExtension {
     ) async throws(AuthorizationError) -> InitiatorCredential {
         let key = InitiatorStore.Key(realm: plan.realm, principal: request.principal, service: plan.servicePrincipal)
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
-        let mayAsk = request.isUserInterfaceEnabled
-        return try await initiators.single(key) { [self] () async throws(AuthorizationError) in
-            do throws(KerberosError) {
-                return try await makeInitiatorCredential(for: plan, principal: request.principal, key: key, mayAsk: mayAsk)
-            } catch {
-                throw AuthorizationError(error)
+        let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
+        do throws(KerberosError) {
+            return try await ticketFlights.run(flight) { [self] () async throws(KerberosError) in
+                try await makeInitiatorCredential(for: plan, principal: request.principal, flight: flight)
             }
+        } catch {
+            throw AuthorizationError(error)
         }
     }
 
     private func makeInitiatorCredential(
         for plan: AuthorizationPlan,
         principal: String?,
-        key: InitiatorStore.Key,
-        mayAsk: Bool
+        flight: TicketFlight
     ) async throws(KerberosError) -> InitiatorCredential {
-        let session = try await session(for: plan, principal: principal, mayAsk: mayAsk)
+        let key = flight.key
+        let generation = initiators.generation
+        let session = try await session(for: plan, principal: principal, mayAsk: flight.mayAsk)
         let authenticated = session.ticketGrantingTicket.times.authenticated
         let now = options.clock()
         if let known = initiators.known(key, client: session.principal, authenticated: authenticated, now: now) { return known }
         let client = clients.client(for: session.realm)
-        let ticket = try await serviceTicket(for: plan, session: session, client: client)
-        let credential = try await client.initiatorCredential(for: ticket)
-        initiators.insert(.init(credential: credential, authenticated: authenticated, checked: now), for: key)
-        return credential
+        do throws(KerberosError) {
+            let ticket = try await serviceTicket(for: plan, session: session, client: client)
+            let credential = try await client.initiatorCredential(for: ticket)
+            let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: now)
+            initiators.insert(entry, for: key, generation: generation)
+            return credential
+        } catch  where error.code == .kdcUnreachable {
+            if let held = initiators.held(key, client: session.principal, now: options.clock()) { return held }
+            throw error
+        }
     }
 
     private func serviceTicket(
@@ -54,6 +61,14 @@ extension KerberosExtension {
         let ticket = session.ticket(for: ["HTTP", plan.origin.host], realm: plan.serviceRealm(for: session), validAt: now)
         return ticket.flatMap { $0.times.isUsable(at: now) ? $0 : nil }
     }
+}
+
+/// What requests must agree on to share one ticket request: one that may ask a person is not one that may not, and one that began
+/// after a sign-in does not take what was begun before it.
+struct TicketFlight: Hashable {
+    let key: InitiatorStore.Key
+    let mayAsk: Bool
+    let generation: Int
 }
 
 extension AuthorizationPlan {

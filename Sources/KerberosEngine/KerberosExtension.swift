@@ -16,6 +16,9 @@ public final class KerberosExtension: CredentialExtension {
     let sessionStore: SessionStore
     let initiators: InitiatorStore
     let keytabSession: KeytabSession?
+    let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
+    let sessionFlights = SingleFlight<SessionFlight, Session>()
+    let keyRefusals: KeyRefusals
 
     /// An extension for these profiles. Nothing is read or sent before the first call.
     public init(_ options: Options) {
@@ -25,10 +28,18 @@ public final class KerberosExtension: CredentialExtension {
         self.clients = clients
         sessionStore = SessionStore(options, local: clients.local)
         initiators = InitiatorStore()
+        keyRefusals = KeyRefusals(clock: options.clock)
         keytabSession =
             switch options.credential {
             case .sessions: nil
-            case .keytab(let source, let principal): KeytabSession(source, principal: principal, clients: clients, clock: options.clock)
+            case .keytab(let source, let principal):
+                KeytabSession(
+                    source,
+                    principal: principal,
+                    realm: policy.defaultConfiguration?.realm,
+                    clients: clients,
+                    clock: options.clock
+                )
             }
     }
 

@@ -6,17 +6,27 @@ internal import struct Foundation.Date
 actor KeytabSession {
     private let source: InitialCredentialSource
     private let name: String?
+    /// The profile's default realm, for a name that has none.
+    private let realm: String?
     private let clients: RealmClients
     private let clock: @Sendable () -> Date
     private var session: Session?
-    private var acquisition: Task<Session, any Error>?
-    private var lastFailure: (error: KerberosError, until: Date)?
+    private let flights = SingleFlight<String?, Session>()
+    private let refusals: KeyRefusals
 
-    init(_ source: InitialCredentialSource, principal: String?, clients: RealmClients, clock: @escaping @Sendable () -> Date) {
+    init(
+        _ source: InitialCredentialSource,
+        principal: String?,
+        realm: String?,
+        clients: RealmClients,
+        clock: @escaping @Sendable () -> Date
+    ) {
         self.source = source
         name = principal
+        self.realm = realm
         self.clients = clients
         self.clock = clock
+        refusals = KeyRefusals(clock: clock)
     }
 
     /// The session as it is, for display.
@@ -33,7 +43,6 @@ actor KeytabSession {
         let now = clock()
         if let session, !session.ticketGrantingTicket.times.isDue(at: now) { return session }
         do throws(KerberosError) {
-            if let lastFailure, lastFailure.until > now { throw lastFailure.error }
             return try await acquireOnce()
         } catch {
             if let session, session.ticketGrantingTicket.isValid(at: clock()) { return session }
@@ -41,49 +50,40 @@ actor KeytabSession {
         }
     }
 
-    private func acquireOnce() async throws(KerberosError) -> Session {
-        let task = acquisition ?? Task { try await acquire() }
-        acquisition = task
-        defer { if acquisition == task { acquisition = nil } }
-        switch await task.result {
-        case .success(let session): return session
-        case .failure(let error as KerberosError): throw error
-        case .failure(let error): throw KerberosError(.other, subject: name ?? "keytab", message: "\(error)")
-        }
-    }
-
-    private func acquire() async throws(KerberosError) -> Session {
-        do throws(KerberosError) {
+    /// Acquires a session, whether or not the present one still holds.
+    func acquireOnce() async throws(KerberosError) -> Session {
+        try await flights.run(name) { [self] () async throws(KerberosError) in
             let principal = try await principal()
-            let client = clients.client(for: principal.realm)
-            let ticket = try await client.initialCredential(for: principal, using: source)
-            let cache: CredentialCacheName = if let session { session.cache } else { try await client.newCacheName(type: "MEMORY") }
-            try await client.replace(cache, principal: principal, credentials: [ticket])
-            guard let acquired = Session(try await client.contents(of: cache), now: clock()) else {
-                throw .notSignedIn(principal.description)
-            }
-            session = acquired
-            lastFailure = nil
-            return acquired
-        } catch {
-            lastFailure = (error, clock().addingTimeInterval(Self.pause(after: error)))
-            throw error
+            return try await refusals.attempt(principal) { () async throws(KerberosError) in try await acquire(principal) }
         }
     }
 
-    /// A key that the KDC refuses is not sent again and again, since that may lock the account; a KDC that is away is asked again soon.
-    private static func pause(after error: KerberosError) -> Double {
-        switch error.code {
-        case .wrongPassword, .accountLocked, .unknownPrincipal: 300
-        case .kdcUnreachable: 5
-        default: 0
+    /// Forgets the session and destroys its tickets; the next request acquires another.
+    func end() async throws(KerberosError) -> [Session] {
+        let ended = try existing()
+        session = nil
+        for session in ended { try await clients.local.destroy(session.cache) }
+        return ended
+    }
+
+    private func acquire(_ principal: Principal) async throws(KerberosError) -> Session {
+        let client = clients.client(for: principal.realm)
+        let ticket = try await client.initialCredential(for: principal, using: source)
+        let cache: CredentialCacheName = if let session { session.cache } else { try await client.newCacheName(type: "MEMORY") }
+        let marks = SessionMark.all(for: source, at: clock())
+        try await client.replace(cache, principal: principal, credentials: [ticket], marks: marks)
+        guard let acquired = Session(try await client.contents(of: cache), now: clock()) else {
+            throw .notSignedIn(principal.description)
         }
+        session = acquired
+        return acquired
     }
 
     private func principal() async throws(KerberosError) -> Principal {
         guard let name else { return try await clients.local.firstPrincipal(inKeytab: source) }
         if let principal = try? Principal(name) { return principal }
-        return try Principal(name, defaultRealm: try await clients.local.defaultRealm())
+        guard let realm = if let realm { realm } else { try await clients.local.defaultRealm() } else { throw .noRealm(name) }
+        return try Principal(name, defaultRealm: realm)
     }
 
     deinit {

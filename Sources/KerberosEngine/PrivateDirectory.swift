@@ -8,21 +8,32 @@ package struct PrivateDirectory: Sendable {
     /// A folder by its path; nothing is made yet.
     package init(path: String) { self.path = path }
 
-    /// Whether it is there, no link, the user's own, and closed to others.
+    /// Whether it is there, no link, the user's own, and closed to others, who can't put another in its place either.
     package var isTrusted: Bool {
+        guard let (owner, mode) = Self.folder(path), owner == geteuid(), mode & 0o077 == 0 else { return false }
+        let parent = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path
+        guard let (parentOwner, parentMode) = Self.folder(parent) else { return false }
+        // In a folder such as /tmp all may write, but nobody may move what another owns.
+        let isSticky = parentMode & 0o1000 != 0
+        return (parentOwner == geteuid() || parentOwner == 0) && (isSticky || parentMode & 0o022 == 0)
+    }
+
+    private static func folder(_ path: String) -> (owner: UInt32, mode: UInt16)? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             attributes[.type] as? FileAttributeType == .typeDirectory,
-            let owner = attributes[.ownerAccountID] as? NSNumber, owner.uint32Value == geteuid(),
+            let owner = attributes[.ownerAccountID] as? NSNumber,
             let mode = attributes[.posixPermissions] as? NSNumber
-        else { return false }
-        return mode.uint16Value & 0o077 == 0
+        else { return nil }
+        return (owner.uint32Value, mode.uint16Value)
     }
 
     /// Makes it, with mode 0700, where it is not there; false when it is there and can't be trusted.
     package func make() -> Bool {
         if !isTrusted {
             try? FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
             )
         }
         return isTrusted

@@ -39,9 +39,14 @@ struct SessionStore: Sendable {
         let list = try await read()
         if let own = list.sessions.first(where: { $0.principal == principal }) { return own.cache }
         let standard = try await local.defaultCacheName()
+        let isOccupied = list.sessions.contains { $0.cache == standard || $0.cache.type == standard.type }
+        if try await local.supportsCollections(standard) {
+            // One that can't be read may be the primary one, which the collection's own name would overwrite.
+            guard isOccupied || !list.damagedCaches.isEmpty else { return standard }
+            return try await local.newCacheName(type: standard.type)
+        }
         if let damage = list.damagedCaches.first(where: { $0.subject.hasSuffix(standard.residual) }) { throw damage }
-        guard list.sessions.contains(where: { $0.cache == standard || $0.cache.type == standard.type }) else { return standard }
-        if try await local.supportsCollections(standard) { return try await local.newCacheName(type: standard.type) }
+        guard isOccupied else { return standard }
         guard let additional, additional.directory.make() else {
             throw KerberosError.occupied(standard, by: list.sessions.first { $0.cache == standard }?.principal)
         }

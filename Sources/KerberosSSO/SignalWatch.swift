@@ -54,7 +54,14 @@ struct SignalWatch: ~Copyable {
     func deliver(_ number: Int32) {
         guard let action = previous.first(where: { $0.0 == number })?.1 else { return }
         Self.restore(number, action)
-        kill(getpid(), number)
+        // To this thread, where it is unblocked for the moment: a signal to the process may take effect only after the next question.
+        var set = sigset_t()
+        var previousMask = sigset_t()
+        unsafe sigemptyset(&set)
+        unsafe sigaddset(&set, number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &set, &previousMask)
+        raise(number)
+        unsafe pthread_sigmask(SIG_SETMASK, &previousMask, nil)
         _ = Self.install(number)
     }
 

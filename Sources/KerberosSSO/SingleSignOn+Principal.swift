@@ -1,5 +1,4 @@
 public import Kerberos
-
 internal import KerberosEngine
 
 extension SingleSignOn {

@@ -11,7 +11,10 @@ extension SingleSignOn {
     /// - Throws: ``KerberosError``. A wrong password is sent once.
     @discardableResult
     public func signIn(
-        _ name: String? = nil, realm: String? = nil, prompt: any Prompter, options: InitialCredentialOptions = .init()
+        _ name: String? = nil,
+        realm: String? = nil,
+        prompt: any Prompter,
+        options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
         try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
     }
@@ -42,7 +45,9 @@ extension SingleSignOn {
     /// Ends sessions; see ``KerberosExtension/signOut(_:realm:includingOthers:)``.
     @discardableResult
     public func signOut(
-        _ principal: Principal? = nil, realm: String? = nil, includingOthers: Bool = false
+        _ principal: Principal? = nil,
+        realm: String? = nil,
+        includingOthers: Bool = false
     ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
         try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
     }

@@ -91,7 +91,8 @@ struct Terminal: ~Copyable {
         line.reserveCapacity(1024)
         while true {
             var waiting = [
-                pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0), pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             ]
             if unsafe poll(&waiting, 2, -1) < 0 && errno != EINTR { return .end }
             if let number = signals.next() { return .signal(number) }

@@ -1,0 +1,48 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosSSO
+
+/// What every command takes.
+struct CommonOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Use this profile instead of those installed; may be given several times.", valueName: "file"))
+    var profile: [String] = []
+
+    @Flag(name: [.long, .short], help: "Say more; twice, show libkrb5's trace.")
+    var verbose: Int
+
+    var isVerbose: Bool { verbose > 0 }
+
+    /// Opens the profiles and the engine; doubts about profiles go to standard error.
+    func open(prompter: (any Prompter)? = nil) async throws -> SingleSignOn {
+        var settings = SingleSignOn.Settings()
+        settings.prompter = prompter
+        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
+        let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
+        for warning in sso.warnings { Console.report("warning: \(warning.message)") }
+        return sso
+    }
+
+    /// Runs a command's work; every error becomes one line and a status.
+    func run(prompter: (any Prompter)? = nil, _ body: (SingleSignOn) async throws -> Void) async throws {
+        do {
+            try await body(try await open(prompter: prompter))
+        } catch let exit as ExitCode {
+            throw exit
+        } catch {
+            throw CommandFailure(error, verbose: isVerbose)
+        }
+    }
+}
+
+/// A URL as it was typed: held to the strict rules before anything else sees it.
+func checkedURL(_ text: String) throws -> URL {
+    do {
+        _ = try Origin(url: text)
+    } catch {
+        throw CommandFailure(.usage, "\(error.message)")
+    }
+    guard let url = URL(string: text) else { throw CommandFailure(.usage, "this is not a URL.") }
+    return url
+}

@@ -1,0 +1,46 @@
+internal import Foundation
+
+/// The two ends of the command: results on standard output, everything else on standard error.
+enum Console {
+    /// A line of the result.
+    static func print(_ text: String) {
+        FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    }
+
+    /// A diagnostic: `ksso: …`.
+    static func report(_ text: String) {
+        FileHandle.standardError.write(Data("ksso: \(text)\n".utf8))
+    }
+
+    /// A line beside the result that is no fault.
+    static func note(_ text: String) {
+        FileHandle.standardError.write(Data("\(text)\n".utf8))
+    }
+
+    /// Whether somebody sits at a terminal and can be asked.
+    static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 && hasTerminal }
+
+    /// Whether a terminal controls the process: the place for questions, wherever its output goes.
+    static var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
+    }
+
+    /// One JSON document, keys in a fixed order.
+    static func printJSON(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// A time as a person reads it, in the machine's zone.
+    static func text(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
+        return formatter.string(from: date)
+    }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KerberosSSO
+
+struct Exec: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run a command that shares the tickets: KRB5_CONFIG and KRB5CCNAME are set for it.",
+        usage: "ksso exec [--profile <file>] -- COMMAND…"
+    )
+
+    @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
+    var command: [String] = []
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("Say what to run: ksso exec -- COMMAND…") }
+    }
+
+    func run() async throws {
+        try await common.run { sso in
+            var environment = ProcessInfo.processInfo.environment
+            for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
+            throw await replaceProcess(command, environment: environment)
+        }
+    }
+
+    /// Becomes the command; returns only if that fails. On the main thread, which has the signal mask that ksso was started with.
+    @MainActor
+    private func replaceProcess(_ command: [String], environment: [String: String]) -> CommandFailure {
+        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (arguments + variables).forEach { free($0) } }
+        var reason = ENOENT
+        for path in Self.candidates(for: command[0], path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin") {
+            execve(path, &arguments, &variables)
+            if errno != ENOENT && errno != ENOTDIR { reason = errno }
+        }
+        let status = ExitStatus(rawValue: reason == ENOENT ? 127 : 126)
+        return CommandFailure(status, "\(command[0]): \(String(cString: strerror(reason)))")
+    }
+
+    private static func candidates(for program: String, path: String) -> [String] {
+        if program.contains("/") { return [program] }
+        return path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? program : "\($0)/\(program)" }
+    }
+}

@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import HTTPNegotiate
+internal import KerberosSSO
+
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Say whether a challenge from a URL would be answered, as whom, and why; no network.",
+        discussion: "Ends with 3 when no rule covers the URL."
+    )
+
+    @Argument(help: "The URL of the page.")
+    var url: String
+    @Flag(help: "Print one JSON document.")
+    var json = false
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let explanation = await sso.explanation(for: try checkedURL(url))
+            if json { try Console.printJSON(ExplanationDocument(explanation)) } else { show(explanation) }
+            if !explanation.isHandled { throw CommandFailure(.notHandled) }
+        }
+    }
+
+    private func show(_ explanation: Explanation) {
+        if let plan = explanation.plan {
+            let whom = explanation.principal.map { "as \($0)" } ?? "once somebody of \(plan.realm) is signed in"
+            Console.print("\(explanation.url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal).")
+        } else {
+            Console.print("\(explanation.url) is not answered.")
+        }
+        for reason in explanation.reasons { Console.print("  \(reason.verdict.mark) \(reason.rule): \(reason.detail)") }
+    }
+}
+
+extension DecisionReason.Verdict {
+    fileprivate var mark: String {
+        switch self {
+        case .passed: "+"
+        case .failed: "-"
+        case .notApplicable: " "
+        }
+    }
+}

@@ -1,0 +1,124 @@
+internal import ArgumentParser
+internal import AsyncHTTPClient
+internal import Foundation
+internal import KerberosSSO
+internal import NIOCore
+internal import NIOFoundationCompat
+internal import NIOHTTP1
+internal import NegotiateAsyncHTTPClient
+
+struct Fetch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Fetch a page, signed in where a profile covers the host.",
+        discussion: "Ends with 22 when the server answers 400 or above and --fail is given."
+    )
+
+    @Argument(help: "The URL of the page.")
+    var url: String
+    @Option(name: .customShort("X"), help: ArgumentHelp("The method; by default GET, or POST with -d.", valueName: "method"))
+    var method: String?
+    @Option(name: .customShort("H"), help: ArgumentHelp("A header line of the request.", valueName: "Name: value"))
+    var header: [String] = []
+    @Option(name: .customShort("d"), help: ArgumentHelp("The body, or @FILE.", valueName: "data"))
+    var data: String?
+    @Option(name: .customShort("o"), help: ArgumentHelp("Write the page here instead of standard output.", valueName: "file"))
+    var output: String?
+    @Flag(name: .customShort("i"), help: "Print the status line and the headers first.")
+    var includeHeaders = false
+    @Flag(help: "Follow redirects; each host is judged by itself.")
+    var location = false
+    @Flag(help: "End with 22 when the server answers 400 or above, and print no page.")
+    var fail = false
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let mayAsk = Console.isInteractive
+        try await common.run(prompter: mayAsk ? .terminal : nil) { sso in
+            let request = try makeRequest()
+            var configuration = NegotiatingHTTPClient.Configuration()
+            configuration.maximumRedirects = location ? 10 : 0
+            configuration.isUserInterfaceEnabled = mayAsk
+            try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
+                // A person may take a while to type a password: the deadline for the network is libkrb5's and the connection's own.
+                let answer = try await client.negotiate(request, timeout: .seconds(mayAsk ? 300 : 60))
+                try await deliver(answer, sso)
+            }
+        }
+    }
+
+    private func makeRequest() throws -> HTTPClientRequest {
+        _ = try checkedURL(url)
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "User-Agent", value: "ksso")
+        request.headers.add(name: "Accept", value: "*/*")
+        for line in header {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else { throw CommandFailure(.usage, "-H wants 'Name: value', not '\(line)'.") }
+            let name = String(parts[0])
+            request.headers.replaceOrAdd(name: name, value: parts[1].trimmingCharacters(in: .whitespaces))
+        }
+        if let data {
+            request.method = .POST
+            request.body = .bytes(ByteBuffer(data: try body(data)))
+            if !request.headers.contains(name: "Content-Type") {
+                request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+            }
+        }
+        if let method { request.method = HTTPMethod(rawValue: method) }
+        return request
+    }
+
+    private func body(_ argument: String) throws -> Data {
+        guard argument.hasPrefix("@") else { return Data(argument.utf8) }
+        let path = String(argument.dropFirst())
+        do {
+            return try path == "-" ? FileHandle.standardInput.readToEnd() ?? Data() : Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file can't be read.")
+        }
+    }
+
+    private func deliver(_ answer: NegotiatedResponse, _ sso: SingleSignOn) async throws {
+        let response = answer.response
+        let isRefused = fail && response.status.code >= 400
+        if !isRefused { try await write(response) }
+        let refusal = refusal(answer, sso)
+        if let refusal { Console.report(refusal.message) }
+        if isRefused { throw CommandFailure(.serverRefused, refusal == nil ? "\(url): the server answers \(response.status)." : "") }
+        if let refusal, refusal.status != .done { throw CommandFailure(refusal.status) }
+    }
+
+    /// What to say of a 401 that the caller gets.
+    private func refusal(_ answer: NegotiatedResponse, _ sso: SingleSignOn) -> CommandFailure? {
+        guard answer.response.status == .unauthorized else { return nil }
+        let url = answer.response.url?.absoluteString ?? url  // the last hop's
+        switch answer.delivery {
+        case .refused(let reason):
+            return CommandFailure(.done, "\(url): the server refused the ticket: \(reason)")
+        case .unauthenticated:
+            guard let target = answer.response.url, case .ignore(let reasons) = sso.decision(for: target) else { return nil }
+            return .notHandled(target.absoluteString, reasons)
+        case .authenticated:
+            return nil
+        }
+    }
+
+    private func write(_ response: HTTPClientResponse) async throws {
+        let target = try outputHandle()
+        if includeHeaders {
+            var head = "HTTP/\(response.version.major).\(response.version.minor) \(response.status.code) \(response.status.reasonPhrase)\r\n"
+            for (name, value) in response.headers { head += "\(name): \(value)\r\n" }
+            try target.write(contentsOf: Data("\(head)\r\n".utf8))
+        }
+        for try await piece in response.body { try target.write(contentsOf: Data(buffer: piece)) }
+        if output != nil { try target.close() }
+    }
+
+    private func outputHandle() throws -> FileHandle {
+        guard let output else { return .standardOutput }
+        guard FileManager.default.createFile(atPath: output, contents: nil), let handle = FileHandle(forWritingAtPath: output) else {
+            throw CommandFailure(.failed, "\(output): the file can't be written.")
+        }
+        return handle
+    }
+}

@@ -1,0 +1,37 @@
+public import ArgumentParser
+internal import Foundation
+
+/// The `ksso` command: sign in once, and the hosts that the organisation names are signed in.
+public struct KSSOCommand: AsyncParsableCommand {
+    /// What `ksso --help` prints.
+    public static let configuration = CommandConfiguration(
+        commandName: "ksso",
+        abstract: "Sign in once; the hosts that your organisation names are signed in.",
+        discussion: "Exit status: 0 done, 1 failed, 3 no rule covers the host, 4 would have to ask and may not, 5 not signed in, 6 the KDC can't be reached, 64 usage, 130 canceled.",
+        version: "0.1.0",
+        subcommands: [
+            Login.self, Logout.self, Refresh.self, Switch.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self, Env.self,
+            ProfileCommand.self, RealmCommand.self,
+        ]
+    )
+
+    /// Made by the argument parser.
+    public init() {}
+
+    /// Parses the arguments, runs the command, and ends the process with the status that the command line contract names.
+    public static func run() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            if !failure.message.isEmpty { Console.report(failure.message) }
+            Foundation.exit(failure.status.rawValue)
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

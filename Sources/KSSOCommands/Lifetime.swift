@@ -1,0 +1,38 @@
+internal import ArgumentParser
+
+/// A length of time as kinit takes it: `10h`, `1d12h`, `30m`, `90s`, `7:30` (hours and minutes) or seconds.
+struct Lifetime: ExpressibleByArgument {
+    let duration: Duration
+
+    init?(argument: String) {
+        guard let seconds = Self.clock(argument) ?? Self.units(argument), seconds > 0 else { return nil }
+        duration = .seconds(seconds)
+    }
+
+    private static func clock(_ text: String) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+        guard (2...3).contains(parts.count), let hours = parts[0], let minutes = parts[1], hours >= 0, (0..<60).contains(minutes) else {
+            return nil
+        }
+        guard let seconds = parts.count == 3 ? parts[2] : 0, (0..<60).contains(seconds), hours < 100_000 else { return nil }
+        return hours * 3600 + minutes * 60 + seconds
+    }
+
+    private static func units(_ text: String) -> Int? {
+        let factors: [Character: Int] = ["d": 86400, "h": 3600, "m": 60, "s": 1]
+        var total = 0
+        var digits = ""
+        for character in text.lowercased() {
+            if character.isASCII, character.isNumber {
+                digits.append(character)
+                continue
+            }
+            guard let factor = factors[character], let number = Int(digits), number < 1_000_000 else { return nil }
+            total += number * factor
+            digits = ""
+        }
+        guard !digits.isEmpty else { return total }
+        guard let number = Int(digits), number < 1_000_000_000 else { return nil }
+        return total + number
+    }
+}

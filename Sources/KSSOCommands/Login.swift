@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Kerberos
+internal import KerberosSSO
+
+struct Login: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Sign in: get a ticket that every program of yours can use.")
+
+    @Argument(help: "Who signs in; by default the profile's principal, else $USER.")
+    var principal: String?
+    @Option(help: "The realm of a principal that names none.")
+    var realm: String?
+    @Option(help: ArgumentHelp("Sign in with a key of this keytab, without asking.", valueName: "file"))
+    var keytab: String?
+    @Flag(help: "Read the password from standard input: its first line.")
+    var passwordStdin = false
+    @Option(help: "How long the ticket shall hold, such as 10h.")
+    var lifetime: Lifetime?
+    @Option(help: "How long it shall be renewable, such as 7d.")
+    var renewable: Lifetime?
+    @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
+    var cache: String?
+    @Flag(help: "Sign in again although a ticket is there.")
+    var force = false
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
+    var quiet = false
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin exclude each other.") }
+    }
+
+    func run() async throws {
+        try await common.run { sso in
+            if !force, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+                say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
+                return
+            }
+            let session = try await sso.signIn(
+                principal, realm: realm, using: try await source(),
+                options: InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration),
+                cache: cache.map(CredentialCacheName.init(rawValue:))
+            )
+            say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+        }
+    }
+
+    private func say(_ text: String) {
+        if !quiet { Console.print(text) }
+    }
+
+    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
+        let wanted = try await sso.principal(principal, realm: realm)
+        return try await sso.sessions().sessions.first { $0.principal == wanted && $0.isSignedIn }
+    }
+
+    private func source() async throws -> InitialCredentialSource {
+        if let keytab { return .keytab(keytab) }
+        if passwordStdin { return .password(try await StandardInput.secretLine()) }
+        guard !quiet else { throw CommandFailure(.notInteractive, "a password is needed, and --quiet forbids asking.") }
+        guard Console.hasTerminal else {
+            let message = "a password is needed, and there is no terminal to ask on. Give it with --password-stdin, or use --keytab."
+            throw CommandFailure(.notInteractive, message)
+        }
+        return .prompter(.terminal)
+    }
+}

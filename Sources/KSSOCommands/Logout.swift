@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import Kerberos
+internal import KerberosSSO
+
+struct Logout: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sign out: destroy tickets that ksso acquired.",
+        discussion: "With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given."
+    )
+
+    @Argument(help: "Who signs out.")
+    var principal: String?
+    @Option(help: "Everybody of this realm; or the realm of a principal that names none.")
+    var realm: String?
+    @Flag(help: "Destroy tickets that other programs acquired as well.")
+    var all = false
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
+            let result = try await sso.signOut(whom, realm: whom == nil ? realm : nil, includingOthers: all)
+            for session in result.ended { Console.print("\(session.principal) is signed out.") }
+            for session in result.left {
+                Console.report("\(session.principal): another program acquired this ticket; to destroy it as well: ksso logout --all")
+            }
+            if let whom, result.ended.isEmpty, result.left.isEmpty {
+                throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
+            }
+            if result.ended.isEmpty { Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.") }
+            if whom != nil, !result.left.isEmpty { throw CommandFailure(.failed) }
+        }
+    }
+}

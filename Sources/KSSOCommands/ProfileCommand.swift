@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosSSO
+
+struct ProfileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile", abstract: "Check a profile, or show what is in force.", subcommands: [Check.self, Show.self]
+    )
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check a profile key by key; ends with 1 when something must be mended."
+        )
+
+        @Argument(help: "The profile: a .mobileconfig, or YAML.")
+        var file: String
+
+        func run() async throws {
+            let report: ProfileReport
+            do {
+                report = try ProfileReport.check(contentsOf: file)
+            } catch {
+                throw CommandFailure(.failed, error.message)
+            }
+            let width = report.rows.map { $0.path.description.count }.max() ?? 0
+            for row in report.rows {
+                let path = row.path.description.padding(toLength: width, withPad: " ", startingAt: 0)
+                Console.print("\(row.verdict.isError ? "!" : " ") \(path)  \(row.verdict)")
+            }
+            for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
+            for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
+            if report.kerberosPayloadCount == 0 { Console.print("! there is no payload for the Kerberos extension in this file") }
+            if report.hasErrors { throw CommandFailure(.failed, "\(file): the lines marked with ! must be mended.") }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Print what is in force.")
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            try await common.run { sso in
+                for configuration in sso.kerberos.policy.configurations { show(configuration) }
+                if sso.profiles.isEmpty { Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.") }
+            }
+        }
+
+        private func show(_ configuration: ExtensionConfiguration) {
+            Console.print("\(configuration.realm)\(configuration.isDefaultRealm ? " (default realm)" : ""), from \(configuration.source)")
+            Console.print("    hosts: \(configuration.hosts.map(\.description).joined(separator: " "))")
+            if !configuration.plainHTTPHosts.isEmpty {
+                Console.print("    over plain http as well: \(configuration.plainHTTPHosts.map(\.description).joined(separator: " "))")
+            }
+            if let name = configuration.principalName { Console.print("    principal: \(name)") }
+            if !configuration.preferredKDCs.isEmpty {
+                Console.print("    KDCs first: \(configuration.preferredKDCs.map(\.description).joined(separator: " "))")
+            }
+            for (realm, suffixes) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
+                Console.print("    \(realm) serves: \(suffixes.joined(separator: " "))")
+            }
+        }
+    }
+}

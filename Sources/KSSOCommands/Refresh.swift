@@ -1,0 +1,37 @@
+internal import ArgumentParser
+internal import Kerberos
+internal import KerberosSSO
+
+struct Refresh: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Renew the ticket, or acquire it again from its keytab; never asks.")
+
+    @Argument(help: "Whose ticket; by default everybody's who is signed in.")
+    var principal: String?
+    @Option(help: "Everybody of this realm; or the realm of a principal that names none.")
+    var realm: String?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
+            let sessions = try await sso.sessions().sessions.filter { session in
+                if let whom { return session.principal == whom }
+                return realm == nil || session.realm == realm
+            }
+            guard !sessions.isEmpty else {
+                throw CommandFailure(.notSignedIn, "\(whom.map { "\($0)" } ?? realm ?? "refresh"): not signed in. Sign in with: ksso login")
+            }
+            var failure: CommandFailure?
+            for session in sessions {
+                do {
+                    let renewed = try await sso.refresh(session)
+                    Console.print("\(renewed.principal) is signed in until \(Console.text(renewed.ticketExpires)).")
+                } catch {
+                    if let earlier = failure { Console.report(earlier.message) }
+                    failure = CommandFailure(error, verbose: common.isVerbose)
+                }
+            }
+            if let failure { throw failure }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Kerberos
+internal import KerberosSSO
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show who is signed in, until when, and for which services; no network.",
+        discussion: "Ends with 5 when nobody is signed in."
+    )
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+    @Flag(name: [.long, .short], help: "Print nothing; the exit status tells.")
+    var quiet = false
+    @Option(help: "Count a ticket only if it holds this long yet, such as 10m.")
+    var validFor: Lifetime?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let list = try await sso.sessions()
+            for damage in list.damagedCaches { Console.report("warning: \(damage)") }
+            if !quiet {
+                if json { try Console.printJSON(StatusDocument(list)) } else { show(list) }
+            }
+            let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
+            guard list.sessions.contains(where: { $0.isSignedIn && $0.ticketExpires > limit }) else {
+                throw CommandFailure(.notSignedIn, quiet || json ? "" : "nobody is signed in. Sign in with: ksso login")
+            }
+        }
+    }
+
+    private func show(_ list: SessionList) {
+        for session in list.sessions {
+            let mark = session.isDefault ? " (default)" : ""
+            let verb = session.isSignedIn ? "signed in until" : "expired at"
+            Console.print("\(session.principal)\(mark): \(verb) \(Console.text(session.ticketExpires))")
+            if let limit = session.renewUntil { Console.print("    renewable until \(Console.text(limit))") }
+            Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
+            for service in session.services { Console.print("    \(service.principal) until \(Console.text(service.expires))") }
+        }
+    }
+}
+
+extension Session.Acquisition {
+    fileprivate var text: String {
+        switch self {
+        case .password: "ksso with a password"
+        case .keytab(let name): "ksso with the keytab \(name.isEmpty ? "of KRB5_CLIENT_KTNAME" : name)"
+        case .other: "another program"
+        }
+    }
+}

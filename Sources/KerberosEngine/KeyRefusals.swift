@@ -1,0 +1,42 @@
+internal import Kerberos
+internal import Synchronization
+
+internal import struct Foundation.Date
+
+/// Keeps a keytab's key that the KDC refused from being sent with every request, since that may lock the account.
+final class KeyRefusals: Sendable {
+    private let clock: @Sendable () -> Date
+    private let refusals = Mutex<[Principal: (error: KerberosError, until: Date)]>([:])
+
+    init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
+
+    /// Runs a sign-in by keytab; throws the last refusal again while its pause lasts.
+    func attempt<Value: Sendable>(
+        _ principal: Principal,
+        _ signIn: () async throws(KerberosError) -> Value
+    ) async throws(KerberosError) -> Value {
+        let now = clock()
+        if let refusal = refusals.withLock({ $0[principal] }), refusal.until > now { throw refusal.error }
+        do throws(KerberosError) {
+            let value = try await signIn()
+            refusals.withLock { $0[principal] = nil }
+            return value
+        } catch {
+            let until = clock().addingTimeInterval(Self.pause(after: error))
+            refusals.withLock { refusals in
+                refusals = refusals.filter { $0.value.until > now }
+                refusals[principal] = (error, until)
+            }
+            throw error
+        }
+    }
+
+    /// In seconds. A KDC that is away is asked again soon.
+    private static func pause(after error: KerberosError) -> Double {
+        switch error.code {
+        case .wrongPassword, .accountLocked, .unknownPrincipal: 300
+        case .kdcUnreachable: 5
+        default: 0
+        }
+    }
+}

@@ -1,0 +1,3 @@
+import KSSOCommands
+
+await KSSOCommand.run()

@@ -67,6 +67,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: safeSettings
         ),
@@ -116,5 +117,27 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "KerberosTestingTests", dependencies: ["KerberosTesting", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "NegotiateAsyncHTTPClientTests",
+            dependencies: [
+                "NegotiateAsyncHTTPClient", "HTTPNegotiate",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
     ]
 )

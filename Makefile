@@ -1,0 +1,55 @@
+# `make demo` and `make test` are the two commands to know.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+KSSO = .build/debug/ksso
+DOCUMENTED = Kerberos HTTPNegotiate ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient KerberosTesting
+
+.PHONY: build demo test check bench docs install release packages compose-test format clean
+
+packages:
+	@Scripts/install-packages
+
+build: packages
+	swift build --product ksso
+
+demo: build
+	@Scripts/demo $(KSSO)
+
+# One build for everything, then the tests: those on a real KDC and a real Apache included.
+test: packages
+	swift build --build-tests
+	swift test --skip-build --disable-xctest
+
+# The long gates: sanitizers. Each needs a build of its own.
+check: packages
+	Scripts/check
+	swift test --disable-xctest --sanitize=address --scratch-path .build-address
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
+	    swift test --disable-xctest --sanitize=thread --scratch-path .build-thread
+
+bench: packages
+	swift run -c release --package-path Benchmarks TokenBenchmark
+
+docs:
+	@for target in $(DOCUMENTED); do \
+	    echo "==> documentation of $$target"; \
+	    swift package generate-documentation --target $$target --warnings-as-errors >/dev/null || exit 1; \
+	done
+
+# The Swift library is linked in: the binary runs where no Swift is installed.
+release: packages
+	swift build -c release --product ksso --static-swift-stdlib -Xlinker -s
+
+install: release
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 .build/release/ksso $(DESTDIR)$(PREFIX)/bin/ksso
+
+compose-test: build
+	Scripts/compose-test
+
+format:
+	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+clean:
+	rm -rf .build .build-address .build-thread Benchmarks/.build

@@ -1,0 +1,45 @@
+import AsyncHTTPClient
+import Foundation
+import KerberosSSO
+import KerberosTesting
+import NIOCore
+import NIOHTTP1
+import NegotiateAsyncHTTPClient
+import Testing
+
+@Suite struct KeytabServiceTests {
+    @Test(.timeLimit(.minutes(1)))
+    func `a service goes on through three ticket lifetimes, with no agent`() async throws {
+        let lifetime = Duration.seconds(6)
+        let options = TestRealmOptions(users: [:], services: ["app", "HTTP/localhost"], ticketLifetime: lifetime)
+        try await withTestRealm(options) { realm in
+            try await withProtectedWebServer(realm: realm) { server in
+                let host = try HostRule("localhost")
+                let extensions = KerberosExtension(
+                    .init(
+                        configurations: [ExtensionConfiguration(realm: realm.name, hosts: [host], plainHTTPHosts: [host])],
+                        credential: .keytab(.keytab(try await realm.keytab(for: "app")), principal: nil),
+                        base: .files([realm.configurationPath])
+                    )
+                )
+                let clock = ContinuousClock()
+                let end = clock.now + lifetime * 3.2
+                var greetings = 0
+                try await NegotiatingHTTPClient.withClient(extension: extensions) { http in
+                    while clock.now < end {
+                        let response = try await http.execute(HTTPClientRequest(url: "\(server.url)/hello"))
+                        #expect(response.status == .ok)
+                        #expect(String(buffer: try await response.body.collect(upTo: 1024)) == "Hello app@\(realm.name)\n")
+                        greetings += 1
+                        try await clock.sleep(for: .milliseconds(100))  // a service at work, not a wait for something
+                    }
+                }
+                let signIns = try realm.log().split(separator: "\n").filter {
+                    $0.contains("AS_REQ") && $0.contains("ISSUE") && $0.contains("app@")
+                }
+                #expect(greetings > 50)
+                #expect((4...8).contains(signIns.count), "\(signIns.count) sign-ins in three lifetimes")
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import AsyncHTTPClient
+import KerberosSSO
+import NegotiateAsyncHTTPClient
+
+/// The example of README.md, line by line, so that it can't stop compiling unseen. It is not run: it would ask at a terminal.
+func readmeExample() async throws {
+    let sso = try await SingleSignOn(.automatic)  // the profiles in /etc/ksso and ~/.config/ksso
+    try await sso.signIn("alice", prompt: .terminal)  // asks for the password; every krb5 program can use the ticket
+    try await NegotiatingHTTPClient.withClient(extension: sso) { http in
+        let reply = try await http.execute(HTTPClientRequest(url: "https://intranet.corp.example/"), timeout: .seconds(30))
+        print(reply.status)  // 200: challenged, answered, and the server proved itself too
+    }
+}
+
+/// The service's example.
+func readmeServiceExample() async throws {
+    let profile = try Profile(contentsOf: "/etc/app/corp.mobileconfig")
+    let sso = try await SingleSignOn(.inProcess(profile, credential: .keytab("/etc/app.keytab", principal: "app@CORP.EXAMPLE")))
+    print(sso.profiles.count)
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@Suite struct ReadmeTests {
+    private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `the examples of the README are the ones that are compiled`() throws {
+        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let compiled = normalized(
+            try String(
+                contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ReadmeExample.swift"),
+                encoding: .utf8
+            )
+        )
+        let blocks = readme.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
+        let examples = blocks.filter { $0.contains("SingleSignOn(") }
+        #expect(examples.count == 2)
+        for line in examples.flatMap({ $0.split(separator: "\n") }) where !line.trimmingCharacters(in: .whitespaces).isEmpty {
+            #expect(compiled.contains(normalized(String(line))), "\(line) is not in ReadmeExample.swift")
+        }
+    }
+
+    @Test func `the first example stands within 20 lines`() throws {
+        let lines = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let end = try #require(lines.indices.first { lines[$0] == "```" })
+        #expect(end < 20)
+    }
+
+    /// The formatter may move comments and spaces.
+    private func normalized(_ text: String) -> String { text.filter { !$0.isWhitespace } }
+}

@@ -1,0 +1,109 @@
+import AsyncHTTPClient
+import Foundation
+import KerberosSSO
+import KerberosTesting
+import NIOCore
+import NIOHTTP1
+import NegotiateAsyncHTTPClient
+import TestSupport
+import Testing
+
+/// The main job in Swift, on a real KDC and a real Apache, with the profile that a Mac would take.
+@Suite(.testRealm(users: ["alice": "alice-secret", "bob": "bob-secret"], services: ["HTTP/localhost", "app"]))
+struct SignInAndFetchTests {
+    private func withClient<Value>(
+        credential: SingleSignOn.ServiceCredential = .sessions,
+        cache: String = UUID().uuidString,
+        _ body: (TestRealm, SingleSignOn, NegotiatingHTTPClient, String) async throws -> Value
+    ) async throws -> Value {
+        let realm = try #require(TestRealm.current)
+        return try await withProtectedWebServer(realm: realm) { server in
+            var settings = SingleSignOn.Settings()
+            settings.base = .files([realm.configurationPath])
+            settings.defaultCacheName = "FILE:\(realm.directory)/\(cache)"
+            settings.environment = ["KSSO_RUNTIME_DIR": "\(realm.directory)/runtime-\(cache)"]
+            let sso = try await SingleSignOn(.inProcess(try Self.profile(), credential: credential), settings: settings)
+            return try await NegotiatingHTTPClient.withClient(extension: sso) { http in
+                try await body(realm, sso, http, server.url)
+            }
+        }
+    }
+
+    private static func profile() throws -> Profile {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try Profile(contentsOf: root.appending(path: "krb5/example.mobileconfig").path)
+    }
+
+    private func text(_ response: HTTPClientResponse) async throws -> String {
+        String(buffer: try await response.body.collect(upTo: 1 << 16))
+    }
+
+    @Test func `a signed-in user is greeted`() async throws {
+        try await withClient { _, sso, http, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            let response = try await http.execute(HTTPClientRequest(url: "\(url)/hello"))
+            #expect(response.status == .ok)
+            #expect(try await text(response) == "Hello alice@EXAMPLE.TEST\n")
+        }
+    }
+
+    @Test func `a page that asks for nothing gets no token`() async throws {
+        try await withClient { _, sso, http, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            let answer = try await http.negotiate(HTTPClientRequest(url: "\(url)/open"))
+            #expect(answer.delivery == .unauthenticated)
+            #expect(try await text(answer.response) == "open\n")
+        }
+    }
+
+    @Test func `nobody is signed in`() async throws {
+        try await withClient { _, _, http, url in
+            let error = await #expect(throws: AuthorizationError.self) { try await http.execute(HTTPClientRequest(url: "\(url)/hello")) }
+            #expect(error?.code == .notSignedIn)
+        }
+    }
+
+    @Test func `a sign-out closes the page`() async throws {
+        try await withClient { _, sso, http, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            #expect(try await http.execute(HTTPClientRequest(url: "\(url)/hello")).status == .ok)
+            try await sso.signOut()
+            await #expect(throws: AuthorizationError.self) { try await http.execute(HTTPClientRequest(url: "\(url)/hello")) }
+        }
+    }
+
+    @Test func `many tasks share one ticket request`() async throws {
+        // A realm of its own: the requests are counted in its log.
+        try await withTestRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]) { _ in
+            try await withClient { realm, sso, http, url in
+                try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for _ in 0..<40 { group.addTask { try await http.execute(HTTPClientRequest(url: "\(url)/hello")).status == .ok } }
+                    for try await isGreeted in group { #expect(isGreeted) }
+                }
+                let issued = try realm.log().split(separator: "\n").filter { $0.contains("TGS_REQ") && $0.contains("ISSUE") }
+                #expect(issued.count == 1)
+            }
+        }
+    }
+
+    @Test func `a server whose key has changed refuses the ticket, and says why`() async throws {
+        try await withTestRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]) { realm in
+            try await withProtectedWebServer(realm: realm) { server in
+                var settings = SingleSignOn.Settings()
+                settings.base = .files([realm.configurationPath])
+                settings.defaultCacheName = "FILE:\(realm.directory)/cache"
+                let sso = try await SingleSignOn(.inProcess(try Self.profile()), settings: settings)
+                try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+                _ = try await realm.kadmin(["change_password", "-randkey", "HTTP/localhost"])  // Apache's keytab is now old
+                try await NegotiatingHTTPClient.withClient(extension: sso) { http in
+                    let error = await #expect(throws: AuthorizationError.self) {
+                        try await http.execute(HTTPClientRequest(url: "\(server.url)/hello"))
+                    }
+                    #expect((error?.cause as? KerberosError)?.code == .refusedByServer)
+                    #expect(error?.message.contains("the server refused the ticket") == true)
+                }
+            }
+        }
+    }
+}

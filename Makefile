@@ -34,7 +34,8 @@ bench: packages
 docs:
 	@for target in $(DOCUMENTED); do \
 	    echo "==> documentation of $$target"; \
-	    swift package generate-documentation --target $$target --warnings-as-errors >/dev/null || exit 1; \
+	    swift package generate-documentation --target $$target --warnings-as-errors >.build/documentation.log 2>&1 \
+	        || { cat .build/documentation.log; exit 1; }; \
 	done
 
 # The Swift library is linked in: the binary runs where no Swift is installed.

@@ -6,7 +6,9 @@ extension KerberosClient {
     ///
     /// - Parameters:
     ///   - service: the service; with an empty realm the KDC is asked where it is.
+    ///   - cache: the cache of the ticket-granting ticket.
     ///   - cachedOnly: never ask the KDC: what is not in the cache is `noCredentials`.
+    ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25.
     /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `noCredentials`, `kdcUnreachable`, `clockSkew`.
     public func serviceTicket(
         for service: Principal,

@@ -22,7 +22,9 @@ public final class KerberosClient: Sendable {
 
     /// A client for a realm. Nothing is read or sent before the first call.
     ///
-    /// - Parameter trace: gets libkrb5's trace, line by line, on the realm's own thread. It holds no secrets.
+    /// - Parameters:
+    ///   - configuration: the realm, and what stands behind it.
+    ///   - trace: gets libkrb5's trace, line by line, on the realm's own thread. It holds no secrets.
     public init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
         self.configuration = configuration
         self.trace = trace
@@ -88,7 +90,7 @@ public final class KerberosClient: Sendable {
     }
 
     /// 10 seconds with one KDC known; 25 with several, since libkrb5 turns to the second after 10.
-    private func defaultDeadline() async throws(KerberosError) -> Duration {
+    func defaultDeadline() async throws(KerberosError) -> Duration {
         let count = try await perform { [realm = configuration.realm] context throws(KerberosError) in
             try context.values(["realms", realm, "kdc"]).count
         }

@@ -8,8 +8,10 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
 
     /// A new negotiation.
     ///
-    /// - Parameter channelBindings: compared with the client's. A client that sends none is let in all the same by libkrb5: to demand
-    ///   them, check ``ContextFlags/channelBound`` of the established context.
+    /// - Parameters:
+    ///   - credential: the service's keys.
+    ///   - channelBindings: compared with the client's. A client that sends none is let in all the same by libkrb5: to demand
+    ///     them, check ``ContextFlags/channelBound`` of the established context.
     public init(credential: AcceptorCredential, channelBindings: ChannelBindings? = nil) {
         self.credential = credential
         bindings = channelBindings

@@ -11,7 +11,10 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
 
     /// Makes the first token. Does not block: no network, no file.
     ///
-    /// - Parameter flags: what to ask for; the context counts as established only with all of it granted.
+    /// - Parameters:
+    ///   - credential: the service ticket.
+    ///   - flags: what to ask for; the context counts as established only with all of it granted.
+    ///   - channelBindings: of the TLS connection that will carry the token.
     /// - Throws: ``KerberosError``; `noCredentials` when the ticket has expired.
     public static func begin(
         with credential: InitiatorCredential,

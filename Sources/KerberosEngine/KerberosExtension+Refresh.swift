@@ -6,7 +6,7 @@ extension KerberosExtension {
     /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again from its keytab. Service
     /// tickets that still hold are kept.
     ///
-    /// - Throws: ``KerberosError``; `notInteractive` when only a person could help.
+    /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
     @discardableResult
     public func refresh(_ session: Session) async throws(KerberosError) -> Session {
         if let keytabSession { return try await keytabSession.acquireOnce() }

@@ -10,7 +10,7 @@ extension KerberosExtension {
 
     /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
     ///
-    /// - Throws: ``KerberosError``; `noCredentials` when the principal is not signed in.
+    /// - Throws: `KerberosError`; `noCredentials` when the principal is not signed in.
     @discardableResult
     public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
         guard let session = try await sessionStore.read().session(realm: principal.realm, principal: principal), session.isSignedIn else {

@@ -10,8 +10,10 @@ extension KerberosExtension {
     /// - Parameters:
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:user:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
+    ///   - source: the password, the keytab, or who answers what libkrb5 asks.
+    ///   - options: what to ask of the KDC.
     ///   - cache: the cache to fill; nil lets the rule above choose.
-    /// - Throws: ``KerberosError``. A wrong password is sent once.
+    /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
         _ name: String? = nil,
@@ -49,10 +51,11 @@ extension KerberosExtension {
     }
 
     func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {
-        let list = try await sessionStore.read()
-        if let session = list.sessions.first(where: { $0.cache == cache }) { return session }
-        // A cache outside the collections: one that the caller named.
+        // The full name, since that of a collection stands for its primary cache.
         let contents = try await clients.local.contents(of: cache)
+        let list = try await sessionStore.read()
+        if let session = list.sessions.first(where: { $0.cache == contents.name }) { return session }
+        // A cache outside the collections: one that the caller named.
         guard let session = Session(contents, now: options.clock()) else { throw .notSignedIn(contents.principal.description) }
         return session
     }

@@ -48,7 +48,7 @@ public final class KerberosExtension: CredentialExtension {
 
     /// Answers a challenge: an `Authorization` header, or the reasons why this URL is not handled.
     ///
-    /// - Throws: ``AuthorizationError``; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
+    /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         guard request.operation == .implicit else {
             let detail = "the operation \(request.operation) is not one that a request can ask for."

@@ -38,7 +38,7 @@ actor KeytabSession {
 
     /// A session that holds; acquired first where none does.
     ///
-    /// - Throws: ``KerberosError`` when none can be had. While the old ticket holds, a KDC that is away is no failure.
+    /// - Throws: `KerberosError` when none can be had. While the old ticket holds, a KDC that is away is no failure.
     func current() async throws(KerberosError) -> Session {
         let now = clock()
         if let session, !session.ticketGrantingTicket.times.isDue(at: now) { return session }

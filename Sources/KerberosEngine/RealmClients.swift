@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// One ``KerberosClient`` for each realm, made when it is first needed and kept.
+/// One `KerberosClient` for each realm, made when it is first needed and kept.
 final class RealmClients: Sendable {
     private let options: KerberosExtension.Options
     private let clients = Mutex<[String: KerberosClient]>([:])

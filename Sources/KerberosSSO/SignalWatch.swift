@@ -53,16 +53,24 @@ struct SignalWatch: ~Copyable {
     /// Lets the process have the signal as if nobody had watched: it ends, stops, or runs its own handler. Returns when it goes on.
     func deliver(_ number: Int32) {
         guard let action = previous.first(where: { $0.0 == number })?.1 else { return }
+        // In this thread the default action takes place before `raise` returns; a handler may wait for a signal to the whole process.
+        _ = allowing(number) { Self.isDefault(action) ? raise(number) : kill(getpid(), number) }
+    }
+
+    /// Makes a call with the signal's own action in place, and not blocked in this thread.
+    func allowing(_ number: Int32, _ call: () -> Int32) -> Int32 {
+        guard let action = previous.first(where: { $0.0 == number })?.1 else { return call() }
         Self.restore(number, action)
-        // To this thread, where it is unblocked for the moment: a signal to the process may take effect only after the next question.
-        var set = sigset_t()
-        var previousMask = sigset_t()
-        unsafe sigemptyset(&set)
-        unsafe sigaddset(&set, number)
-        unsafe pthread_sigmask(SIG_UNBLOCK, &set, &previousMask)
-        raise(number)
-        unsafe pthread_sigmask(SIG_SETMASK, &previousMask, nil)
-        _ = Self.install(number)
+        var signal = sigset_t()
+        var mask = sigset_t()
+        unsafe sigemptyset(&signal)
+        unsafe sigaddset(&signal, number)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signal, &mask)
+        defer {
+            unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+            _ = Self.install(number)
+        }
+        return call()
     }
 
     private static func install(_ number: Int32) -> sigaction? {
@@ -86,5 +94,9 @@ struct SignalWatch: ~Copyable {
     /// A program that ignores a signal, such as one under nohup, goes on ignoring it.
     private static func isIgnored(_ action: sigaction) -> Bool {
         unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
+    private static func isDefault(_ action: sigaction) -> Bool {
+        unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0
     }
 }

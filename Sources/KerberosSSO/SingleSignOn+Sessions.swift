@@ -7,8 +7,10 @@ extension SingleSignOn {
     ///
     /// - Parameters:
     ///   - name: the principal, with or without its realm; nil is the profile's, else the user's name.
-    ///   - prompt: who answers, such as ``Kerberos/Prompter/terminal``.
-    /// - Throws: ``KerberosError``. A wrong password is sent once.
+    ///   - realm: the realm for a name that has none; nil is the default realm.
+    ///   - options: what to ask of the KDC.
+    ///   - prompt: who answers, such as `Kerberos/Prompter/terminal`.
+    /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
         _ name: String? = nil,
@@ -19,7 +21,7 @@ extension SingleSignOn {
         try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
     }
 
-    /// Signs in with a password, a keytab or a prompter; see ``KerberosExtension/signIn(_:realm:using:options:cache:)``.
+    /// Signs in with a password, a keytab or a prompter; see `KerberosExtension/signIn(_:realm:using:options:cache:)`.
     @discardableResult
     public func signIn(
         _ name: String? = nil,
@@ -38,11 +40,11 @@ extension SingleSignOn {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
 
-    /// Gets a session's ticket anew without asking; see ``KerberosExtension/refresh(_:)``.
+    /// Gets a session's ticket anew without asking; see `KerberosExtension/refresh(_:)`.
     @discardableResult
     public func refresh(_ session: Session) async throws(KerberosError) -> Session { try await kerberos.refresh(session) }
 
-    /// Ends sessions; see ``KerberosExtension/signOut(_:realm:includingOthers:)``.
+    /// Ends sessions; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
     @discardableResult
     public func signOut(
         _ principal: Principal? = nil,

@@ -11,7 +11,7 @@ public import KerberosEngine
 /// let session = try await sso.signIn("alice", prompt: .terminal)
 /// ```
 ///
-/// It is a ``CredentialExtension``: give it to an HTTP client. Safe to use from any number of tasks.
+/// It is a `CredentialExtension`: give it to an HTTP client. Safe to use from any number of tasks.
 public final class SingleSignOn: CredentialExtension {
     /// The extension that does the work.
     public let kerberos: KerberosExtension
@@ -24,7 +24,7 @@ public final class SingleSignOn: CredentialExtension {
 
     /// Finds the profiles and makes the extension. Nothing is sent; no cache is read.
     ///
-    /// - Throws: ``ProfileError`` when a profile that was named can't be used.
+    /// - Throws: `ProfileError` when a profile that was named can't be used.
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
         switch source.kind {
@@ -57,7 +57,7 @@ public final class SingleSignOn: CredentialExtension {
     /// The verdict for a URL, with every rule considered: what `ksso explain` prints. No network, no cache.
     public func decision(for url: URL) -> AuthorizationDecision { kerberos.decision(for: url) }
 
-    /// Answers a challenge; see ``KerberosExtension/beginAuthorization(with:)``.
+    /// Answers a challenge; see `KerberosExtension/beginAuthorization(with:)`.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await kerberos.beginAuthorization(with: request)
     }

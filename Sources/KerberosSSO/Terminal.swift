@@ -21,10 +21,11 @@ struct Terminal: ~Copyable {
         }
     }
 
-    /// Asks until there is an answer. Throws ``PromptRefusal/canceled`` at Ctrl-C and at the end of input.
+    /// Asks until there is an answer. Throws `PromptRefusal/canceled` at Ctrl-C and at the end of input.
     func ask(_ question: String, isHidden: Bool) throws(PromptRefusal) -> Secret {
         let signals = try SignalWatch.begin()
         while true {
+            try waitForForeground(signals)
             var event = Event.end
             let settings = try hideEcho(isHidden)
             switch settings {
@@ -48,6 +49,15 @@ struct Terminal: ~Copyable {
                 signals.deliver(number)  // ends or stops the process, unless the program handles it
                 if !stops { throw .canceled }
             }
+        }
+    }
+
+    /// Stops while the process is in the background, as the kernel stops whoever touches the terminal from there; `fg` ends the wait.
+    ///
+    /// The kernel would let a thread through that blocks the signal, as the threads of a dispatch queue do.
+    private func waitForForeground(_ signals: borrowing SignalWatch) throws(PromptRefusal) {
+        while signals.allowing(SIGTTOU, { tcdrain(descriptor) }) != 0 {
+            guard errno == EINTR else { throw .notInteractive }  // nobody is left who could continue it
         }
     }
 

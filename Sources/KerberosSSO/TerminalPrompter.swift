@@ -9,7 +9,7 @@ public struct TerminalPrompter: Prompter {
     /// A prompter for the controlling terminal.
     public init() {}
 
-    /// Asks each question in turn. Throws ``PromptRefusal/notInteractive`` when the process has no terminal.
+    /// Asks each question in turn. Throws `PromptRefusal/notInteractive` when the process has no terminal.
     public func answers(to request: PromptRequest) throws -> [Secret] {
         let terminal = try Terminal()
         if let banner = request.banner, !banner.isEmpty { terminal.write("\(banner)\n") }

@@ -31,6 +31,30 @@ struct ApacheConfiguration {
         try files.createDirectory(atPath: "\(directory)/pages", withIntermediateDirectories: false)
         try "Hello <!--#echo encoding=\"none\" var=\"REMOTE_USER\" -->\n".writeFile("\(directory)/pages/hello")
         try "open\n".writeFile("\(directory)/pages/open")
+        if options.usesTLS { try await makeCertificate() }
+    }
+
+    /// A key and a certificate for localhost, good for a day.
+    private func makeCertificate() async throws {
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", "\(directory)/key.pem"]
+        let name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+        _ = try await Command.require(
+            "openssl",
+            ["req", "-x509", "-days", "1", "-out", "\(directory)/certificate.pem"] + key + name,
+            environment: realm.environment,
+            scratch: realm.directory
+        )
+    }
+
+    /// What makes the server speak https.
+    private var secureTransport: String {
+        guard options.usesTLS else { return "" }
+        return """
+            SSLEngine on
+            SSLCertificateFile "\(directory)/certificate.pem"
+            SSLCertificateKeyFile "\(directory)/key.pem"
+            SSLSessionCache none
+            """
     }
 
     func writeMain(port: Int) throws {
@@ -48,17 +72,20 @@ struct ApacheConfiguration {
 
     /// The event worker needs no mutex between processes with one socket, so that a killed server leaves no semaphore.
     private func text(port: Int) -> String {
-        let modules = [
-            "mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "include", "mime",
-        ].map { "LoadModule \($0)_module \(Self.modules)/mod_\($0).so" }.joined(separator: "\n")
+        let modules =
+            [
+                "mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "include", "mime",
+            ] + (options.usesTLS ? ["ssl"] : [])
+        let loading = modules.map { "LoadModule \($0)_module \(Self.modules)/mod_\($0).so" }.joined(separator: "\n")
         return """
-            \(modules)
+            \(loading)
             ServerRoot "\(directory)"
             DefaultRuntimeDir "\(directory)"
             PidFile "\(directory)/httpd.pid"
             ServerName localhost
             Listen 127.0.0.1:\(port)
             Mutex pthread default
+            \(secureTransport)
             StartServers 1
             ServerLimit 1
             ThreadsPerChild 32

@@ -5,7 +5,7 @@ package enum Program {
     private static let packages = [
         "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server",
         "kinit": "krb5-user", "klist": "krb5-user", "kvno": "krb5-user", "kdestroy": "krb5-user",
-        "apache2": "apache2", "curl": "curl", "setsid": "util-linux", "setpriv": "util-linux",
+        "apache2": "apache2-bin", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
     ]
 
     /// Folders that an ordinary user's `PATH` leaves out, and where Debian puts servers.

@@ -10,11 +10,14 @@ public struct ProtectedWebServer: Sendable {
     /// The folder that holds the configuration, the pages and the logs; it goes with the server.
     public let directory: String
 
-    init(port: Int, directory: String) {
+    init(port: Int, directory: String, usesTLS: Bool) {
         self.port = port
         self.directory = directory
-        url = "http://localhost:\(port)"
+        url = "\(usesTLS ? "https" : "http")://localhost:\(port)"
     }
+
+    /// The server's certificate in PEM, for a client to trust; it is there with ``ProtectedWebServerOptions/usesTLS``.
+    public var certificatePath: String { "\(directory)/certificate.pem" }
 
     /// One line for each request so far: status, `+` if the connection is kept or else `-`, user or `-`, and the request line.
     ///

@@ -4,6 +4,7 @@ import KerberosSSO
 import KerberosTesting
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
@@ -13,17 +14,28 @@ import Testing
 struct SignInAndFetchTests {
     private func withClient<Value>(
         credential: SingleSignOn.ServiceCredential = .sessions,
+        usesTLS: Bool = false,
+        profile: String? = nil,
         cache: String = UUID().uuidString,
         _ body: (TestRealm, SingleSignOn, NegotiatingHTTPClient, String) async throws -> Value
     ) async throws -> Value {
         let realm = try #require(TestRealm.current)
-        return try await withProtectedWebServer(realm: realm) { server in
+        return try await withProtectedWebServer(realm: realm, ProtectedWebServerOptions(usesTLS: usesTLS)) { server in
             var settings = SingleSignOn.Settings()
             settings.base = .files([realm.configurationPath])
             settings.defaultCacheName = "FILE:\(realm.directory)/\(cache)"
             settings.environment = ["KSSO_RUNTIME_DIR": "\(realm.directory)/runtime-\(cache)"]
-            let sso = try await SingleSignOn(.inProcess(try Self.profile(), credential: credential), settings: settings)
-            return try await NegotiatingHTTPClient.withClient(extension: sso) { http in
+            let sso = try await SingleSignOn(
+                .inProcess(try profile.map(Self.profile(yaml:)) ?? Self.profile(), credential: credential),
+                settings: settings
+            )
+            var configuration = NegotiatingHTTPClient.Configuration()
+            if usesTLS {
+                var tls = TLSConfiguration.makeClientConfiguration()
+                tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(server.certificatePath))
+                configuration.connections.tlsConfiguration = tls
+            }
+            return try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { http in
                 try await body(realm, sso, http, server.url)
             }
         }
@@ -33,6 +45,8 @@ struct SignInAndFetchTests {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         return try Profile(contentsOf: root.appending(path: "krb5/example.mobileconfig").path)
     }
+
+    private static func profile(yaml: String) throws -> Profile { try Profile(data: Data(yaml.utf8), source: "test.yaml") }
 
     private func text(_ response: HTTPClientResponse) async throws -> String {
         String(buffer: try await response.body.collect(upTo: 1 << 16))
@@ -44,6 +58,27 @@ struct SignInAndFetchTests {
             let response = try await http.execute(HTTPClientRequest(url: "\(url)/hello"))
             #expect(response.status == .ok)
             #expect(try await text(response) == "Hello alice@EXAMPLE.TEST\n")
+        }
+    }
+
+    @Test func `https needs no key of ours in the profile`() async throws {
+        let profile = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            Type: Credential
+            Realm: EXAMPLE.TEST
+            Hosts: [localhost]
+            """
+        try await withClient(usesTLS: true, profile: profile) { _, sso, http, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            let response = try await http.execute(HTTPClientRequest(url: "\(url)/hello"))
+            #expect(response.status == .ok)
+            #expect(try await text(response) == "Hello alice@EXAMPLE.TEST\n")
+        }
+        try await withClient(profile: profile) { _, sso, http, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            let answer = try await http.negotiate(HTTPClientRequest(url: "\(url)/hello"))
+            #expect(answer.response.status == .unauthorized, "plain http is not answered without our key")
+            #expect(answer.delivery == .unauthenticated)
         }
     }
 

@@ -2,6 +2,7 @@
 #ifndef CKERBEROS_SHIM_H
 #define CKERBEROS_SHIM_H
 
+#include <fcntl.h>
 #include <string.h>
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
@@ -33,6 +34,16 @@ static const OM_uint32 ckerberos_s_bad_bindings = GSS_S_BAD_BINDINGS;
 static const OM_uint32 ckerberos_s_no_cred = GSS_S_NO_CRED;
 static const OM_uint32 ckerberos_s_defective_token = GSS_S_DEFECTIVE_TOKEN;
 static const OM_uint32 ckerberos_s_bad_mech = GSS_S_BAD_MECH;
+
+// "Token header is malformed or corrupt", from libgssapi's own table, whose header is not installed.
+static const krb5_error_code ckerberos_g_bad_tok_header = -2045022964;
+
+// A read lock of the open file, not of the process, waited for; glibc hides the name from strict C.
+#ifdef __linux__
+static const int ckerberos_wait_for_lock = 38; /* F_OFD_SETLKW */
+#else
+static const int ckerberos_wait_for_lock = F_SETLKW;
+#endif
 
 static inline int ckerberos_oid_equal(gss_const_OID a, gss_const_OID b) {
     return a != GSS_C_NO_OID && b != GSS_C_NO_OID && a->length == b->length && memcmp(a->elements, b->elements, a->length) == 0;

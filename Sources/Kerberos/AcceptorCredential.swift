@@ -17,6 +17,9 @@ public final class AcceptorCredential: Sendable {
     ///
     /// - Throws: ``KerberosError`` when the keytab is not there, empty, or the process's krb5.conf is broken.
     public init(keytab: String, replayCache: ReplayCache = .standard) throws(KerberosError) {
+        // GSSAPI has one text for all faults of a keytab, and it speaks of mechanisms.
+        let context = try Context(RealmConfiguration(realm: "", base: .none))
+        try context.withKeytab(.keytab(keytab), subject: keytab) { _ in }
         var store = [("keytab", keytab)]
         if replayCache == .disabled { store.append(("rcache", "none:")) }
         self.keytab = keytab

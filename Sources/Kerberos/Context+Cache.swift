@@ -50,6 +50,9 @@ extension Context {
                 credentials.append(try Credential(copying: &credential, context: self))
             }
         }
+        if let path = name.path, !FileCacheLayout.isWhole(path) {
+            throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
+        }
         return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks)
     }
 

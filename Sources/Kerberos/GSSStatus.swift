@@ -6,7 +6,7 @@ extension KerberosError {
         let majorText = gssText(major, type: GSS_C_GSS_CODE)
         let minorText = gssText(minor, type: GSS_C_MECH_CODE)
         let text = minorText.isEmpty ? majorText : minorText
-        let code = code(of: major)
+        let code = code(of: major, text: minorText)
         let message =
             switch code {
             case .channelBindingsDiffer: "the server sees another TLS connection than we do: channel bindings differ. Is a proxy between?"
@@ -23,20 +23,32 @@ extension KerberosError {
         KerberosError(
             .refusedByServer,
             subject: subject,
-            message: "the server refused the ticket: \(message) Its keytab may be older than the KDC's key, or its clock may be off.",
+            message: "\(message) The server's keytab may be older than the KDC's key, or its clock may be off.",
             libraryCode: libraryCode,
             libraryMessage: libraryMessage
         )
     }
 
-    private static func code(of major: OM_uint32) -> Code {
+    private static func code(of major: OM_uint32, text: String) -> Code {
         switch ckerberos_gss_routine_error(major) {
         case ckerberos_s_bad_bindings: .channelBindingsDiffer
         case ckerberos_s_no_cred: .noCredentials
         case ckerberos_s_defective_token, ckerberos_s_bad_mech: .invalidToken
-        default: .other
+        default: causes.first { text.hasPrefix($0.text) }?.code ?? .other
         }
     }
+
+    /// What stands behind a bare `GSS_S_FAILURE`, told by its text: libgssapi gives a mechanism's status a number of its own.
+    private static let causes: [(text: String, code: Code)] = {
+        let statuses: [(status: Int, code: Code)] = [
+            (KRB5KRB_AP_ERR_SKEW, .clockSkew),
+            (KRB5KRB_AP_ERR_TKT_NYV, .clockSkew),
+            (KRB5KRB_AP_ERR_TKT_EXPIRED, .ticketExpired),
+            (KRB5_CC_NOTFOUND, .noCredentials),
+            (Int(ckerberos_g_bad_tok_header), .invalidToken),
+        ]
+        return statuses.map { (libraryText(krb5_error_code(truncatingIfNeeded: $0.status), context: nil), $0.code) }
+    }()
 
     /// A status may have several lines: they are asked for until the message context is 0 again.
     private static func gssText(_ status: OM_uint32, type: Int32) -> String {

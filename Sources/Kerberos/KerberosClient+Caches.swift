@@ -73,7 +73,7 @@ extension KerberosClient {
             guard let path = name.path else {
                 return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
             }
-            let draft = CredentialCacheName(rawValue: "FILE:\(path).\(UInt64.random(in: .min ... .max))")
+            let draft = CredentialCacheName(rawValue: "FILE:\(Self.draftPath(beside: path))")
             do throws(KerberosError) {
                 try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
                 guard rename(draft.residual, path) == 0 else {
@@ -85,6 +85,12 @@ extension KerberosClient {
                 throw error.about(path)
             }
         }
+    }
+
+    /// A hidden file in the same folder: in a DIR collection a name that begins with `tkt` would count as a cache.
+    private static func draftPath(beside path: String) -> String {
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        return "\(path[..<start]).\(path[start...]).\(UInt64.random(in: .min ... .max))"
     }
 
     /// Adds a ticket to a cache (`krb5_cc_store_cred`).

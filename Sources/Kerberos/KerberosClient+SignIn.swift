@@ -74,7 +74,12 @@ extension Context {
                 let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
                 try check(status, .signIn, subject: principal.description)
                 defer { krb5_init_creds_free(raw, exchange) }
-                return try finish(exchange, for: principal, using: source)
+                do throws(KerberosError) {
+                    return try finish(exchange, for: principal, using: source)
+                } catch {
+                    guard let refusal = bridge.refusal else { throw error }
+                    throw error.because(refusal)
+                }
             }
         }
     }
@@ -87,6 +92,10 @@ extension Context {
         let raw = raw
         switch source {
         case .password(let password):
+            // C would cut it there, and send another password.
+            guard !password.withUnsafeBytes({ $0.contains(0) }) else {
+                throw KerberosError(.wrongPassword, subject: principal.description, message: "a password can't hold a NUL byte.")
+            }
             let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
             try check(status, .signIn, subject: principal.description)
             try run(exchange, .signIn, subject: principal.description)

@@ -10,11 +10,16 @@ public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
+    private let clockOffset = ClockOffset()
     private let state: Mutex<State>
 
     private struct State {
         var worker: RealmWorker
+        /// Calls that nobody waits for any more and that have not ended.
         var abandonedCalls = 0
+        /// Calls that may still wait for their turn.
+        var waiting: [ObjectIdentifier: any AnyRealmJob] = [:]
+        var knownKDCs: Int?
     }
 
     /// A dead KDC holds each abandoned call for half a minute; more of them than this at once would only pile up threads.
@@ -28,14 +33,16 @@ public final class KerberosClient: Sendable {
     public init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
         self.configuration = configuration
         self.trace = trace
-        state = Mutex(State(worker: RealmWorker(configuration, trace: trace)))
+        state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
     /// Runs a call that stays on this machine.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        try await state.withLock { $0.worker }.run(body).get()
+        let job = RealmJob(body)
+        submit(job)
+        return try await job.result().get()
     }
 
     /// Runs a call that may ask a KDC, within the deadline.
@@ -45,40 +52,55 @@ public final class KerberosClient: Sendable {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let limit = if let limit { limit } else { try await defaultDeadline() }
-        let (worker, isOverloaded) = state.withLock { ($0.worker, $0.abandonedCalls >= Self.abandonedCallLimit) }
-        if isOverloaded { throw deadlineError(subject: subject, detail: "earlier requests still wait for an answer") }
-
+        guard state.withLock({ $0.abandonedCalls < Self.abandonedCallLimit }) else {
+            throw deadlineError(subject: subject, detail: "earlier requests still wait for an answer")
+        }
+        let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
+        if Task.isCancelled { throw canceled }
         let deadline = CallDeadline(limit)
-        let race = Race<Result<Value, KerberosError>>()
-        let call = Task {
-            let result = await worker.run { context throws(KerberosError) in
-                deadline.resume()
-                return try body(context, deadline)
-            }
-            if !race.finish(with: result) { self.state.withLock { $0.abandonedCalls -= 1 } }
-        }
+        let job = RealmJob { context throws(KerberosError) in try body(context, deadline) }
+        deadline.resume()
+        submit(job)
         let timer = Task {
-            deadline.resume()
             try await deadline.expiry()
-            self.abandon(worker, race, with: self.deadlineError(subject: subject, detail: "no answer within \(limit)"))
+            self.abandon(job, with: self.deadlineError(subject: subject, detail: "no answer within \(limit)"))
         }
+        defer { timer.cancel() }
         let result = await withTaskCancellationHandler {
-            await race.value()
+            await job.result()
         } onCancel: {
-            self.abandon(worker, race, with: KerberosError(.canceled, subject: subject, message: "canceled."))
+            self.abandon(job, with: canceled)
         }
-        timer.cancel()
-        _ = call
         return try result.get()
     }
 
-    /// Ends the wait, if it has not ended, and puts a new worker in the place of the one that is stuck.
-    private func abandon<Value: Sendable>(_ worker: RealmWorker, _ race: Race<Result<Value, KerberosError>>, with error: KerberosError) {
-        state.withLock { state in
-            guard race.finish(with: .failure(error)) else { return }
-            state.abandonedCalls += 1
-            if state.worker === worker { state.worker = RealmWorker(configuration, trace: trace) }
+    /// Puts a call in the queue of the worker that is in office.
+    private func submit(_ job: any AnyRealmJob) {
+        let worker = state.withLock { state in
+            state.waiting[ObjectIdentifier(job)] = job
+            return state.worker
         }
+        Task { await self.run(job, on: worker) }
+    }
+
+    private func run(_ job: any AnyRealmJob, on worker: RealmWorker) async {
+        let isAwaited = await job.run(on: worker)
+        state.withLock { state in
+            state.waiting[ObjectIdentifier(job)] = nil
+            if !isAwaited { state.abandonedCalls -= 1 }
+        }
+    }
+
+    /// Ends the wait for a call, if it has not ended. Where the call has begun, a new worker takes the place of the one that is stuck,
+    /// and with it the calls that wait behind.
+    private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
+        let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
+            guard job.abandon(with: error) == .whileItRuns else { return (state.worker, []) }
+            state.abandonedCalls += 1
+            state.worker = RealmWorker(configuration, clockOffset: clockOffset, trace: trace)
+            return (state.worker, state.waiting.values.filter { !$0.hasBegun })
+        }
+        for job in jobs { Task { await self.run(job, on: worker) } }
     }
 
     private func deadlineError(subject: String, detail: String) -> KerberosError {
@@ -91,8 +113,12 @@ public final class KerberosClient: Sendable {
 
     /// 10 seconds with one KDC known; 25 with several, since libkrb5 turns to the second after 10.
     func defaultDeadline() async throws(KerberosError) -> Duration {
-        let count = try await perform { [realm = configuration.realm] context throws(KerberosError) in
-            try context.values(["realms", realm, "kdc"]).count
+        var count = state.withLock { $0.knownKDCs }
+        if count == nil {
+            count = try await perform { [realm = configuration.realm] context throws(KerberosError) in
+                try context.values(["realms", realm, "kdc"]).count
+            }
+            state.withLock { [count] in $0.knownKDCs = count }
         }
         return count == 1 ? .seconds(10) : .seconds(25)
     }

@@ -14,7 +14,13 @@ extension KerberosError {
         return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text)
     }
 
-    private static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
+    /// The same failure with the cause that libkrb5 did not hand on.
+    func because(_ code: Code) -> KerberosError {
+        let message = Self.sentence(for: code, operation: .signIn, subject: subject, text: libraryMessage)
+        return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
+    }
+
+    static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
         guard let text = krb5_get_error_message(context, status) else { return "" }
         defer { krb5_free_error_message(context, text) }
         return String(cString: text)
@@ -54,7 +60,8 @@ extension KerberosError {
 
 extension KerberosError.Code {
     fileprivate init(status: krb5_error_code, operation: KerberosError.Operation) {
-        self = Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status)
+        // libkrb5 says "no such entry" for a keytab that is not there, is empty or is no keytab.
+        self = operation == .readKeytab ? .keytabUnusable : Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status)
     }
 
     /// Statuses that mean one thing wherever they come from.
@@ -85,11 +92,11 @@ extension KerberosError.Code {
     private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code) -> Self {
         switch operation {
         case .readConfiguration: .configurationInvalid
+        case .writeCache: .cacheUnusable
         case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable
-        case .readKeytab: .keytabUnusable
         case .signInWithKeytab where status > 0 && status < 256: .keytabUnusable  // an errno: not there, not readable
         case _ where [KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_CC_NOSUPP].contains(where: { Int($0) == Int(status) }): .noCredentials
-        case .readCache, .writeCache: .cacheUnusable
+        case .readCache: .cacheUnusable
         default: .other
         }
     }

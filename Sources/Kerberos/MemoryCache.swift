@@ -34,8 +34,11 @@ final class MemoryCache: Sendable {
         }
     }
 
-    deinit {
-        Self.destroyer.withLock { context in
+    deinit { Self.destroy(name) }
+
+    /// Ends a MEMORY cache at once: what was put off could meet the end of the process, at which libkrb5 takes its locks down.
+    static func destroy(_ name: CredentialCacheName) {
+        destroyer.withLock { context in
             guard let context = try? context.get() else { return }
             var cache: krb5_ccache?
             if krb5_cc_resolve(context.raw, name.rawValue, &cache) == 0 { krb5_cc_destroy(context.raw, cache) }
@@ -46,4 +49,11 @@ final class MemoryCache: Sendable {
     private static let destroyer = Mutex(
         Result { () throws(KerberosError) in try Context(RealmConfiguration(realm: "", base: .none)) }
     )
+}
+
+extension CredentialCacheName {
+    /// Destroys the MEMORY cache of this name on the calling thread, without waiting for any realm; does nothing for other types.
+    package func destroyMemory() {
+        if type == "MEMORY" { MemoryCache.destroy(self) }
+    }
 }

@@ -14,6 +14,8 @@ public struct Principal: Hashable, Sendable {
     ///
     /// - Throws: ``KerberosError/Code/malformedPrincipal`` when it is no name, or has no realm and none is given.
     public init(_ text: String, defaultRealm: String? = nil) throws(KerberosError) {
+        // C would stop at a NUL and take the rest for nothing.
+        guard !text.utf8.contains(0), defaultRealm?.utf8.contains(0) != true else { throw Self.malformed(text) }
         let parsed: Result<Principal, KerberosError> = Self.parser.withLock { context in
             Result { () throws(KerberosError) in
                 try Principal(parsing: text, defaultRealm: defaultRealm, context: context.get())
@@ -40,15 +42,21 @@ public struct Principal: Hashable, Sendable {
         var raw: krb5_principal?
         let status = krb5_parse_name_flags(context.raw, text, KRB5_PRINCIPAL_PARSE_REQUIRE_REALM, &raw)
         if status != 0, let defaultRealm, !defaultRealm.isEmpty {
-            self = try Principal(parsing: "\(text)@\(Self.escaped(defaultRealm))", defaultRealm: nil, context: context)
+            do throws(KerberosError) {
+                self = try Principal(parsing: "\(text)@\(Self.escaped(defaultRealm))", defaultRealm: nil, context: context)
+            } catch {
+                throw error.about(text)
+            }
             return
         }
         guard status == 0, let raw else { throw .library(status, .parseName, subject: text, context: context.raw) }
         defer { krb5_free_principal(context.raw, raw) }
         self = try Principal(copying: raw, context: context)
-        guard !components.allSatisfy(\.isEmpty) else {
-            throw KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal's name. Write it as name@REALM.")
-        }
+        guard !components.allSatisfy(\.isEmpty) else { throw Self.malformed(text) }
+    }
+
+    private static func malformed(_ text: String) -> KerberosError {
+        KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal's name. Write it as name@REALM.")
     }
 
     private static func escaped(_ component: String) -> String {

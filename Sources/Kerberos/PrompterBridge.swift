@@ -5,6 +5,8 @@ final class PrompterBridge {
     private let principal: Principal
     private let prompter: (any Prompter)?
     private let deadline: CallDeadline
+    /// Why a question got no answer. libkrb5 itself may say no more than that pre-authentication failed.
+    private(set) var refusal: KerberosError.Code?
 
     init(principal: Principal, prompter: (any Prompter)?, deadline: CallDeadline) {
         self.principal = principal
@@ -26,9 +28,7 @@ final class PrompterBridge {
         types: UnsafeMutablePointer<krb5_prompt_type>?,
         banner: String?
     ) -> krb5_error_code {
-        let refused = krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_CANTREADPWD)
-        let canceled = krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_PWDINTR)
-        guard let prompter else { return refused }
+        guard let prompter else { return refuse(.notInteractive) }
         let request = PromptRequest(
             principal: principal,
             banner: banner,
@@ -44,16 +44,21 @@ final class PrompterBridge {
         defer { deadline.resume() }
         do {
             let answers = try prompter.answers(to: request)
-            guard answers.count == prompts.count else { return refused }
+            guard answers.count == prompts.count else { return refuse(.notInteractive) }
             for (index, answer) in answers.enumerated() {
-                guard copy(answer, to: prompts[index].reply) else { return refused }
+                guard copy(answer, to: prompts[index].reply) else { return refuse(.notInteractive) }
             }
             return 0
         } catch PromptRefusal.notInteractive {
-            return refused
+            return refuse(.notInteractive)
         } catch {
-            return canceled
+            return refuse(.canceled)
         }
+    }
+
+    private func refuse(_ code: KerberosError.Code) -> krb5_error_code {
+        refusal = code
+        return krb5_error_code(truncatingIfNeeded: code == .canceled ? KRB5_LIBOS_PWDINTR : KRB5_LIBOS_CANTREADPWD)
     }
 
     /// libkrb5 gives a buffer and its size; an answer that does not fit must not be cut.

@@ -7,12 +7,14 @@ actor RealmWorker {
     private let executor: SerialQueueExecutor
     private let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
+    private let clockOffset: ClockOffset
     private var opened: Context?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)?) {
+    init(_ configuration: RealmConfiguration, clockOffset: ClockOffset, trace: (@Sendable (String) -> Void)?) {
         self.configuration = configuration
+        self.clockOffset = clockOffset
         self.trace = trace
         executor = SerialQueueExecutor(label: "kerberos.\(configuration.realm)")
     }
@@ -21,12 +23,17 @@ actor RealmWorker {
     func run<Value: Sendable>(
         _ body: @Sendable (Context) throws(KerberosError) -> Value
     ) -> Result<Value, KerberosError> {
-        Result { () throws(KerberosError) in try body(context()) }
+        Result { () throws(KerberosError) in
+            let context = try context()
+            defer { clockOffset.learn(from: context) }
+            return try body(context)
+        }
     }
 
     private func context() throws(KerberosError) -> Context {
         if let opened { return opened }
         let context = try Context(configuration, trace: trace)
+        clockOffset.apply(to: context)
         opened = context
         return context
     }

@@ -21,6 +21,10 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
     ///
     /// - Throws: ``KerberosError``; `channelBindingsDiffer`, `invalidToken`, `clockSkew` among its codes.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> AcceptorStep {
+        // libgssapi would take it for a question and answer with its list of mechanisms.
+        guard !token.isEmpty else {
+            throw KerberosError(.invalidToken, subject: credential.keytab, message: "the client's token is empty.")
+        }
         var minor: OM_uint32 = 0
         var output = gss_buffer_desc()
         var granted: OM_uint32 = 0

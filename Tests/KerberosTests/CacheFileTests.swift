@@ -1,0 +1,146 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Caches that are files: written whole, read with suspicion.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct CacheFileTests {
+    @Test func aReaderSeesTheOldContentOrTheNew() async throws {
+        let user = try await TestRealm.required().signIn()
+        let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
+        let writer = Task {
+            for round in 0..<100 {
+                let credentials = round.isMultiple(of: 2) ? [user.ticket] : [user.ticket, service]
+                try await user.client.replace(user.cache, principal: user.principal, credentials: credentials)
+            }
+        }
+        let reader = try TestRealm.required().client
+        for _ in 0..<200 {
+            let contents = try await reader.contents(of: user.cache)
+            #expect((1...2).contains(contents.credentials.count))
+            #expect(contents.ticketGrantingTicket != nil)
+        }
+        try await writer.value
+    }
+
+    @Test(arguments: ["FILE:", "DIR::"])
+    func onlyTheCacheIsLeftInItsFolder(prefix: String) async throws {
+        let user = try await TestRealm.required().signIn()
+        let folder = try makeFolder()
+        let name = CredentialCacheName(rawValue: "\(prefix)\(folder)/tktalice")
+        for _ in 0..<3 { try await user.client.replace(name, principal: user.principal, credentials: [user.ticket]) }
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0 != "primary" }
+        #expect(left == ["tktalice"])
+        let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/tktalice")
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func aCollectionNeverListsADraft() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let folder = try makeFolder()
+        let name = CredentialCacheName(rawValue: "DIR::\(folder)/tktalice")
+        try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
+        let writer = Task {
+            for _ in 0..<200 { try await user.client.replace(name, principal: user.principal, credentials: [user.ticket]) }
+        }
+        let reader = KerberosClient(realm.configuration(defaultCacheName: "DIR:\(folder)"))
+        for _ in 0..<200 { #expect(try await reader.cacheNames() == [name]) }
+        try await writer.value
+    }
+
+    @Test(arguments: ["occupied", "missing/folder/ccache", "/proc/self/ccache"])
+    func aFolderThatCannotBeWrittenKeepsNoDraft(target: String) async throws {
+        let user = try await TestRealm.required().signIn()
+        let folder = try makeFolder()
+        try FileManager.default.createDirectory(atPath: "\(folder)/occupied/within", withIntermediateDirectories: true)
+        let path = target.hasPrefix("/") ? target : "\(folder)/\(target)"
+        let name = CredentialCacheName(rawValue: "FILE:\(path)")
+        let error = await expectFailure(.cacheUnusable, .noCredentials) {
+            try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
+        }
+        #expect(error?.code == .cacheUnusable, "there is no ticket missing: it can't be written")
+        #expect(error?.subject == path)
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == ["occupied", "occupied/within"])
+    }
+
+    @Test func aTruncatedCacheIsDamagedAtEveryByte() async throws {
+        let user = try await TestRealm.required().signIn()
+        _ = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
+        let whole = try Data(contentsOf: URL(filePath: try #require(user.cache.path)))
+        var shorter: [Int] = []
+        for length in whole.indices {
+            // Cut between two tickets the rest is a cache like any other, with fewer of them.
+            if let count = try? await contents(whole.prefix(length), user: user).credentials.count {
+                shorter.append(count)
+            } else {
+                try await expectDamage(whole.prefix(length), user: user, comment: "\(length) of \(whole.count)")
+            }
+        }
+        #expect(shorter == [0, 1])
+    }
+
+    private static let garbage: [[UInt8]] = [
+        Array("[libdefaults]\n".utf8), [5], [5, 4], [5, 4, 0], [5, 4, 0, 0], [5, 9, 0, 0], [5, 4, 0xff, 0xff],
+        Array(repeating: 0, count: 4096),
+        Array(repeating: 0xff, count: 4096), [5, 4, 0, 0] + Array(repeating: 0x7f, count: 64),
+        [5, 4, 0, 0] + Array(repeating: 0xff, count: 64),
+        [5, 3] + Array(repeating: 0x7f, count: 64), [5, 1] + Array(repeating: 0x01, count: 64),
+    ]
+
+    @Test(arguments: garbage)
+    func garbageIsDamage(bytes: [UInt8]) async throws {
+        let user = try await TestRealm.required().signIn()
+        try await expectDamage(Data(bytes), user: user, comment: "\(bytes.prefix(8))")
+    }
+
+    /// Reading fails with the right code, and the file is as it was.
+    private func expectDamage(_ data: Data, user: SignedIn, comment: String) async throws {
+        let realm = try TestRealm.required()
+        let name = realm.newCache()
+        let url = URL(filePath: try #require(name.path))
+        try data.write(to: url)
+        await expectFailure(.cacheCorrupt, .cacheUnusable, comment: comment) { _ = try await user.client.contents(of: name) }
+        // Not by Data(contentsOf:), which leaks its buffer for an empty file.
+        #expect(try FileHandle(forReadingFrom: url).readToEnd() ?? Data() == data)
+        try FileManager.default.removeItem(at: url)
+    }
+
+    private func contents(_ data: Data, user: SignedIn) async throws -> CredentialCacheContents {
+        let name = try TestRealm.required().newCache()
+        try data.write(to: URL(filePath: #require(name.path)))
+        return try await user.client.contents(of: name)
+    }
+
+    private func makeFolder() throws -> String {
+        let path = try TestRealm.required().newPath()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        return path
+    }
+}
+
+@Suite struct CredentialCacheNameTests {
+    @Test(
+        arguments: [
+            ("/tmp/cc", "FILE:/tmp/cc", "FILE", "/tmp/cc", "/tmp/cc"), ("FILE:/tmp/cc", "FILE:/tmp/cc", "FILE", "/tmp/cc", "/tmp/cc"),
+            ("DIR::/tmp/c/tkt", "DIR::/tmp/c/tkt", "DIR", ":/tmp/c/tkt", "/tmp/c/tkt"), ("DIR:/tmp/c", "DIR:/tmp/c", "DIR", "/tmp/c", nil),
+            ("KCM:1000:5", "KCM:1000:5", "KCM", "1000:5", nil), ("MEMORY:x", "MEMORY:x", "MEMORY", "x", nil),
+            ("KEYRING:persistent:0", "KEYRING:persistent:0", "KEYRING", "persistent:0", nil),
+        ] as [(String, String, String, String, String?)]
+    )
+    func aNameHasItsParts(text: String, rawValue: String, type: String, residual: String, path: String?) {
+        let name = CredentialCacheName(rawValue: text)
+        #expect(name.rawValue == rawValue)
+        #expect(name.type == type)
+        #expect(name.residual == residual)
+        #expect(name.path == path)
+    }
+
+    @Test(arguments: ["NOSUCHTYPE:x", "API:", ""])
+    func aTypeThatTheLibraryDoesNotKnowCannotBeUsed(text: String) async {
+        let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST", base: .none))
+        let name = CredentialCacheName(rawValue: text)
+        await expectFailure(.cacheUnusable, .noCredentials) { _ = try await client.contents(of: name) }
+    }
+}

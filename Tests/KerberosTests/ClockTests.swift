@@ -1,0 +1,129 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The KDC's clock is not this machine's.
+@Suite struct ClockTests {
+    private static let service = "HTTP/www.example.test"
+
+    private static func options(_ offset: Int) -> TestRealmOptions {
+        TestRealmOptions(users: ["alice": "secret"], services: [service], clockOffset: .seconds(offset))
+    }
+
+    @Test(arguments: [-120, 120])
+    func aSmallOffsetDisturbsNobody(offset: Int) async throws {
+        try await withTestRealm(Self.options(offset)) { realm in
+            let user = try await realm.signIn()
+            let credential = try await user.initiator(for: realm.principal(Self.service))
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            let ends = try establish(credential, acceptor)
+            #expect(ends.server.initiator == "alice@EXAMPLE.TEST")
+        }
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func tokensOfALargeOffsetAreAtTheTimeOfTheKDC(offset: Int) async throws {
+        try await withTestRealm(Self.options(offset)) { realm in
+            let user = try await realm.signIn()
+            let credential = try await user.initiator(for: realm.principal(Self.service))
+            // The acceptor goes by this machine's clock, so it sees what the client did not: the two differ.
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            await expectFailure(.clockSkew) { _ = try establish(credential, acceptor) }
+        }
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func theOffsetTravelsWithTheCache(offset: Int) async throws {
+        try await withTestRealm(Self.options(offset)) { realm in
+            let user = try await realm.signIn()
+            let other = SignedIn(client: realm.client, principal: user.principal, ticket: user.ticket, cache: user.cache)
+            let credential = try await other.initiator(for: realm.principal(Self.service))
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            await expectFailure(.clockSkew) { _ = try establish(credential, acceptor) }
+        }
+    }
+
+    @Test func theOffsetOutlivesAnAbandonedCall() async throws {
+        try await withTestRealm(Self.options(-3600)) { realm in
+            let user = try await realm.signIn()
+            let ticket = try await user.serviceTicket(realm.principal(Self.service))
+            try await realm.pauseKDC()
+            await expectFailure(.kdcUnreachable) {
+                _ = try await realm.signIn(client: user.client, options: .init(deadline: .milliseconds(100)))
+            }
+            let credential = try await user.client.initiatorCredential(for: ticket)
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            await expectFailure(.clockSkew, comment: "at the KDC's time, so refused here") { _ = try establish(credential, acceptor) }
+        }
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func overTheLimitTheClockIsNamed(offset: Int) async throws {
+        try await withTestRealm(Self.options(offset)) { realm in
+            var configuration = realm.configuration
+            configuration.libdefaults["kdc_timesync"] = "0"
+            let error = await expectFailure(.clockSkew) { _ = try await realm.signIn(client: KerberosClient(configuration)) }
+            #expect(error?.message.contains("Set the clock") == true)
+        }
+    }
+}
+
+private let expiringOptions = TestRealmOptions(
+    users: ["alice": "secret"],
+    services: ["HTTP/www.example.test"],
+    ticketLifetime: .seconds(600),
+    clockOffset: .seconds(-3600)
+)
+
+/// Tickets that have run out. The KDC is an hour behind and its tickets hold ten minutes; a client that goes by this machine's clock finds
+/// them expired, and nobody has to wait.
+@Suite(.testRealm(expiringOptions)) struct ExpiryTests {
+    private func expired() async throws -> (user: SignedIn, service: Credential) {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(600)))
+        let service = try await user.serviceTicket(realm.principal("HTTP/www.example.test"))
+        var configuration = realm.configuration
+        configuration.libdefaults["kdc_timesync"] = "0"
+        let client = KerberosClient(configuration)
+        return (SignedIn(client: client, principal: user.principal, ticket: user.ticket, cache: user.cache), service)
+    }
+
+    @Test func anExpiredTicketGetsNoServiceTicket() async throws {
+        let (user, _) = try await expired()
+        #expect(!user.ticket.isValid(at: Date()))
+        let other = try TestRealm.required().principal("HTTP/other.example.test")
+        await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(other) }
+    }
+
+    @Test func anExpiredServiceTicketIsNotTakenFromTheCache() async throws {
+        let (user, ticket) = try await expired()
+        await expectFailure(.noCredentials, .ticketExpired) { _ = try await user.serviceTicket(ticket.server, cachedOnly: true) }
+        await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(ticket.server) }
+    }
+
+    @Test func anExpiredServiceTicketMakesNoToken() async throws {
+        let (user, ticket) = try await expired()
+        let credential = try await user.client.initiatorCredential(for: ticket)
+        let elapsed = await ContinuousClock().measure {
+            let error = await expectFailure(.ticketExpired, .noCredentials) { _ = try firstToken(from: credential) }
+            #expect(error?.subject == ticket.server.description)
+        }
+        #expect(elapsed < .seconds(1))
+    }
+
+    @Test func anExpiredTicketIsNotRenewed() async throws {
+        let (user, _) = try await expired()
+        await expectFailure(.ticketExpired, .clockSkew) {
+            _ = try await user.client.renewedCredential(for: user.principal, in: user.cache)
+        }
+    }
+
+    @Test func anExpiredCacheIsStillRead() async throws {
+        let (user, _) = try await expired()
+        let contents = try await user.client.contents(of: user.cache)
+        #expect(contents.credentials.count == 2)
+        #expect(contents.ticketGrantingTicket?.isValid(at: Date()) == false)
+    }
+}

@@ -1,0 +1,75 @@
+import Kerberos
+import Testing
+
+@Suite struct PrincipalTests {
+    struct Table: Decodable {
+        let accepted: [Accepted]
+        let refused: [Refused]
+    }
+
+    struct Accepted: Decodable, Sendable, CustomTestStringConvertible {
+        let text: String
+        let defaultRealm: String?
+        let components: [String]
+        let realm: String
+        let description: String
+        var testDescription: String { text }
+    }
+
+    struct Refused: Decodable, Sendable, CustomTestStringConvertible {
+        let text: String
+        let defaultRealm: String?
+        var testDescription: String { "\(text.debugDescription), \(defaultRealm.debugDescription)" }
+    }
+
+    @Test(arguments: try fixture("principals", as: Table.self).accepted)
+    func namesAreParsed(row: Accepted) throws {
+        let principal = try Principal(row.text, defaultRealm: row.defaultRealm)
+        #expect(principal.components == row.components)
+        #expect(principal.realm == row.realm)
+        #expect(principal.description == row.description)
+        #expect(try Principal(principal.description) == principal)
+    }
+
+    @Test(arguments: try fixture("principals", as: Table.self).refused)
+    func garbageIsRefused(row: Refused) async {
+        let error = await expectFailure(.malformedPrincipal) { _ = try Principal(row.text, defaultRealm: row.defaultRealm) }
+        #expect(error?.subject == row.text)
+    }
+
+    @Test(arguments: [
+        ("HTTP", "www.example.com", "EXAMPLE.COM", "HTTP/www.example.com@EXAMPLE.COM"),
+        ("HTTP", "www.example.com", nil, "HTTP/www.example.com@"),
+        ("HTTP", "evil@OTHER.COM", "EXAMPLE.COM", "HTTP/evil\\@OTHER.COM@EXAMPLE.COM"),
+        ("HTTP", "a/b", "EXAMPLE.COM", "HTTP/a\\/b@EXAMPLE.COM"),
+        ("HTTP", "a\\", "EXAMPLE.COM", "HTTP/a\\\\@EXAMPLE.COM"),
+        ("HT/TP", "host", nil, "HT\\/TP/host@"),
+    ])
+    func aServiceHasTwoComponentsWhateverItsHostIs(service: String, host: String, realm: String?, text: String) throws {
+        let principal = try Principal(service: service, host: host, realm: realm)
+        #expect(principal.components == [service, host])
+        #expect(principal.realm == realm ?? "")
+        #expect(principal.description == text)
+    }
+
+    @Test func aHostWithANULIsRefused() async {
+        await expectFailure(.malformedPrincipal) { _ = try Principal(service: "HTTP", host: "www.example.com\0.evil.test") }
+    }
+
+    @Test(arguments: [
+        ("krbtgt/A.TEST@A.TEST", true), ("krbtgt/B.TEST@A.TEST", true), ("krbtgt@A.TEST", false), ("HTTP/krbtgt@A.TEST", false),
+        ("krbtgt/A/B@A.TEST", false),
+    ])
+    func aTicketGrantingServiceIsToldByItsName(text: String, isOne: Bool) throws {
+        #expect(try Principal(text).isTicketGrantingService == isOne)
+    }
+
+    @Test func manyTasksParseAtOnce() async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<200 {
+                group.addTask { try Principal("user\(number)@EXAMPLE.COM").components == ["user\(number)"] }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Dispatch
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Longer than anything a person types.
+private let longPassword = String(repeating: "p", count: 1000)
+
+@Suite(.testRealm(users: ["alice": "secret", "long": longPassword])) struct PrompterTests {
+    private struct Surprise: Error {}
+
+    @Test func thePasswordIsAskedForOnce() async throws {
+        let realm = try TestRealm.required()
+        let prompter = RecordingPrompter { _ in [Secret("secret")] }
+        let ticket = try await signIn("alice", prompter, realm: realm)
+        #expect(try ticket.client == realm.principal("alice"))
+        let request = try #require(prompter.requests.first)
+        #expect(prompter.requests.count == 1)
+        #expect(try request.principal == realm.principal("alice"))
+        let prompt = try #require(request.prompts.first)
+        #expect(request.prompts.count == 1)
+        #expect(prompt.kind == .password)
+        #expect(prompt.isHidden)
+        #expect(prompt.text.contains("alice@EXAMPLE.TEST"))
+    }
+
+    @Test func nobodyIsAskedForAPrincipalThatTheKDCDoesNotKnow() async throws {
+        let prompter = RecordingPrompter { _ in [Secret("secret")] }
+        await expectFailure(.unknownPrincipal) { _ = try await signIn("nobody", prompter, realm: .required()) }
+        #expect(prompter.requests.isEmpty)
+    }
+
+    @Test(arguments: [
+        (PromptRefusal.notInteractive as any Error, KerberosError.Code.notInteractive),
+        (PromptRefusal.canceled, .canceled), (Surprise(), .canceled), (CancellationError(), .canceled),
+    ])
+    func aRefusalEndsTheSignIn(refusal: any Error, code: KerberosError.Code) async throws {
+        let realm = try TestRealm.required()
+        let before = try await realm.failedAttempts(of: "alice")
+        let prompter = RecordingPrompter { _ in throw refusal }
+        await expectFailure(code) { _ = try await signIn("alice", prompter, realm: realm) }
+        #expect(prompter.requests.count == 1)
+        #expect(try await realm.failedAttempts(of: "alice") == before)
+    }
+
+    @Test(arguments: [
+        [], [Secret("secret"), Secret("secret")], [Secret(String(repeating: "x", count: 100_000))],
+    ])
+    func answersThatDoNotFitAreRefusedAndNotSent(answers: [Secret]) async throws {
+        let realm = try TestRealm.required()
+        let prompter = RecordingPrompter { _ in answers }
+        await expectFailure(.notInteractive) { _ = try await signIn("alice", prompter, realm: realm) }
+        #expect(try await realm.failedAttempts(of: "alice") == 0)
+    }
+
+    @Test func aLongPasswordIsNotCut() async throws {
+        let prompter = RecordingPrompter { _ in [Secret(longPassword)] }
+        _ = try await signIn("long", prompter, realm: .required())
+    }
+
+    @Test func theTimeAtThePromptDoesNotCount() async throws {
+        let realm = try TestRealm.required()
+        let prompter = RecordingPrompter { _ in
+            // A person who types more slowly than the KDC has time to answer.
+            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(2500))
+            return [Secret("secret")]
+        }
+        _ = try await signIn("alice", prompter, realm: realm, deadline: .seconds(2))
+    }
+
+    @Test func nobodyIsAskedWhenAPasswordIsAtHand() async throws {
+        // The KDC refuses the password: libkrb5 must not fall back to asking.
+        await expectFailure(.wrongPassword) { _ = try await TestRealm.required().signIn("long", password: "wrong") }
+    }
+
+    private func signIn(_ name: String, _ prompter: some Prompter, realm: TestRealm, deadline: Duration? = nil) async throws -> Credential {
+        try await realm.client.initialCredential(
+            for: realm.principal(name),
+            using: .prompter(prompter),
+            options: InitialCredentialOptions(deadline: deadline)
+        )
+    }
+}

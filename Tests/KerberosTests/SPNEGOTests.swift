@@ -1,0 +1,129 @@
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct SPNEGOTests {
+    private func ends() async throws -> (credential: InitiatorCredential, acceptor: AcceptorCredential) {
+        let realm = try TestRealm.required()
+        let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
+        return (credential, try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
+    }
+
+    @Test func bothEndsProveThemselves() async throws {
+        let (credential, acceptor) = try await ends()
+        let (client, server) = try establish(credential, acceptor)
+        for end in [client, server] {
+            #expect(end.initiator == "alice@EXAMPLE.TEST")
+            #expect(end.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
+            #expect(end.flags.isSuperset(of: [.mutualAuthentication, .integrity]))
+            #expect(!end.flags.contains(.delegation))
+            #expect(end.remainingSeconds > 0)
+        }
+    }
+
+    @Test(
+        arguments: [
+            [.mutualAuthentication], [.mutualAuthentication, .integrity], [.mutualAuthentication, .integrity, .replayDetection],
+        ] as [ContextFlags]
+    )
+    func whatIsAskedIsGranted(flags: ContextFlags) async throws {
+        let (credential, acceptor) = try await ends()
+        #expect(try establish(credential, acceptor, flags: flags).client.flags.isSuperset(of: flags))
+    }
+
+    @Test func aCredentialKnowsItsTicket() async throws {
+        let (credential, _) = try await ends()
+        #expect(credential.client.description == "alice@EXAMPLE.TEST")
+        #expect(credential.server.description == "HTTP/www.example.test@EXAMPLE.TEST")
+        #expect(credential.times.expires > credential.times.starts)
+    }
+
+    @Test func delegationThatIsNotGrantedIsAnError() async throws {
+        let (credential, acceptor) = try await ends()
+        let error = await expectFailure(.flagsNotGranted) {
+            _ = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, .delegation])
+        }
+        #expect(error?.message.contains("delegation is missing") == true)
+    }
+
+    @Test func tokensNeedNoKDC() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
+            let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
+            try await realm.stopKDC()
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            #expect(try establish(credential, acceptor).server.initiator == "alice@EXAMPLE.TEST")
+        }
+    }
+
+    @Test func manyThreadsMakeTokensFromOneCredential() async throws {
+        let (credential, acceptor) = try await ends()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<16 {
+                group.addTask { try (0..<25).map { _ in try establish(credential, acceptor).server.initiator }.count }
+            }
+            let count = try await group.reduce(0, +)
+            #expect(count == 400)
+        }
+    }
+
+    @Test func manyCredentialsComeAndGoAtOnce() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let ticket = try await user.serviceTicket(realm.principal("HTTP/www.example.test"))
+        let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+        let others = [realm.client, realm.client, user.client]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                let client = others[number % others.count]
+                group.addTask { _ = try establish(try await client.initiatorCredential(for: ticket), acceptor) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func aCredentialOfTheTicketGrantingTicketMakesNoTokenForAService() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let credential = try await user.client.initiatorCredential(for: user.ticket)
+        let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+        #expect(throws: KerberosError.self) { _ = try establish(credential, acceptor) }
+    }
+
+    @Test func anotherServicesKeysDoNotAccept() async throws {
+        let (credential, _) = try await ends()
+        try await withTestRealm(users: [:], services: ["HTTP/www.example.test"]) { other in
+            let acceptor = try AcceptorCredential(keytab: other.keytabPath, replayCache: .disabled)
+            #expect(throws: KerberosError.self) { _ = try establish(credential, acceptor) }
+        }
+    }
+}
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct ChannelBindingTests {
+    private static let one = ChannelBindings(applicationData: Array("tls-server-end-point:one".utf8))
+    private static let two = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
+
+    /// The last column: whether the server learns that both have the same.
+    @Test(arguments: [(nil, nil, false), (one, nil, false), (one, one, true), (nil, one, false), (two, two, true)])
+    func theseBindingsAreLetIn(client: ChannelBindings?, server: ChannelBindings?, isBound: Bool) async throws {
+        let (credential, acceptor) = try await ends()
+        let result = try establish(credential, acceptor, clientBindings: client, serverBindings: server)
+        #expect(result.server.flags.contains(.channelBound) == isBound)
+        #expect(!result.client.flags.contains(.channelBound))
+    }
+
+    @Test(arguments: [(one, two), (two, one), (one, ChannelBindings(applicationData: []))])
+    func differentBindingsAreRefused(client: ChannelBindings, server: ChannelBindings) async throws {
+        let (credential, acceptor) = try await ends()
+        let error = await expectFailure(.channelBindingsDiffer) {
+            _ = try establish(credential, acceptor, clientBindings: client, serverBindings: server)
+        }
+        #expect(error?.message.contains("Is a proxy between?") == true)
+    }
+
+    private func ends() async throws -> (credential: InitiatorCredential, acceptor: AcceptorCredential) {
+        let realm = try TestRealm.required()
+        let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
+        return (credential, try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
+    }
+}

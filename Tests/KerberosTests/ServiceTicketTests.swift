@@ -1,0 +1,126 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "postgres/db.example.test"])) struct ServiceTicketTests {
+    @Test(arguments: ["HTTP/www.example.test", "postgres/db.example.test"])
+    func aServiceTicketIsGotAndKept(name: String) async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let service = try realm.principal(name)
+        let ticket = try await user.serviceTicket(service)
+        #expect(ticket.server == service)
+        #expect(ticket.client == user.principal)
+        #expect(ticket.times.expires <= user.ticket.times.expires)
+        let again = try await user.serviceTicket(service, cachedOnly: true)
+        #expect(again.times == ticket.times)
+        #expect(try await user.client.contents(of: user.cache).credentials.count == 2)
+    }
+
+    @Test func aValidTicketIsNotAskedForAgain() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        let client = KerberosClient(realm.configuration) { continuation.yield($0) }
+        let service = try realm.principal("HTTP/www.example.test")
+        _ = try await user.serviceTicket(service)
+        _ = try await client.serviceTicket(for: service, in: user.cache)
+        continuation.finish()
+        #expect(await lines.first { $0.contains("Sending") } == nil)
+    }
+
+    @Test func aReferralToTheOwnRealmHasTheRealmInTheTicket() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let service = try Principal(service: "HTTP", host: "www.example.test")
+        #expect(service.realm.isEmpty)
+        let ticket = try await user.serviceTicket(service)
+        #expect(try ticket.server == realm.principal("HTTP/www.example.test"))
+        let credential = try await user.client.initiatorCredential(for: ticket)
+        let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+        #expect(try establish(credential, acceptor).server.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
+    }
+
+    @Test func whatIsNotInTheCacheIsNotAskedFor() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        await expectFailure(.noCredentials) {
+            _ = try await user.serviceTicket(realm.principal("HTTP/never.example.test"), cachedOnly: true)
+        }
+        #expect(try requests(for: "HTTP/never.example.test", realm: realm) == 0)
+    }
+
+    @Test(arguments: ["HTTP/absent.example.test", "HTTP/WWW.example.test", "absent"])
+    func aServiceThatTheKDCDoesNotKnowIsNamed(name: String) async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let error = await expectFailure(.unknownService) { _ = try await user.serviceTicket(realm.principal(name)) }
+        #expect(error?.subject == "\(name)@\(realm.name)")
+        #expect(try await user.client.contents(of: user.cache).ticketGrantingTicket != nil, "no ticket is lost")
+    }
+
+    @Test func aCacheWithoutATicketGrantingTicketGetsNone() async throws {
+        let realm = try TestRealm.required()
+        let cache = realm.newCache()
+        let client = realm.client
+        try await client.replace(cache, principal: realm.principal("alice"), credentials: [])
+        await expectFailure(.noCredentials) {
+            _ = try await client.serviceTicket(for: realm.principal("HTTP/www.example.test"), in: cache)
+        }
+    }
+
+    private func requests(for service: String, realm: TestRealm) throws -> Int {
+        try realm.log().split(separator: "\n").count { $0.contains("TGS_REQ") && $0.contains(service) }
+    }
+}
+
+@Suite struct TrustTests {
+    private static let first = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/web.a.test"])
+    private static let second = TestRealmOptions(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/web.b.test"])
+
+    @Test(arguments: [nil, "B.TEST"])
+    func aTicketOfATrustedRealmMakesTokens(realmName: String?) async throws {
+        try await withTrustedRealms(Self.first, Self.second) { first, second in
+            let user = try await first.signIn()
+            let ticket = try await user.serviceTicket(Principal(service: "HTTP", host: "web.b.test", realm: realmName))
+            #expect(ticket.server.description == "HTTP/web.b.test@B.TEST")
+            #expect(ticket.client.description == "alice@A.TEST")
+            let credential = try await user.client.initiatorCredential(for: ticket)
+            // From here on neither KDC is needed.
+            try await first.stopKDC()
+            try await second.stopKDC()
+            let acceptor = try AcceptorCredential(keytab: second.keytabPath, replayCache: .disabled)
+            let ends = try establish(credential, acceptor)
+            #expect(ends.server.initiator == "alice@A.TEST")
+            #expect(ends.client.acceptor == "HTTP/web.b.test@B.TEST")
+        }
+    }
+
+    @Test func theTicketGrantingTicketIsThatOfTheOwnRealm() async throws {
+        try await withTrustedRealms(Self.first, Self.second) { first, _ in
+            let user = try await first.signIn()
+            _ = try await user.serviceTicket(Principal("HTTP/web.b.test@B.TEST"))
+            let contents = try await user.client.contents(of: user.cache)
+            #expect(contents.credentials.contains { $0.server.description.hasPrefix("krbtgt/B.TEST@") })
+            #expect(contents.ticketGrantingTicket?.server.description == "krbtgt/A.TEST@A.TEST")
+        }
+    }
+
+    @Test func anUnknownServiceOfATrustedRealmIsUnknown() async throws {
+        try await withTrustedRealms(Self.first, Self.second) { first, _ in
+            let user = try await first.signIn()
+            await expectFailure(.unknownService) { _ = try await user.serviceTicket(Principal("HTTP/absent.b.test@B.TEST")) }
+        }
+    }
+
+    @Test func aDeadTrustedRealmIsUnreachable() async throws {
+        try await withTrustedRealms(Self.first, Self.second) { first, second in
+            let user = try await first.signIn()
+            try await second.stopKDC()
+            await expectFailure(.kdcUnreachable) { _ = try await user.serviceTicket(Principal("HTTP/web.b.test@B.TEST")) }
+            _ = try await user.serviceTicket(Principal("HTTP/web.a.test@A.TEST"))
+        }
+    }
+}

@@ -29,7 +29,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
@@ -56,7 +55,6 @@ let package = Package(
             dependencies: [
                 "Kerberos", "HTTPNegotiate",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safeSettings
         ),
@@ -128,6 +126,35 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KerberosTests",
+            dependencies: ["Kerberos", "KerberosTesting", "TestSupport"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KerberosEngineTests",
+            dependencies: [
+                "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KerberosSSOTests",
+            dependencies: [
+                "KerberosSSO", "KerberosEngine", "ExtensionProfile", "Kerberos", "HTTPNegotiate", "KerberosTesting", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KSSOCommandsTests",
+            // The tests run the built command as a user does.
+            dependencies: ["ksso", "KerberosTesting", "TestSupport", .product(name: "Subprocess", package: "swift-subprocess")],
             swiftSettings: settings
         ),
         .testTarget(

@@ -4,17 +4,26 @@ internal import Foundation
 enum Console {
     /// A line of the result.
     static func print(_ text: String) {
-        FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+        write(Data("\(text)\n".utf8), to: .standardOutput)
+    }
+
+    /// Writes; ends the process as a broken pipe does when nobody reads any more.
+    static func write(_ data: Data, to handle: FileHandle) {
+        do {
+            try handle.write(contentsOf: data)
+        } catch {
+            exit(ExitStatus.brokenPipe.rawValue)
+        }
     }
 
     /// A diagnostic: `ksso: …`.
     static func report(_ text: String) {
-        FileHandle.standardError.write(Data("ksso: \(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(text)\n".utf8))
     }
 
     /// A line beside the result that is no fault.
     static func note(_ text: String) {
-        FileHandle.standardError.write(Data("\(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
     }
 
     /// Whether somebody sits at a terminal and can be asked.

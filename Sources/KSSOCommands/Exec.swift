@@ -20,20 +20,23 @@ struct Exec: AsyncParsableCommand {
         try await common.run { sso in
             var environment = ProcessInfo.processInfo.environment
             for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
-            throw await replaceProcess(command, environment: environment)
+            throw replaceProcess(command, environment: environment)
         }
     }
 
-    /// Becomes the command; returns only if that fails. On the main thread, which has the signal mask that ksso was started with.
-    @MainActor
+    /// Becomes the command; returns only if that fails. The command starts with no signal blocked, unlike the threads of a dispatch queue.
     private func replaceProcess(_ command: [String], environment: [String: String]) -> CommandFailure {
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { (arguments + variables).forEach { free($0) } }
+        var mask = sigset_t()
+        sigemptyset(&mask)
+        pthread_sigmask(SIG_SETMASK, &mask, nil)
         var reason = ENOENT
         for path in Self.candidates(for: command[0], path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin") {
             execve(path, &arguments, &variables)
-            if errno != ENOENT && errno != ENOTDIR { reason = errno }
+            let code = errno
+            if access(path, F_OK) == 0 { reason = code }  // a folder of PATH that is closed to the user says nothing of the program
         }
         let status = ExitStatus(rawValue: reason == ENOENT ? 127 : 126)
         return CommandFailure(status, "\(command[0]): \(String(cString: strerror(reason)))")

@@ -17,6 +17,8 @@ struct ExitStatus: RawRepresentable, Sendable, Equatable {
     static let serverRefused = ExitStatus(rawValue: 22)
     static let usage = ExitStatus(rawValue: 64)
     static let canceled = ExitStatus(rawValue: 130)
+    /// 128 and SIGPIPE's number, as a shell reports it.
+    static let brokenPipe = ExitStatus(rawValue: 141)
 }
 
 extension ExitStatus {

@@ -25,7 +25,9 @@ struct Explain: AsyncParsableCommand {
     private func show(_ explanation: Explanation) {
         if let plan = explanation.plan {
             let whom = explanation.principal.map { "as \($0)" } ?? "once somebody of \(plan.realm) is signed in"
-            Console.print("\(explanation.url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal).")
+            Console.print(
+                "\(explanation.url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal)."
+            )
         } else {
             Console.print("\(explanation.url) is not answered.")
         }

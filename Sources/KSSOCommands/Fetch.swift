@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AsyncHTTPClient
 internal import Foundation
+internal import HTTPTypes
 internal import KerberosSSO
 internal import NIOCore
 internal import NIOFoundationCompat
@@ -52,10 +53,11 @@ struct Fetch: AsyncParsableCommand {
         request.headers.add(name: "User-Agent", value: "ksso")
         request.headers.add(name: "Accept", value: "*/*")
         for line in header {
-            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2, !parts[0].isEmpty else { throw CommandFailure(.usage, "-H wants 'Name: value', not '\(line)'.") }
-            let name = String(parts[0])
-            request.headers.replaceOrAdd(name: name, value: parts[1].trimmingCharacters(in: .whitespaces))
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, let name = HTTPField.Name(parts[0]) else { throw Self.notHeader(line) }
+            let value = parts[1].trimmingCharacters(in: .whitespaces)
+            guard HTTPField.isValidValue(value) else { throw Self.notHeader(line) }
+            request.headers.replaceOrAdd(name: name.rawName, value: value)
         }
         if let data {
             request.method = .POST
@@ -64,9 +66,14 @@ struct Fetch: AsyncParsableCommand {
                 request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
             }
         }
-        if let method { request.method = HTTPMethod(rawValue: method) }
+        if let method {
+            guard HTTPRequest.Method(method) != nil else { throw CommandFailure(.usage, "-X wants a method such as PUT, not '\(method)'.") }
+            request.method = HTTPMethod(rawValue: method)
+        }
         return request
     }
+
+    private static func notHeader(_ line: String) -> CommandFailure { CommandFailure(.usage, "-H wants 'Name: value', not '\(line)'.") }
 
     private func body(_ argument: String) throws -> Data {
         guard argument.hasPrefix("@") else { return Data(argument.utf8) }
@@ -106,16 +113,27 @@ struct Fetch: AsyncParsableCommand {
     private func write(_ response: HTTPClientResponse) async throws {
         let target = try outputHandle()
         if includeHeaders {
-            var head = "HTTP/\(response.version.major).\(response.version.minor) \(response.status.code) \(response.status.reasonPhrase)\r\n"
+            let version = "HTTP/\(response.version.major).\(response.version.minor)"
+            var head = "\(version) \(response.status.code) \(response.status.reasonPhrase)\r\n"
             for (name, value) in response.headers { head += "\(name): \(value)\r\n" }
-            try target.write(contentsOf: Data("\(head)\r\n".utf8))
+            try write(Data("\(head)\r\n".utf8), to: target)
         }
-        for try await piece in response.body { try target.write(contentsOf: Data(buffer: piece)) }
-        if output != nil { try target.close() }
+        for try await piece in response.body { try write(Data(buffer: piece), to: target) }
+        try target?.close()
     }
 
-    private func outputHandle() throws -> FileHandle {
-        guard let output else { return .standardOutput }
+    private func write(_ data: Data, to file: FileHandle?) throws {
+        guard let file else { return Console.write(data, to: .standardOutput) }
+        do {
+            try file.write(contentsOf: data)
+        } catch {
+            throw CommandFailure(.failed, "\(output ?? ""): the file can't be written.")
+        }
+    }
+
+    /// The file of `-o`; nil is standard output.
+    private func outputHandle() throws -> FileHandle? {
+        guard let output else { return nil }
         guard FileManager.default.createFile(atPath: output, contents: nil), let handle = FileHandle(forWritingAtPath: output) else {
             throw CommandFailure(.failed, "\(output): the file can't be written.")
         }

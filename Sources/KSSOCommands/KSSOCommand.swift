@@ -7,7 +7,8 @@ public struct KSSOCommand: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "ksso",
         abstract: "Sign in once; the hosts that your organisation names are signed in.",
-        discussion: "Exit status: 0 done, 1 failed, 3 no rule covers the host, 4 would have to ask and may not, 5 not signed in, 6 the KDC can't be reached, 64 usage, 130 canceled.",
+        discussion:
+            "Exit status: 0 done, 1 failed, 3 no rule covers the host, 4 would have to ask and may not, 5 not signed in, 6 the KDC can't be reached, 64 usage, 130 canceled.",
         version: "0.1.0",
         subcommands: [
             Login.self, Logout.self, Refresh.self, Switch.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self, Env.self,

@@ -37,7 +37,9 @@ struct Login: AsyncParsableCommand {
                 return
             }
             let session = try await sso.signIn(
-                principal, realm: realm, using: try await source(),
+                principal,
+                realm: realm,
+                using: try await source(),
                 options: InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration),
                 cache: cache.map(CredentialCacheName.init(rawValue:))
             )

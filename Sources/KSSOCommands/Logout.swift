@@ -5,7 +5,8 @@ internal import KerberosSSO
 struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sign out: destroy tickets that ksso acquired.",
-        discussion: "With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given."
+        discussion:
+            "With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given."
     )
 
     @Argument(help: "Who signs out.")

@@ -6,7 +6,9 @@ internal import KerberosSSO
 
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "profile", abstract: "Check a profile, or show what is in force.", subcommands: [Check.self, Show.self]
+        commandName: "profile",
+        abstract: "Check a profile, or show what is in force.",
+        subcommands: [Check.self, Show.self]
     )
 
     struct Check: AsyncParsableCommand {
@@ -43,7 +45,9 @@ struct ProfileCommand: AsyncParsableCommand {
         func run() async throws {
             try await common.run { sso in
                 for configuration in sso.kerberos.policy.configurations { show(configuration) }
-                if sso.profiles.isEmpty { Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.") }
+                if sso.profiles.isEmpty {
+                    Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.")
+                }
             }
         }
 

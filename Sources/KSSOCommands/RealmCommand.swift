@@ -6,7 +6,9 @@ internal import SystemPackage
 
 struct RealmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "realm", abstract: "A private KDC for tests.", subcommands: [Run.self]
+        commandName: "realm",
+        abstract: "A private KDC for tests.",
+        subcommands: [Run.self]
     )
 
     struct Run: AsyncParsableCommand {
@@ -30,13 +32,17 @@ struct RealmCommand: AsyncParsableCommand {
         var command: [String] = []
 
         func validate() throws {
-            for entry in user where !entry.dropFirst().contains(":") { throw ValidationError("--user wants NAME:PASSWORD, not '\(entry)'.") }
+            for entry in user where !entry.dropFirst().contains(":") {
+                throw ValidationError("--user wants NAME:PASSWORD, not '\(entry)'.")
+            }
+            if keytab != nil, service.isEmpty, !web { throw ValidationError("--keytab wants a --service, whose keys it holds.") }
         }
 
         func run() async throws {
             let users = user.map { $0.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init) }
             let options = TestRealmOptions(
-                name: realm, users: Dictionary(users.map { ($0[0], $0[1]) }) { $1 },
+                name: realm,
+                users: Dictionary(users.map { ($0[0], $0[1]) }) { $1 },
                 services: web && !service.contains("HTTP/localhost") ? service + ["HTTP/localhost"] : service
             )
             do {
@@ -50,17 +56,19 @@ struct RealmCommand: AsyncParsableCommand {
         }
 
         private func start(_ realm: TestRealm, signal: SignalWait) async throws -> Int32 {
-            if let keytab {
-                do {
-                    try Data(contentsOf: URL(fileURLWithPath: realm.keytabPath)).write(to: URL(fileURLWithPath: keytab))
-                } catch {
-                    throw CommandFailure(.failed, "\(keytab): the file can't be written.")
-                }
-            }
+            if let keytab { try copyKeys(of: realm, to: keytab) }
             guard web else { return try await serve(realm.environment, name: realm.name, signal: signal) }
             return try await withProtectedWebServer(realm: realm) { server in
                 let environment = realm.environment.merging(["KSSO_REALM_URL": server.url]) { $1 }
                 return try await serve(environment, name: realm.name, signal: signal)
+            }
+        }
+
+        /// Keys are for their owner only.
+        private func copyKeys(of realm: TestRealm, to path: String) throws {
+            let keys = FileManager.default.contents(atPath: realm.keytabPath)
+            guard FileManager.default.createFile(atPath: path, contents: keys, attributes: [.posixPermissions: 0o600]) else {
+                throw CommandFailure(.failed, "\(path): the file can't be written.")
             }
         }
 
@@ -85,7 +93,9 @@ struct RealmCommand: AsyncParsableCommand {
             )
             do {
                 let result = try await Subprocess.run(
-                    program.contains("/") ? .path(FilePath(program)) : .name(program), arguments: Arguments(Array(command.dropFirst())), environment: environment,
+                    program.contains("/") ? .path(FilePath(program)) : .name(program),
+                    arguments: Arguments(Array(command.dropFirst())),
+                    environment: environment,
                     input: .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
                     output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
                     error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Kerberos
 
-/// Standard input, read where it may block: on the main thread.
+/// Standard input, read where it may block: on the main actor, which has nothing else to do.
 @MainActor
 enum StandardInput {
     /// The first line, without its end, as a secret.

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import HTTPNegotiate
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
@@ -97,12 +98,13 @@ struct Call: Sendable {
             exchange.sent()
             var action = exchange.receive(response)
             if case .respond(let token) = action {
-                switch try await grant.exchange.respond(to: token) {
+                switch try await next(grant.exchange, token) {
                 case .send(let fields):
                     authorized.headers.replace(with: fields)
                     await response.body.drain()
                     continue
                 case .established: action = exchange.verified()
+                case .refused(let reason): action = .deliver(.refused(reason))
                 }
             }
             if case .verify(let token) = action {
@@ -128,6 +130,27 @@ struct Call: Sendable {
         )
         guard case .headers(let grant) = try await credentialExtension.beginAuthorization(with: authorization) else { return nil }
         return grant
+    }
+
+    private enum NextLeg {
+        case send(HTTPFields)
+        case established
+        case refused(String)
+    }
+
+    /// Feeds the token of a 401. A server's refusal that says why is the caller's 401, as it is from one that refuses without a word.
+    private func next(_ exchange: any AuthorizationExchange, _ token: [UInt8]) async throws(AuthorizationError) -> NextLeg {
+        let step: AuthorizationExchangeStep
+        do {
+            step = try await exchange.respond(to: token)
+        } catch {
+            if error.code == .refusedByServer { return .refused(error.message) }
+            throw error
+        }
+        switch step {
+        case .send(let fields): return .send(fields)
+        case .established: return .established
+        }
     }
 
     private func send(

@@ -1,0 +1,103 @@
+import Foundation
+import KerberosTesting
+import Subprocess
+import Testing
+
+/// A program that runs while a test reads what it writes and types what it reads.
+///
+/// Not Sendable: it belongs to the test that converses.
+final class Conversation {
+    /// Everything that was written so far, with line ends as in files.
+    private(set) var transcript = ""
+    /// The process.
+    let process: Int32
+    private let keyboard: StandardInputWriter
+    private var output: SubprocessOutputSequence.Iterator
+    private var position = 0
+
+    private struct Ended: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private init(process: Int32, keyboard: StandardInputWriter, output: SubprocessOutputSequence.Iterator) {
+        self.process = process
+        self.keyboard = keyboard
+        self.output = output
+    }
+
+    /// Waits until a text appears after the one that was waited for last; returns what was written up to and with it.
+    @discardableResult
+    func wait(for text: String) async throws -> String {
+        while true {
+            let rest = transcript.dropFirst(position)
+            if let range = rest.range(of: text) {
+                let passed = String(rest[..<range.upperBound])
+                position += passed.count
+                return passed
+            }
+            guard try await readMore() else { throw Ended(description: "The program ended before it wrote “\(text)”: \(transcript)") }
+        }
+    }
+
+    /// Types keys. What is typed is there when this returns.
+    func type(_ keys: String) async throws {
+        _ = try await keyboard.write(keys)
+    }
+
+    private func readMore() async throws -> Bool {
+        guard let buffer = try await output.next() else { return false }
+        let carriageReturn = UInt8(ascii: "\r")
+        transcript += buffer.withUnsafeBytes { bytes in String(decoding: bytes.filter { $0 != carriageReturn }, as: UTF8.self) }
+        return true
+    }
+
+    /// Runs a program for the time of a conversation, then reads to its end.
+    ///
+    /// - Returns: The exit status, 128 and the number for a signal, and everything that was written.
+    static func with(
+        _ command: [String],
+        on station: Workstation,
+        environment: [String: String] = [:],
+        _ body: (Conversation) async throws -> Void
+    ) async throws -> (status: Int, transcript: String) {
+        let values = station.realm.environment.merging(station.variables) { $1 }.merging(environment) { $1 }
+        var transcript = ""
+        let outcome = try await Subprocess.run(
+            .name(command[0]),
+            arguments: Arguments(Array(command.dropFirst())),
+            environment: .custom(Dictionary(values.map { (Environment.Key(stringLiteral: $0.key), $0.value) }) { $1 }),
+            input: .inputWriter,
+            output: .sequence,
+            error: .combinedWithOutput
+        ) { execution in
+            let conversation = Conversation(
+                process: execution.processIdentifier.value,
+                keyboard: execution.standardInputWriter,
+                output: execution.standardOutput.makeAsyncIterator()
+            )
+            try await body(conversation)
+            while try await conversation.readMore() {}
+            transcript = conversation.transcript
+        }
+        switch outcome.terminationStatus {
+        case .exited(let status): return (Int(status), transcript)
+        case .signaled(let number): return (128 + Int(number), transcript)
+        }
+    }
+
+    /// Runs a shell command at a terminal of its own, which `script` makes.
+    static func atTerminal(
+        _ command: String,
+        on station: Workstation,
+        environment: [String: String] = [:],
+        _ body: (Conversation) async throws -> Void
+    ) async throws -> (status: Int, transcript: String) {
+        let plain = ["TERM": "dumb", "PS1": "ready> ", "ENV": "", "HISTFILE": "/dev/null", "TMUX": ""]
+        return try await with(
+            ["script", "-qefc", command, "/dev/null"],
+            on: station,
+            environment: plain.merging(environment) { $1 },
+            body
+        )
+    }
+}

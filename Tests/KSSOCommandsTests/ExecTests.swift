@@ -1,0 +1,145 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// `env` and `exec`: stock programs share the tickets.
+@Suite(.protectedWeb)
+struct ExecTests {
+    let station: Workstation
+    let server: ProtectedWebServer
+
+    init() throws {
+        station = try Workstation()
+        server = try #require(WebTrait.server)
+    }
+
+    private var configuration: String { "\(station.directory)/run/krb5.conf:\(station.realm.configurationPath)" }
+
+    @Test func theVariables() async throws {
+        #expect(try await station.ksso("env") == .done(""))
+        try await station.signIn()
+        #expect(try await station.ksso("env") == .done("export KRB5CCNAME='\(station.cache)'\n"))
+        try station.install(profile())
+        let both = "export KRB5_CONFIG='\(configuration)'\nexport KRB5CCNAME='\(station.cache)'\n"
+        #expect(try await station.ksso("env") == .done(both))
+    }
+
+    @Test func aShellTakesTheVariables() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let command = "eval \"$(ksso env)\"; echo \"$KRB5_CONFIG $KRB5CCNAME\"; klist -s"
+        #expect(try await station.run(["sh", "-c", command]) == .done("\(configuration) \(station.cache)\n"))
+    }
+
+    @Test func wordsAreQuotedForTheShell() async throws {
+        let cache = "FILE:\(station.directory)/it's $HOME `here`"
+        let result = try await station.ksso(
+            "login",
+            "alice",
+            "--password-stdin",
+            "-q",
+            input: "secret\n",
+            environment: ["KRB5CCNAME": cache]
+        )
+        #expect(result == .done(""))
+        let shell = try await station.run(
+            ["sh", "-c", "eval \"$(ksso env)\"; printf %s \"$KRB5CCNAME\""],
+            environment: ["KRB5CCNAME": cache]
+        )
+        #expect(shell == .done(cache))
+    }
+
+    @Test func theConfigurationSaysWhatTheProfileSays() async throws {
+        try station.install(
+            profile(data: ["domainRealmMapping: { EXAMPLE.TEST: [localhost, .corp.test] }", "preferredKDCs: [tcp/127.0.0.1:88]"])
+        )
+        #expect(try await station.ksso("env").exitStatus == 0)
+        let text = try String(contentsOfFile: "\(station.directory)/run/krb5.conf", encoding: .utf8)
+        for line in ["default_realm = EXAMPLE.TEST", "kdc = 127.0.0.1:88", "localhost = EXAMPLE.TEST", ".corp.test = EXAMPLE.TEST"] {
+            #expect(text.contains(line), "\(text)")
+        }
+        let attributes = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/run")
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    }
+
+    @Test func klistSeesTheTickets() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let result = try await station.ksso("exec", "--", "klist")
+        #expect(result.output.contains("Ticket cache: \(station.cache)\nDefault principal: alice@EXAMPLE.TEST\n"))
+        #expect(result.exitStatus == 0)
+    }
+
+    /// What curl gets for itself, ksso then has: one cache.
+    @Test func curlSharesTheTickets() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let page = "\(server.url)/hello"
+        let result = try await station.ksso("exec", "--", "curl", "-sS", "--negotiate", "-u", ":", page)
+        #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
+        #expect(try await station.status().sessions.first?.services.map(\.service) == ["HTTP/localhost@EXAMPLE.TEST"])
+        #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test func theDefaultOfTwoPrincipalsIsShared() async throws {
+        try station.install(profile())
+        try await station.signIn("alice")
+        try await station.signIn("bob")
+        let page = "\(server.url)/hello"
+        let curl = ["ksso", "exec", "--", "curl", "-sS", "--negotiate", "-u", ":", page]
+        #expect(try await station.run(curl) == .done("Hello bob@EXAMPLE.TEST\n"))
+        #expect(try await station.ksso("switch", "alice").exitStatus == 0)
+        #expect(try await station.run(curl) == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test(arguments: [0, 1, 7, 130, 255])
+    func theStatusIsTheCommands(status: Int) async throws {
+        let result = try await station.ksso("exec", "--", "sh", "-c", "echo out; echo err >&2; exit \(status)")
+        #expect(result == CommandResult(exitStatus: status, output: "out\n", errors: "err\n"))
+    }
+
+    @Test func argumentsAndInputReachTheCommand() async throws {
+        let result = try await station.ksso("exec", "--", "sh", "-c", "printf '[%s]' \"$@\"; cat", "sh", "a b", "--json", "", input: "in")
+        #expect(result == .done("[a b][--json][]in"))
+    }
+
+    @Test func aSignalEndsTheCommand() async throws {
+        #expect(try await station.ksso("exec", "--", "sh", "-c", "kill -TERM $$").exitStatus == 143)
+    }
+
+    /// What the Swift runtime or ksso ignore or block is no business of the command.
+    @Test func signalsAreAsTheyWere() async throws {
+        let sed = ["sed", "-nE", "s/^Sig(Blk|Ign):.*(.{8})$/\\1 \\2/p", "/proc/self/status"]
+        let direct = try await station.run(sed)
+        let result = try await station.run(["ksso", "exec", "--"] + sed)
+        for (line, expected) in zip(result.output.split(separator: "\n"), direct.output.split(separator: "\n")) {
+            // The 31 signals that have names; the next ones are the C library's own.
+            let masks = [line, expected].map { (UInt32($0.suffix(8), radix: 16) ?? 0) & 0x7FFF_FFFF }
+            #expect(masks[0] == masks[1], "\(line)")
+        }
+        #expect(result.output.contains("Blk") && result.output.contains("Ign"))
+    }
+
+    @Test func descriptorsAreAsTheyWere() async throws {
+        let list = ["sh", "-c", "ls /proc/$$/fd"]
+        let direct = try await station.run(list)
+        #expect(try await station.run(["ksso", "exec", "--"] + list) == direct)
+    }
+
+    @Test func aCommandThatIsNotThere() async throws {
+        #expect(try await station.ksso("exec", "--", "no-such-program") == .failure(127, "no-such-program: No such file or directory"))
+        #expect(try await station.ksso("exec", "--", "/no/such") == .failure(127, "/no/such: No such file or directory"))
+        let file = try station.write("text", to: "file")
+        #expect(try await station.ksso("exec", "--", file) == .failure(126, "\(file): Permission denied"))
+        let usage = try await station.ksso("exec")
+        #expect(usage.exitStatus == 64)
+        #expect(usage.errors.contains("Say what to run: ksso exec -- COMMAND…"))
+    }
+
+    @Test func execWithinExec() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let result = try await station.ksso("exec", "--", "ksso", "exec", "--", "sh", "-c", "echo $KRB5_CONFIG; klist -s")
+        #expect(result == .done("\(configuration)\n"))
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/example.com"]))
+struct ExplainTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    struct Document: Decodable {
+        struct Reason: Decodable, Equatable {
+            let rule: String
+            let verdict: String
+            let detail: String
+        }
+
+        let url: String
+        let outcome: String
+        let realm: String?
+        let principal: String?
+        let servicePrincipal: String?
+        let hostRule: String?
+        let profile: String?
+        let reasons: [Reason]
+    }
+
+    private static let rules = profile(hosts: ["example.com", ".corp.example.com"])
+
+    @Test(arguments: [
+        "https://example.com/", "http://example.com/", "https://example.com", "HTTPS://EXAMPLE.COM/page?q#f", "https://example.com./",
+        "https://example.com:8443/", "https://user:word@example.com/", "https://www.corp.example.com/", "https://a.b.corp.example.com/",
+    ])
+    func covered(url: String) async throws {
+        try station.install(Self.rules)
+        let result = try await station.ksso("explain", url)
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(result.errors == "")
+        #expect(result.output.hasPrefix("\(url) is answered once somebody of EXAMPLE.TEST is signed in, with a ticket for HTTP/"))
+    }
+
+    /// Hosts that look like covered ones: 3 for a URL of another host, 64 for what is no URL. `header` and `fetch` judge the same.
+    @Test(arguments: [
+        ("https://evilexample.com/", 3), ("https://example.com.evil.test/", 3), ("https://example.com@evil.test/", 3),
+        ("https://example.com:443@evil.test/", 3), ("https://corp.example.com/", 3), ("https://evilcorp.example.com/", 3),
+        ("https://www.example.com/", 3), ("https://xn--exmple-cua.com/", 3), ("https://evil.test/https://example.com/", 3),
+        ("https://evil.test/#@example.com/", 3), ("https://evil.test?@example.com/", 3),
+        ("https://127.0.0.1/", 3), ("https://2130706433/", 3), ("https://0x7f.1/", 3), ("https://[::1]/", 3),
+        ("https://[::ffff:127.0.0.1]/", 3),
+        ("https://example.com../", 64), ("https://.example.com/", 64), ("https://example%2ecom/", 64), ("https://example.com%00/", 64),
+        ("https://example.com%2f@evil.test%2f/", 64), ("https://example.com\\@evil.test/", 64), ("https://evil.test\\.example.com/", 64),
+        ("https://evil.test@example.com@evil.test/", 64), ("https://ex\u{E4}mple.com/", 64), ("https://\u{435}xample.com/", 64),
+        ("https://example\u{3002}com/", 64), ("https://example.com\u{200B}/", 64), ("https://example.com /", 64),
+        ("https://example.com\t/", 64), ("https:///example.com/", 64), ("https:example.com/", 64), ("https://example.com:99999/", 64),
+        ("https://example.com:0/", 64), ("https://example.com:x/", 64), ("https://1.2.3.example.com.256/", 64), ("https://[::1", 64),
+        ("example.com", 64), ("ftp://example.com/", 64), ("", 64), ("https://", 64),
+    ])
+    func notCovered(url: String, status: Int) async throws {
+        try station.install(Self.rules)
+        let result = try await station.ksso("explain", url)
+        #expect(result.exitStatus == status, "\(result)")
+        #expect(status == 64 ? result.output == "" : result.output.hasPrefix("\(url) is not answered.\n"), "\(result)")
+        #expect(status == 3 ? result.errors == "" : result.errors.hasPrefix("ksso: "), "\(result)")
+        let header = try await station.ksso("header", url)
+        #expect(header.exitStatus == status, "\(header)")
+        #expect(header.output == "")
+        if status == 64 { #expect(try await station.ksso("fetch", url).exitStatus == 64) }
+    }
+
+    @Test func plainHTTPWantsAnOptIn() async throws {
+        try station.install(Self.rules.replacing(/PlainHTTPHosts.*\n/, with: ""))
+        #expect(try await station.ksso("explain", "https://example.com/").exitStatus == 0)
+        let result = try await station.ksso("explain", "http://example.com/")
+        #expect(result.exitStatus == 3)
+        #expect(result.output.contains("  - scheme: Plain http is answered only for hosts in PlainHTTPHosts"))
+    }
+
+    @Test func asText() async throws {
+        let path = try station.install(Self.rules)
+        try await station.signIn()
+        #expect(try await station.run(["kvno", "HTTP/example.com"]).exitStatus == 0)
+        let result = try await station.ksso("explain", "https://example.com/")
+        let text = """
+            https://example.com/ is answered as alice@EXAMPLE.TEST, with a ticket for HTTP/example.com@EXAMPLE.TEST.
+              + scheme: The scheme is https.
+              + address: example.com is a name.
+              + hostRule: example.com of realm EXAMPLE.TEST (\(path)) covers example.com.
+                serviceRealm: domainRealmMapping does not name the host: the KDC of EXAMPLE.TEST is asked, and its referrals followed.
+              + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
+              + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
+
+            """
+        #expect(result.output.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, with: "TIME") == text)
+        #expect(result.exitStatus == 0)
+    }
+
+    @Test func asJSONWhenCovered() async throws {
+        let path = try station.install(Self.rules)
+        try await station.signIn()
+        let result = try await station.ksso("explain", "--json", "https://www.corp.example.com/")
+        #expect(result.exitStatus == 0)
+        #expect(result.errors == "")
+        let document = try JSONDecoder().decode(Document.self, from: Data(result.output.utf8))
+        #expect(document.url == "https://www.corp.example.com/")
+        #expect(document.outcome == "handled")
+        #expect(document.realm == "EXAMPLE.TEST")
+        #expect(document.principal == "alice@EXAMPLE.TEST")
+        #expect(document.servicePrincipal == "HTTP/www.corp.example.com")
+        #expect(document.hostRule == ".corp.example.com")
+        #expect(document.profile == path)
+        #expect(document.reasons.map(\.rule) == ["scheme", "address", "hostRule", "serviceRealm", "session", "ticket"])
+        let verdicts = ["passed", "passed", "passed", "notApplicable", "passed", "notApplicable"]
+        #expect(document.reasons.map(\.verdict) == verdicts)
+    }
+
+    @Test func asJSONWhenNotCovered() async throws {
+        try station.install(Self.rules)
+        let result = try await station.ksso("explain", "--json", "https://evilexample.com/")
+        #expect(result.exitStatus == 3)
+        #expect(result.errors == "")
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        let keys: Set = ["url", "outcome", "realm", "principal", "servicePrincipal", "hostRule", "profile", "reasons"]
+        #expect(Set(object.keys) == keys)
+        for key in ["realm", "principal", "servicePrincipal", "hostRule", "profile"] { #expect(object[key] is NSNull, "\(key)") }
+        #expect(object["outcome"] as? String == "notHandled")
+        let document = try JSONDecoder().decode(Document.self, from: Data(result.output.utf8))
+        #expect(document.reasons.contains { $0.rule == "hostRule" && $0.verdict == "failed" })
+    }
+
+    @Test func withoutAProfileNoHostIsAnswered() async throws {
+        let result = try await station.ksso("explain", "https://example.com/")
+        #expect(result.exitStatus == 3)
+        #expect(result.output.contains("  - hostRule: No configuration is in force: install a profile.\n"))
+    }
+}

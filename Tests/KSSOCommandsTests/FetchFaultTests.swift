@@ -1,0 +1,214 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso fetch` against servers that do what no good server does, and what it sends to them.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
+struct FetchFaultTests {
+    let station: Workstation
+
+    init() async throws {
+        station = try Workstation()
+        try station.install(profile())
+        try await station.signIn()
+    }
+
+    private static let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
+
+    /// Whatever a server does, the tickets stay.
+    private func fetch(_ arguments: String..., input: String? = nil) async throws -> CommandResult {
+        let result = try await station.run(["ksso", "fetch"] + arguments, input: input)
+        #expect(try await station.ksso("status", "-q").exitStatus == 0)
+        return result
+    }
+
+    @Test func theRequestAsItWasAsked() async throws {
+        let body = try station.write("from=file", to: "body")
+        try await ScriptedServer.with({ _, _ in .response("200 OK", [], "done\n") }) { server in
+            let url = "http://localhost:\(server.port)/page?q=1"
+            let plain = try await fetch(url, "-H", "X-One: 1", "-H", "user-agent: mine")
+            #expect(plain == .done("done\n"))
+            #expect(try await fetch(url, "-X", "PUT", "-d", "a=b", "-H", "Content-Type: text/plain") == .done("done\n"))
+            #expect(try await fetch(url, "-d", "@\(body)") == .done("done\n"))
+            #expect(try await fetch(url, "-d", "@-", input: "piped") == .done("done\n"))
+            #expect(try await fetch(url, "-X", "DELETE") == .done("done\n"))
+            let heads = server.requests
+            #expect(heads.count == 5)
+            #expect(heads[0].hasPrefix("GET /page?q=1 HTTP/1.1\r\n"))
+            #expect(heads[0].contains("\r\nX-One: 1\r\n"))
+            #expect(heads[0].contains("\r\nuser-agent: mine\r\n"))
+            #expect(!heads[0].contains("User-Agent"))
+            #expect(heads[1].hasPrefix("PUT /page?q=1 HTTP/1.1\r\n"))
+            #expect(heads[1].contains("\r\nContent-Type: text/plain\r\n"))
+            #expect(heads[2].hasPrefix("POST "))
+            #expect(heads[2].lowercased().contains("\r\ncontent-length: 9\r\n"))
+            #expect(heads[2].contains("\r\nContent-Type: application/x-www-form-urlencoded\r\n"))
+            #expect(heads[3].lowercased().contains("\r\ncontent-length: 5\r\n"))
+            #expect(heads[4].hasPrefix("DELETE "))
+            #expect(!heads.contains { $0.contains("Authorization") })
+        }
+    }
+
+    @Test func aServerThatAlwaysSays401() async throws {
+        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+            let url = "http://localhost:\(server.port)/"
+            let result = try await fetch(url)
+            #expect(result.output == "no\n")
+            #expect(result.errors.hasPrefix("ksso: \(url): the server refused the ticket: "), "\(result.errors)")
+            #expect(result.exitStatus == 0)
+            #expect(server.requests.count == 2)
+            #expect(!server.requests[0].contains("Authorization"))
+            #expect(server.requests[1].contains("\r\nAuthorization: Negotiate YII"))
+            #expect(try await fetch("--fail", url).exitStatus == 22)
+            #expect(server.requests.count == 4)
+        }
+    }
+
+    @Test func aServerThatWantsNTLM() async throws {
+        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: NTLM"], "no\n") }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/")
+            #expect(result.output == "no\n")
+            #expect(server.requests.count == 1)
+            #expect(!server.requests[0].contains("Authorization"))
+        }
+    }
+
+    /// After our token it answers with an NTLM challenge, bare or inside Negotiate.
+    @Test(arguments: ["NTLM TlRMTVNTUAACAAAA", "Negotiate TlRMTVNTUAACAAAA"])
+    func aServerThatSwitchesToNTLM(challenge: String) async throws {
+        let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
+        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : refusal }) { server in
+            let result = try await fetch("--fail", "http://localhost:\(server.port)/")
+            #expect([1, 22].contains(result.exitStatus), "\(result)")
+            #expect(result.output == "")
+            #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
+            #expect(server.requests.count == 2)
+            #expect(!server.requests.contains { $0.contains("TlRMTVNTUAAB") || $0.contains("TlRMTVNTUAAD") })
+        }
+    }
+
+    /// It says 200 and does not prove who it is, or proves it wrongly: its page is not shown.
+    @Test(arguments: ["Negotiate", "Negotiate YII=", "Negotiate !!!", "Negotiate oYGpMIGm"])
+    func aServerThatDoesNotProveItself(answer: String) async throws {
+        let page = ScriptedServer.Answer.response("200 OK", ["WWW-Authenticate: \(answer)"], "trust me\n")
+        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : page }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1, "\(result)")
+            #expect(result.output == "")
+            #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
+        }
+    }
+
+    @Test func aServerThatDropsTheConnectionMidExchange() async throws {
+        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : .drop }) { server in
+            let origin = "http://localhost:\(server.port)"
+            let result = try await fetch("\(origin)/")
+            let line = "\(origin) closed the connection before its response was complete. Try again; the server's log says why it did."
+            #expect(result == .failure(1, line))
+        }
+    }
+
+    @Test func aServerThatSaysNothing() async throws {
+        try await ScriptedServer.with({ _, _ in .drop }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1)
+            #expect(result.errors.contains("closed the connection before its response was complete"), "\(result.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        "SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\u{0}\u{1}\u{2}\u{3}\n\n\n", "HTTP/1.1 200 OK\r\nbroken header\r\n\r\n",
+    ])
+    func aServerThatTalksGarbage(answer: String) async throws {
+        try await ScriptedServer.with({ _, _ in .text(answer) }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1, "\(result)")
+            #expect(result.output == "")
+            #expect(result.errors.hasPrefix("ksso: http://localhost:\(server.port) "), "\(result.errors)")
+            #expect(result.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test(arguments: ["Negotiate not base64", "Negotiate \u{1}", "Negotiate, Negotiate", ",,,", "Basic realm=\"x"])
+    func aChallengeThatIsNone(challenge: String) async throws {
+        let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
+        try await ScriptedServer.with({ _, _ in refusal }) { server in
+            let result = try await fetch("--fail", "http://localhost:\(server.port)/")
+            #expect([1, 22].contains(result.exitStatus), "\(result)")
+            #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
+            #expect(server.requests.count <= 2)
+        }
+    }
+
+    @Test func aConnectionThatIsRefused() async throws {
+        let port = try await ScriptedServer.with({ _, _ in .drop }) { $0.port }
+        let result = try await fetch("http://localhost:\(port)/")
+        let line = "localhost refuses connections on port \(port). Check that the server runs and that the port is right."
+        #expect(result == .failure(1, line))
+    }
+
+    @Test func aHostThatIsNotThere() async throws {
+        let result = try await fetch("http://absent.invalid/")
+        let line = "No address was found for absent.invalid. Check its spelling and the name service."
+        #expect(result == .failure(1, line))
+    }
+
+    @Test func aServerWithoutTLS() async throws {
+        try await ScriptedServer.with({ _, _ in .response("200 OK") }) { server in
+            let result = try await fetch("https://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1, "\(result)")
+            #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+        }
+    }
+
+    @Test func aRedirectToAnotherHost() async throws {
+        try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
+            let target = "http://127.0.0.1:\(other.port)/there"
+            let redirect = ScriptedServer.Answer.response("302 Found", ["Location: \(target)"], "moved\n")
+            try await ScriptedServer.with({ _, _ in redirect }) { server in
+                let url = "http://localhost:\(server.port)/"
+                #expect(try await fetch(url) == .done("moved\n"))
+                #expect(other.requests.isEmpty)
+
+                let result = try await fetch("--location", url)
+                #expect(result.exitStatus == 3)
+                #expect(result.output == "no\n")
+                #expect(result.errors.hasPrefix("ksso: \(target) is not answered: "), "\(result.errors)")
+                #expect(other.requests.count == 1)
+                #expect(!other.requests.contains { $0.contains("Authorization") })
+            }
+        }
+    }
+
+    @Test func aRedirectAfterTheExchangeTakesNoCredentialsAlong() async throws {
+        try await withProtectedWebServer(realm: station.realm) { web in
+            let target = "http://localhost:\(web.port)/hello"
+            let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: \(target)"])
+            try await ScriptedServer.with({ _, _ in redirect }) { server in
+                let result = try await fetch("--location", "http://127.0.0.1:\(server.port)/", "-H", "Cookie: a=b")
+                #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
+                #expect(server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: ["http://local%68ost/", "javascript:alert(1)", "http://localhost\\@evil.test/", "//[::1"])
+    func aRedirectToWhatIsNoURL(location: String) async throws {
+        try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: \(location)"]) }) { server in
+            let result = try await fetch("--location", "http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1, "\(result)")
+            #expect(result.errors.contains("redirects to "), "\(result.errors)")
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test func aRedirectThatGoesRound() async throws {
+        try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: /"]) }) { server in
+            let result = try await fetch("--location", "http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1)
+            #expect(result.errors.contains("redirects again after 10 redirects"), "\(result.errors)")
+            #expect(server.requests.count == 11)
+        }
+    }
+}

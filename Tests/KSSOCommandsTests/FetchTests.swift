@@ -1,0 +1,130 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// `ksso fetch` against a real Apache.
+@Suite(.protectedWeb)
+struct FetchTests {
+    let station: Workstation
+    let server: ProtectedWebServer
+
+    init() throws {
+        station = try Workstation()
+        server = try #require(WebTrait.server)
+        try station.install(profile())
+    }
+
+    private var page: String { "\(server.url)/hello" }
+
+    @Test func aProtectedPage() async throws {
+        try await station.signIn()
+        #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test func anOpenPageNeedsNobody() async throws {
+        #expect(try await station.ksso("fetch", "\(server.url)/open") == .done("open\n"))
+    }
+
+    @Test func headersOnRequest() async throws {
+        try await station.signIn()
+        let result = try await station.ksso("fetch", "-i", page)
+        #expect(result.output.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(result.output.contains("\r\nContent-Type: text/plain\r\n"))
+        #expect(result.output.hasSuffix("\r\n\r\nHello alice@EXAMPLE.TEST\n"))
+        #expect(result.exitStatus == 0)
+    }
+
+    @Test func thePageGoesIntoAFile() async throws {
+        try await station.signIn()
+        let path = "\(station.directory)/page"
+        #expect(try await station.ksso("fetch", page, "-o", path) == .done(""))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "Hello alice@EXAMPLE.TEST\n")
+        let result = try await station.ksso("fetch", page, "-o", "/nonexistent/page")
+        #expect(result == .failure(1, "/nonexistent/page: the file can't be written."))
+    }
+
+    @Test func nobodyIsSignedIn() async throws {
+        let result = try await station.ksso("fetch", page)
+        #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+    }
+
+    @Test func aHostThatNoRuleCoversGivesThePageAndTheReason() async throws {
+        try await station.signIn()
+        let url = "http://127.0.0.1:\(server.port)/hello"
+        let result = try await station.ksso("fetch", url)
+        #expect(result.exitStatus == 3)
+        #expect(result.output.contains("401 Unauthorized"))
+        let reason = "127.0.0.1 is an address, and no service principal is named after one: use the host's name."
+        #expect(result.errors == "ksso: \(url) is not answered: \(reason) See: ksso explain \(url)\n")
+        #expect(try await station.ksso("fetch", "http://127.0.0.1:\(server.port)/open") == .done("open\n"))
+    }
+
+    @Test func failTellsByItsStatus() async throws {
+        let url = "\(server.url)/nowhere"
+        #expect(try await station.ksso("fetch", "--fail", url) == .failure(22, "\(url): the server answers 404 Not Found."))
+        let plain = try await station.ksso("fetch", url)
+        #expect(plain.exitStatus == 0)
+        #expect(plain.output.contains("Not Found"))
+        #expect(try await station.ksso("fetch", "--fail", "\(server.url)/open") == .done("open\n"))
+    }
+
+    @Test func failWithAHostThatNoRuleCovers() async throws {
+        let result = try await station.ksso("fetch", "--fail", "http://127.0.0.1:\(server.port)/hello")
+        #expect(result.exitStatus == 22)
+        #expect(result.output == "")
+        #expect(result.errors.contains("is not answered: "))
+    }
+
+    /// The key at the KDC is newer than the server's: the server can't read the ticket.
+    @Test func theServerRefusesTheTicket() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+            try await withProtectedWebServer(realm: realm) { server in
+                _ = try await realm.kadmin(["change_password", "-randkey", "HTTP/localhost"])
+                let station = try Workstation(realm: realm)
+                try station.install(profile())
+                try await station.signIn()
+                let result = try await station.ksso("fetch", "\(server.url)/hello")
+                #expect(result.exitStatus == 0)
+                #expect(result.output.contains("401"))
+                let beginning = "ksso: \(server.url)/hello: the server refused the ticket: HTTP/localhost@EXAMPLE.TEST: "
+                #expect(result.errors.hasPrefix(beginning), "\(result.errors)")
+                #expect(result.errors.hasSuffix(" The server's keytab may be older than the KDC's key, or its clock may be off.\n"))
+                #expect(try await station.ksso("fetch", "--fail", "\(server.url)/hello").exitStatus == 22)
+                #expect(try await station.ksso("status", "-q").exitStatus == 0)
+            }
+        }
+    }
+
+    @Test func aServiceWithAClientKeytabNeedsNoSignIn() async throws {
+        let keytab = try await station.realm.keytab(for: "bob")
+        let result = try await station.ksso("fetch", page, environment: ["KRB5_CLIENT_KTNAME": "FILE:\(keytab)"])
+        #expect(result == .done("Hello bob@EXAMPLE.TEST\n"))
+        #expect(try await station.status().sessions.map(\.acquiredBy) == ["keytab"])
+    }
+
+    @Test func aProfileThatAMacWouldTake() async throws {
+        try FileManager.default.copyItem(
+            atPath: repositoryFile("krb5/example.mobileconfig"),
+            toPath: "\(station.directory)/example.mobileconfig"
+        )
+        let environment = ["KSSO_PROFILE": "\(station.directory)/example.mobileconfig", "USER": "nobody"]
+        let login = try await station.ksso("login", "--password-stdin", input: "secret\n", environment: environment)
+        #expect(login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "))
+        #expect(try await station.ksso("fetch", page, environment: environment) == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test(arguments: [
+        ["-H", "no colon"], ["-H", ": empty"], ["-H", "bad name: x"], ["-H", "X: a\r\nInjected: b"], ["-X", "BAD METHOD"], ["-X", ""],
+    ])
+    func whatNoRequestHas(arguments: [String]) async throws {
+        let result = try await station.run(["ksso", "fetch", page] + arguments)
+        #expect(result.exitStatus == 64, "\(result)")
+        #expect(result.output == "")
+        #expect(result.errors.hasPrefix("ksso: \(arguments[0]) wants "), "\(result.errors)")
+    }
+
+    @Test func aBodyFileThatIsNotThere() async throws {
+        let result = try await station.ksso("fetch", page, "-d", "@/nonexistent/body")
+        #expect(result == .failure(1, "/nonexistent/body: the file can't be read."))
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+@Suite(.protectedWeb)
+struct HeaderTests {
+    let station: Workstation
+    let server: ProtectedWebServer
+
+    init() throws {
+        station = try Workstation()
+        server = try #require(WebTrait.server)
+        try station.install(profile())
+    }
+
+    private var page: String { "\(server.url)/hello" }
+
+    @Test func curlTakesTheLine() async throws {
+        try await station.signIn()
+        let command = "set -o pipefail; ksso header \(page) | curl -sS --fail -H @- \(page)"
+        #expect(try await station.run(["bash", "-c", command]) == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test func itIsOneLine() async throws {
+        try await station.signIn()
+        let result = try await station.ksso("header", page)
+        #expect(result.output.wholeMatch(of: /Authorization: Negotiate YII[A-Za-z0-9+\/]+={0,2}\n/) != nil)
+        #expect(result.errors == "")
+        #expect(result.exitStatus == 0)
+        #expect(try await station.ksso("header", page).output != result.output, "each token serves once")
+    }
+
+    @Test func aCachedTicketNeedsNoKDC() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await station.signIn()
+            #expect(try await station.ksso("header", page).exitStatus == 0)
+            try await realm.stopKDC()
+            #expect(try await station.ksso("header", page).exitStatus == 0)
+        }
+    }
+
+    @Test func nobodyIsSignedIn() async throws {
+        let result = try await station.ksso("header", page)
+        #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+    }
+
+    @Test func aHostThatNoRuleCovers() async throws {
+        let url = "https://evil.test/"
+        let path = "\(station.directory)/config/ksso/test.yaml"
+        let reason = "No host rule of realm EXAMPLE.TEST (\(path)) covers evil.test."
+        #expect(try await station.ksso("header", url) == .failure(3, "\(url) is not answered: \(reason) See: ksso explain \(url)"))
+    }
+
+    @Test func aServiceThatTheKDCDoesNotKnow() async throws {
+        try station.install(profile(hosts: ["absent.example.test"]))
+        try await station.signIn()
+        let result = try await station.ksso("header", "https://absent.example.test/")
+        #expect(result.exitStatus == 1)
+        #expect(result.output == "")
+        #expect(result.errors.hasPrefix("ksso: HTTP/absent.example.test"), "\(result.errors)")
+        #expect(result.errors.contains("the KDC does not know this service."), "\(result.errors)")
+    }
+
+    @Test func theProfilesPrincipalAnswers() async throws {
+        try station.install(profile(data: ["principalName: bob"]))
+        try await station.signIn("alice")
+        #expect(try await station.ksso("header", page).exitStatus == 5)
+        try await station.signIn("bob")
+        try await station.signIn("alice")
+        #expect(try await station.ksso("fetch", page) == .done("Hello bob@EXAMPLE.TEST\n"))
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+extension Tag {
+    /// Waits for a deadline of the product's: about ten seconds.
+    @Tag static var slow: Self
+}
+
+/// What a KDC does wrong. Each test has a realm of its own.
+@Suite struct LoginFaultTests {
+    private static let users = ["alice": "secret"]
+
+    @Test func aStoppedKDC() async throws {
+        try await withTestRealm(users: Self.users, services: ["HTTP/localhost"]) { realm in
+            let station = try Workstation(realm: realm)
+            try await station.signIn()
+            try station.install(profile())
+            try await realm.stopKDC()
+            for command in [["login", "alice", "--force", "--password-stdin"], ["refresh"], ["header", "http://localhost/"]] {
+                let result = try await station.run(["ksso"] + command, input: "secret\n")
+                #expect(result.exitStatus == 6, "\(command): \(result)")
+                #expect(result.output == "")
+                #expect(result.errors.contains("no KDC of the realm can be reached. Check the network or the VPN ("), "\(result.errors)")
+            }
+            for command in [["status"], ["explain", "http://localhost/"], ["login", "alice"]] {
+                #expect(try await station.run(["ksso"] + command).exitStatus == 0, "\(command)")
+            }
+            try await realm.startKDC()
+            #expect(try await station.ksso("refresh").exitStatus == 0)
+        }
+    }
+
+    /// Here too: while the command waits, its password is in no argument that others can see.
+    @Test(.tags(.slow)) func aKDCThatSwallowsPackets() async throws {
+        try await withTestRealm(users: Self.users) { realm in
+            let station = try Workstation(realm: realm)
+            try await realm.pauseKDC()
+            let start = ContinuousClock.now
+            async let waiting = station.ksso("login", "alice", "--password-stdin", input: "secret\n")
+            try await eventually { visibleArguments(of: station.directory).contains { $0.hasPrefix("ksso\0login") } }
+            #expect(!visibleArguments(of: station.directory).contains { $0.contains("secret") })
+            let result = try await waiting
+            let line =
+                "alice@EXAMPLE.TEST: no KDC of EXAMPLE.TEST answered (no answer within 10.0 seconds). "
+                + "Check the network or the VPN, then try again."
+            #expect(result == .failure(6, line))
+            #expect(start.duration(to: .now) < .seconds(20), "libkrb5 alone takes half a minute")
+        }
+    }
+
+    @Test func ctrlCEndsTheWaitForAKDC() async throws {
+        try await withTestRealm(users: Self.users) { realm in
+            let station = try Workstation(realm: realm)
+            try await realm.pauseKDC()
+            let command = "trap : INT; ksso login alice; echo status=$?"
+            _ = try await Conversation.atTerminal(command, on: station) { terminal in
+                try await eventually { !visibleStates(of: "ksso\0login", in: station.directory).isEmpty }
+                try await terminal.type("\u{03}")
+                try await terminal.wait(for: "status=130\n")
+            }
+        }
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func aClockThatIsOff(offset: Int) async throws {
+        try await withTestRealm(.init(users: Self.users, clockOffset: .seconds(offset))) { realm in
+            let station = try Workstation(realm: realm)
+            let strict = try station.write("[libdefaults]\nkdc_timesync = 0\n", to: "strict.conf")
+            let result = try await station.ksso(
+                "login",
+                "alice",
+                "--password-stdin",
+                input: "secret\n",
+                environment: ["KRB5_CONFIG": "\(strict):\(realm.configurationPath)"]
+            )
+            let line =
+                "alice@EXAMPLE.TEST: this machine's clock and the KDC's differ too much. "
+                + "Set the clock (timedatectl set-ntp true), then try again."
+            #expect(result == .failure(1, line))
+        }
+    }
+
+    @Test func aBrokenConfiguration() async throws {
+        try await withTestRealm(users: Self.users) { realm in
+            let station = try Workstation(realm: realm)
+            let broken = try station.write("[libdefaults\ndefault_realm = X\n", to: "krb5.conf")
+            let result = try await station.ksso(
+                "login",
+                "alice",
+                "--password-stdin",
+                input: "secret\n",
+                environment: ["KRB5_CONFIG": broken]
+            )
+            #expect(result.exitStatus == 1)
+            #expect(result.errors.contains("krb5.conf has a fault ("), "\(result.errors)")
+            #expect(result.errors.contains("Correct the file that KRB5_CONFIG or /etc/krb5.conf names."), "\(result.errors)")
+        }
+    }
+}

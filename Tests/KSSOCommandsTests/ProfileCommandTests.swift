@@ -1,0 +1,97 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `profile check` and `profile show`.
+@Suite(.testRealm())
+struct ProfileCommandTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    private func check(_ text: String, as name: String = "test.yaml") async throws -> (result: CommandResult, path: String) {
+        let path = try station.write(text, to: name)
+        return (try await station.ksso("profile", "check", path), path)
+    }
+
+    @Test func aProfileInOrder() async throws {
+        let result = try await station.ksso("profile", "check", repositoryFile("krb5/example.mobileconfig"))
+        #expect(result.exitStatus == 0)
+        #expect(result.errors == "")
+        for key in ["Realm", "Hosts", "PlainHTTPHosts", "ExtensionData.principalName", "ExtensionData.isDefaultRealm"] {
+            #expect(result.output.contains(try Regex("(?m)^  PayloadContent\\[0\\]\\.\(key) +used$")), "\(key): \(result.output)")
+        }
+        #expect(!result.output.contains("!"))
+    }
+
+    @Test func aMisspeltKey() async throws {
+        let (result, path) = try await check(profile().replacing("credentialUseMode: always", with: "principalNme: alice"))
+        #expect(result.exitStatus == 1)
+        #expect(result.output.contains(/(?m)^! ExtensionData.principalNme .*principalName/), "\(result.output)")
+        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+    }
+
+    @Test(arguments: [
+        ("Hosts: [localhost]", "Hosts: localhost"), ("Realm: EXAMPLE.TEST", "Realm: [a]"), ("Hosts: [localhost]", "Hosts: ['*.x']"),
+    ])
+    func aWrongValue(right: String, wrong: String) async throws {
+        let (result, path) = try await check(profile().replacing(right, with: wrong))
+        #expect(result.exitStatus == 1)
+        let key = wrong.prefix { $0 != ":" }
+        #expect(result.output.split(separator: "\n").contains { $0.hasPrefix("! \(key)") }, "\(result.output)")
+        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+    }
+
+    @Test(arguments: ["this is no property list", "<plist", "", "bplist00garbage"])
+    func whatIsNoPropertyList(text: String) async throws {
+        let (result, path) = try await check(text, as: "test.mobileconfig")
+        #expect(result.exitStatus == 1)
+        #expect(result.errors.contains(path), "\(result)")
+        #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func aFileThatIsNotThere() async throws {
+        let result = try await station.ksso("profile", "check", "/nonexistent")
+        #expect(result == .failure(1, "/nonexistent: It cannot be opened: No such file or directory."))
+        #expect(try await station.ksso("profile", "check").exitStatus == 64)
+    }
+
+    @Test func whatIsInForce() async throws {
+        let nothing = "no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.\n"
+        #expect(try await station.ksso("profile", "show") == CommandResult(exitStatus: 0, output: "", errors: nothing))
+        let path = try station.install(
+            profile(
+                hosts: ["localhost", ".corp.test"],
+                data: [
+                    "principalName: alice", "isDefaultRealm: true", "preferredKDCs: [kdc.corp.test]",
+                    "domainRealmMapping: { OTHER.TEST: [.other.test] }",
+                ]
+            )
+        )
+        let text = """
+            EXAMPLE.TEST (default realm), from \(path)
+                hosts: localhost .corp.test
+                over plain http as well: localhost .corp.test
+                principal: alice
+                KDCs first: kdc.corp.test
+                OTHER.TEST serves: .other.test
+
+            """
+        #expect(try await station.ksso("profile", "show") == .done(text))
+    }
+
+    @Test func theRealProfile() async throws {
+        let path = repositoryFile("krb5/example.mobileconfig")
+        let text = """
+            EXAMPLE.TEST (default realm), from \(path)
+                hosts: localhost
+                over plain http as well: localhost
+                principal: alice
+
+            """
+        #expect(try await station.ksso("profile", "show", "--profile", path) == .done(text))
+    }
+}

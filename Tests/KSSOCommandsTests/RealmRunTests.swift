@@ -1,0 +1,155 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso realm run`: a private KDC from the command line.
+@Suite(.testRealm(), .timeLimit(.minutes(1)))
+final class RealmRunTests {
+    let station: Workstation
+    /// Where the realm's folders are: open to the web server's account, which a folder of the suite's own realm is not.
+    let temporary: String
+
+    init() throws {
+        station = try Workstation()
+        temporary = FileManager.default.temporaryDirectory.appending(path: "ksso-realm-run-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: temporary)
+    }
+
+    private var environment: [String: String] { ["TMPDIR": temporary] }
+
+    /// Expects that neither a folder nor a process of the realm is left.
+    private func expectNothingLeft(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [], sourceLocation: sourceLocation)
+        #expect(visibleArguments(of: "\(temporary)/kerberos-testing") == [], sourceLocation: sourceLocation)
+    }
+
+    private func run(_ arguments: String..., input: String? = nil) async throws -> CommandResult {
+        let result = try await station.run(["ksso", "realm", "run"] + arguments, input: input, environment: environment)
+        try expectNothingLeft()
+        return result
+    }
+
+    @Test func aCommandRunsInTheRealm() async throws {
+        let result = try await run(
+            "--realm",
+            "MINE.TEST",
+            "--user",
+            "carol:a:b c",
+            "--",
+            "sh",
+            "-c",
+            "ksso login carol --password-stdin && klist",
+            input: "a:b c\n"
+        )
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(result.output.contains("carol@MINE.TEST is signed in until "))
+        #expect(result.output.contains("Default principal: carol@MINE.TEST"))
+    }
+
+    @Test func servicesAndTheirKeytab() async throws {
+        let keytab = "\(station.directory)/copy.keytab"
+        let result = try await run(
+            "--service",
+            "HTTP/web.test",
+            "--service",
+            "host/web.test",
+            "--keytab",
+            keytab,
+            "--",
+            "klist",
+            "-k",
+            keytab
+        )
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(result.output.contains("HTTP/web.test@EXAMPLE.TEST"))
+        #expect(result.output.contains("host/web.test@EXAMPLE.TEST"))
+        let mode = try FileManager.default.attributesOfItem(atPath: keytab)[.posixPermissions] as? NSNumber
+        #expect(mode.map { $0.intValue & 0o077 } == 0, "others can read the keys")
+    }
+
+    @Test func aWebServerToo() async throws {
+        let profile = try station.write(profile(), to: "profile.yaml")
+        let script = "ksso login alice --password-stdin -q && ksso fetch --profile \(profile) $KSSO_REALM_URL/hello"
+        #expect(
+            try await run("--user", "alice:secret", "--web", "--", "sh", "-c", script, input: "secret\n")
+                == .done("Hello alice@EXAMPLE.TEST\n")
+        )
+    }
+
+    @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)])
+    func theStatusIsTheCommands(script: String, status: Int) async throws {
+        let result = try await run("--", "sh", "-c", script)
+        #expect(result == CommandResult(exitStatus: status, output: "", errors: ""))
+    }
+
+    @Test func aCommandThatIsNotThere() async throws {
+        #expect(try await run("--", "no-such-program").exitStatus == 127)
+        #expect(try await run("--", "/no/such").exitStatus == 127)
+    }
+
+    @Test(arguments: [["--user", "alice"], ["--user", ":x"], ["--nonsense"], ["command"], ["--keytab", "/nonexistent/x"]])
+    func usage(arguments: [String]) async throws {
+        let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: environment)
+        #expect(result.exitStatus == 64)
+        #expect(result.output == "")
+        try expectNothingLeft()
+    }
+
+    @Test func aUserThatKadminRefuses() async throws {
+        let result = try await run("--user", "alice:line\nbreak", "--", "true")
+        #expect(result.exitStatus == 1)
+        #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
+        #expect(!result.errors.contains("break\""))
+    }
+
+    @Test func aKeytabThatCannotBeWritten() async throws {
+        let result = try await run("--service", "HTTP/web.test", "--keytab", "/nonexistent/x", "--", "true")
+        #expect(result == .failure(1, "/nonexistent/x: the file can't be written."))
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func itServesUntilInterrupted(signal: Int32) async throws {
+        let (status, _) = try await Conversation.with(
+            ["ksso", "realm", "run", "--user", "alice:secret"],
+            on: station,
+            environment: environment
+        ) { realm in
+            try await realm.wait(for: "EXAMPLE.TEST serves until interrupted (Ctrl-C).\n")
+            let exports = realm.transcript.split(separator: "\n").filter { $0.hasPrefix("export ") }
+            #expect(exports.contains { $0.hasPrefix("export KRB5_CONFIG='") })
+            #expect(exports.contains { $0.hasPrefix("export KRB5CCNAME='FILE:") })
+            let shell = "\(exports.joined(separator: "\n"))\nksso login alice --password-stdin -q && klist -s"
+            #expect(try await station.run(["sh", "-c", shell], input: "secret\n") == .done(""))
+            kill(realm.process, signal)
+        }
+        #expect(status == 0)
+        try expectNothingLeft()
+    }
+
+    @Test func aKilledRealmLeavesNothing() async throws {
+        let (status, _) = try await Conversation.with(["ksso", "realm", "run", "--web"], on: station, environment: environment) { realm in
+            try await realm.wait(for: "serves until interrupted")
+            kill(realm.process, SIGKILL)
+        }
+        #expect(status == 137)
+        try await eventually { try FileManager.default.contentsOfDirectory(atPath: temporary) == [] }
+        try expectNothingLeft()
+    }
+
+    /// Ctrl-C at a terminal reaches the command too; the realm ends with it.
+    @Test func ctrlCEndsTheCommandAndTheRealm() async throws {
+        let command = "trap : INT; ksso realm run -- sh -c 'echo ready; exec cat'; echo status=$?"
+        let (_, transcript) = try await Conversation.atTerminal(command, on: station, environment: environment) { terminal in
+            try await terminal.wait(for: "ready\n")
+            try await terminal.type("\u{03}")
+            try await terminal.wait(for: "status=130\n")
+        }
+        #expect(transcript.contains("status=130"))
+        try expectNothingLeft()
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// What must show nowhere: passwords and tokens.
+@Suite(.protectedWeb)
+struct SecrecyTests {
+    let station: Workstation
+    let server: ProtectedWebServer
+
+    init() throws {
+        station = try Workstation()
+        server = try #require(WebTrait.server)
+        try station.install(profile())
+    }
+
+    @Test func theTraceHoldsNoSecrets() async throws {
+        try await station.realm.addUser("trent", password: "very-secret-word")
+        let login = try await station.ksso("login", "trent", "--password-stdin", "--verbose", "--verbose", input: "very-secret-word\n")
+        #expect(login.exitStatus == 0)
+        #expect(login.errors.contains("krb5: "))
+        #expect(login.errors.contains("Sending request"))
+        #expect(!(login.output + login.errors).contains("very-secret-word"))
+
+        let fetch = try await station.ksso("fetch", "-vv", "\(server.url)/hello")
+        #expect(fetch.output == "Hello trent@EXAMPLE.TEST\n")
+        #expect(fetch.errors.contains("krb5: "))
+        #expect(!fetch.errors.contains("YII"))
+        #expect(!fetch.errors.contains("Negotiate "))
+    }
+
+    @Test func aWrongPasswordIsNotRepeated() async throws {
+        for verbosity in [[], ["--verbose"], ["-vv"]] {
+            let command = ["ksso", "login", "nobody", "--password-stdin"] + verbosity
+            let result = try await station.run(command, input: "not-to-be-shown\n")
+            #expect(!(result.output + result.errors).contains("not-to-be-shown"))
+        }
+    }
+
+    /// The address may hold a password; it is not repeated where the rest of it is no URL.
+    @Test func theUserInformationOfABrokenURL() async throws {
+        let result = try await station.ksso("explain", "https://user:pass-word@exam\\ple.com/")
+        #expect(result.exitStatus == 64)
+        #expect(!result.errors.contains("pass-word"))
+    }
+
+    @Test func theCacheIsTheUsersOwn() async throws {
+        try await station.signIn("alice")
+        try await station.signIn("bob")
+        for path in try await station.status().sessions.map(\.cache) {
+            let file = path.drop { $0 != "/" }
+            let mode = try FileManager.default.attributesOfItem(atPath: String(file))[.posixPermissions] as? NSNumber
+            #expect(mode?.intValue == 0o600, "\(path)")
+        }
+        let folder = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/run/caches")
+        #expect((folder[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    }
+
+    /// A runtime folder that others can enter is not used for tickets.
+    @Test func aRuntimeFolderThatIsOpenToOthers() async throws {
+        let run = "\(station.directory)/run"
+        try FileManager.default.createDirectory(
+            atPath: "\(run)/caches",
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o777]
+        )
+        for path in [run, "\(run)/caches"] { try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path) }
+        try await station.signIn("alice")
+        let result = try await station.ksso("login", "bob", "--password-stdin", input: "secret\n")
+        #expect(result.exitStatus == 1)
+        #expect(result.errors.contains("a second sign-in would destroy"), "\(result.errors)")
+        #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        #expect(try await station.ksso("env").exitStatus == 1)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
+struct StatusTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    private static let nobody = CommandResult.failure(5, "nobody is signed in. Sign in with: ksso login")
+
+    @Test func nobodyIsSignedIn() async throws {
+        #expect(try await station.ksso("status") == Self.nobody)
+        #expect(try await station.ksso("status", "--quiet") == CommandResult(exitStatus: 5, output: "", errors: ""))
+        let json = try await station.ksso("status", "--json")
+        #expect(json.exitStatus == 5)
+        #expect(json.errors == "")
+        #expect(try StatusDocument(json: json.output).sessions == [])
+    }
+
+    @Test func asText() async throws {
+        try await station.signIn()
+        #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
+        let text = """
+            alice@EXAMPLE.TEST (default): signed in until TIME
+                renewable until TIME
+                in \(station.cache), acquired by ksso with a password
+                HTTP/localhost@EXAMPLE.TEST until TIME
+
+            """
+        #expect(try await station.ksso("status").withoutTimes == .done(text))
+    }
+
+    @Test func asJSON() async throws {
+        try await station.signIn()
+        #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
+        let result = try await station.ksso("status", "--json")
+        #expect(result.exitStatus == 0)
+        #expect(result.errors == "")
+        let document = try StatusDocument(json: result.output)
+        #expect(document.agent == false)
+        #expect(document.cacheMode == "system")
+        let session = try #require(document.sessions.first)
+        let expected = StatusDocument.Session(
+            realm: "EXAMPLE.TEST",
+            principal: "alice@EXAMPLE.TEST",
+            isDefault: true,
+            signedIn: true,
+            acquiredBy: "password",
+            cache: station.cache,
+            ticketExpires: session.ticketExpires,
+            renewUntil: session.renewUntil,
+            passwordExpires: nil,
+            services: [.init(service: "HTTP/localhost@EXAMPLE.TEST", expires: session.ticketExpires)]
+        )
+        #expect(document.sessions == [expected])
+        #expect(session.renewUntil != nil)
+        #expect(abs(session.ticketExpires.timeIntervalSinceNow - 36_000) < 60)
+    }
+
+    /// The keys of the contract, each present: what is absent is null.
+    @Test func theKeysOfTheDocument() async throws {
+        #expect(try await station.run(["kinit", "-l", "1h", "alice"], input: "secret\n").exitStatus == 0)
+        let result = try await station.ksso("status", "--json")
+        let document = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        #expect(Set(document.keys) == ["agent", "cacheMode", "sessions"])
+        let session = try #require((document["sessions"] as? [[String: Any]])?.first)
+        let keys: Set = [
+            "realm", "principal", "isDefault", "signedIn", "acquiredBy", "cache", "ticketExpires", "renewUntil", "passwordExpires",
+            "services",
+        ]
+        #expect(Set(session.keys) == keys)
+        #expect(session["renewUntil"] is NSNull)
+        #expect(session["passwordExpires"] is NSNull)
+        let expires = try #require(session["ticketExpires"] as? String)
+        #expect(expires.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
+    }
+
+    @Test func quietTellsByItsStatusOnly() async throws {
+        try await station.signIn()
+        #expect(try await station.ksso("status", "--quiet") == .done(""))
+        #expect(try await station.ksso("status", "--quiet", "--valid-for", "10m") == .done(""))
+        let tooShort = try await station.ksso("status", "--quiet", "--valid-for", "11h")
+        #expect(tooShort == CommandResult(exitStatus: 5, output: "", errors: ""))
+        #expect(try await station.ksso("status", "--valid-for", "soon").exitStatus == 64)
+    }
+
+    @Test func anExpiredTicket() async throws {
+        let result = try await station.ksso("login", "alice", "--password-stdin", "-q", "--lifetime", "1s", input: "secret\n")
+        #expect(result.exitStatus == 0, "\(result.errors)")
+        try await eventually { try await station.ksso("status", "-q").exitStatus == 5 }
+        let status = try await station.ksso("status").withoutTimes
+        #expect(status.output.hasPrefix("alice@EXAMPLE.TEST (default): expired at TIME\n"))
+        #expect(status.errors == Self.nobody.errors)
+        #expect(status.exitStatus == 5)
+        #expect(try await station.status().sessions.map(\.signedIn) == [false])
+        try station.install(profile())
+        let line = "EXAMPLE.TEST: not signed in. Sign in with: ksso login"
+        #expect(try await station.ksso("header", "http://localhost/") == .failure(5, line))
+    }
+
+    @Test(arguments: [Data("garbage".utf8), Data(), Data([5, 4, 0]), Data([5, 4, 0, 12, 0, 1, 0, 8])])
+    func aDamagedCache(content: Data) async throws {
+        try content.write(to: URL(fileURLWithPath: "\(station.directory)/cache"))
+        let result = try await station.ksso("status")
+        #expect(result.exitStatus == 5)
+        #expect(result.output == "")
+        if !content.isEmpty {
+            #expect(result.errors.hasPrefix("ksso: warning: "), "\(result.errors)")
+            #expect(result.errors.contains("\(station.directory)/cache"), "\(result.errors)")
+        }
+        #expect(result.errors.hasSuffix(Self.nobody.errors), "\(result.errors)")
+    }
+
+    /// It may hold tickets that can be saved: nothing writes over it.
+    @Test func aTruncatedCache() async throws {
+        try await station.signIn()
+        let path = "\(station.directory)/cache"
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        for length in [10, 40, data.count / 2, data.count - 1] {
+            try data.prefix(length).write(to: URL(fileURLWithPath: path))
+            let result = try await station.ksso("status")
+            #expect(result.exitStatus == 5, "\(length): \(result)")
+            #expect(result.output == "")
+            #expect(result.errors.hasPrefix("ksso: warning: "), "\(length): \(result.errors)")
+            #expect(result.errors.hasSuffix(Self.nobody.errors), "\(result.errors)")
+        }
+        let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
+        #expect(login.exitStatus == 1)
+        #expect(login.errors.contains("the credential cache is damaged"), "\(login.errors)")
+        #expect(login.errors.hasSuffix("Remove it with kdestroy, then sign in again.\n"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == data.dropLast())
+        #expect(try await station.run(["kdestroy"]).exitStatus == 0)
+        try await station.signIn()
+        #expect(try await station.ksso("status", "-q").exitStatus == 0)
+    }
+
+    @Test func theNetworkIsNotTouched() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let station = try Workstation(realm: realm)
+            try await station.signIn()
+            try station.install(profile())
+            let before = try realm.log()
+            #expect(try await station.ksso("status").exitStatus == 0)
+            #expect(try await station.ksso("explain", "http://localhost/").exitStatus == 0)
+            #expect(try realm.log() == before)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// Looks until a condition holds that another process brings about, for ten seconds at most.
+func eventually(_ condition: () async throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("It did not happen within ten seconds.", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
+}
+
+/// What `ps` shows of every process whose environment names a folder: its arguments.
+func visibleArguments(of directory: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { name in
+        guard Int(name) != nil, let text = String.contents(ofKernelFile: "/proc/\(name)/environ"), text.contains(directory) else {
+            return nil
+        }
+        return String.contents(ofKernelFile: "/proc/\(name)/cmdline")
+    }
+}
+
+/// The state, as `ps` prints it, of each process with arguments that begin so and an environment that names a folder.
+func visibleStates(of arguments: String, in directory: String) -> [Character] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { name in
+        guard Int(name) != nil, String.contents(ofKernelFile: "/proc/\(name)/cmdline")?.hasPrefix(arguments) == true,
+            String.contents(ofKernelFile: "/proc/\(name)/environ")?.contains(directory) == true,
+            let text = String.contents(ofKernelFile: "/proc/\(name)/stat"), let end = text.lastIndex(of: ")")
+        else { return nil }
+        return text[text.index(after: end)...].first { $0 != " " }
+    }
+}

@@ -20,7 +20,8 @@ public struct KSSOCommand: AsyncParsableCommand {
     public init() {}
 
     /// Parses the arguments, runs the command, and ends the process with the status that the command line contract names.
-    public static func run() async {
+    public static func run() async -> Never {
+        var status = ExitStatus.done
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -30,9 +31,12 @@ public struct KSSOCommand: AsyncParsableCommand {
             }
         } catch let failure as CommandFailure {
             if !failure.message.isEmpty { Console.report(failure.message) }
-            Foundation.exit(failure.status.rawValue)
+            status = failure.status
         } catch {
             exit(withError: error)
         }
+        // At once: libkrb5 takes its locks down at exit, and a call that nobody waits for any more may still be inside it.
+        fflush(nil)
+        _exit(status.rawValue)
     }
 }

@@ -11,6 +11,7 @@ extension AuthorizationError {
             case .notInteractive: .notInteractive
             case .canceled: .canceled
             case .invalidToken: .invalidResponse
+            case .refusedByServer: .refusedByServer
             case .flagsNotGranted: .mutualAuthenticationFailed
             default: .failed
             }

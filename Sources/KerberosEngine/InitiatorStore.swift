@@ -53,7 +53,9 @@ final class InitiatorStore: Sendable {
     /// The last resort while no KDC answers: what was made for the same client, as long as it holds.
     func held(_ key: Key, client: Principal, now: Date) -> InitiatorCredential? {
         state.withLock { state in
-            guard let entry = state.entries[key], entry.credential.client == client, entry.credential.times.expires > now else { return nil }
+            guard let entry = state.entries[key], entry.credential.client == client, entry.credential.times.expires > now else {
+                return nil
+            }
             return entry.credential
         }
     }

@@ -4,7 +4,7 @@ public import Kerberos
 extension KerberosExtension {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList {
-        if let keytabSession { return SessionList(sessions: try await keytabSession.existing(), damagedCaches: []) }
+        if let keytabSession { return SessionList(sessions: await keytabSession.existing(), damagedCaches: []) }
         return try await sessionStore.read()
     }
 

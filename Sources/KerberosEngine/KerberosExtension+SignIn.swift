@@ -25,7 +25,8 @@ extension KerberosExtension {
         let principal = try await principal(name, realm: realm, source: source)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
         let target = if let cache { cache } else { try await sessionStore.cache(for: principal) }
-        let client = clients.client(for: principal.realm)
+        // A person may take minutes to answer, which the realm's other requests must not wait for.
+        let client = source.asksPerson ? clients.makeClient(for: principal.realm) : clients.client(for: principal.realm)
         let ticket = try await client.initialCredential(for: principal, using: source, options: options)
         let marks = SessionMark.all(for: source, at: self.options.clock())
         try await client.replace(target, principal: principal, credentials: [ticket], marks: marks)
@@ -78,6 +79,10 @@ extension KerberosExtension {
         guard let realm = if let realm { realm } else { try await defaultRealm() } else { throw .noRealm(name) }
         return try Principal(name, defaultRealm: realm)
     }
+}
+
+extension InitialCredentialSource {
+    fileprivate var asksPerson: Bool { if case .prompter = self { true } else { false } }
 }
 
 extension KerberosError {

@@ -21,7 +21,7 @@ extension KerberosExtension {
         realm: String? = nil,
         includingOthers: Bool = false
     ) async throws(KerberosError) -> SignOutResult {
-        if let keytabSession { return SignOutResult(ended: try await endService(keytabSession), left: []) }
+        if let keytabSession { return SignOutResult(ended: await endService(keytabSession), left: []) }
         let matching = try await sessionStore.read().sessions.filter { session in
             (principal == nil || session.principal == principal) && (realm == nil || session.realm == realm)
         }
@@ -32,8 +32,8 @@ extension KerberosExtension {
     }
 
     /// A service's tickets are its own; those of the people on the machine are not touched.
-    private func endService(_ session: KeytabSession) async throws(KerberosError) -> [Session] {
-        let ended = try await session.end()
+    private func endService(_ session: KeytabSession) async -> [Session] {
+        let ended = await session.end()
         initiators.removeAll()
         return ended
     }

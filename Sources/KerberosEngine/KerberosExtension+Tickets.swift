@@ -26,23 +26,37 @@ extension KerberosExtension {
         principal: String?,
         flight: TicketFlight
     ) async throws(KerberosError) -> InitiatorCredential {
-        let key = flight.key
-        let generation = initiators.generation
         let session = try await session(for: plan, principal: principal, mayAsk: flight.mayAsk)
         let authenticated = session.ticketGrantingTicket.times.authenticated
         let now = options.clock()
-        if let known = initiators.known(key, client: session.principal, authenticated: authenticated, now: now) { return known }
-        let client = clients.client(for: session.realm)
+        if let known = initiators.known(flight.key, client: session.principal, authenticated: authenticated, now: now) { return known }
         do throws(KerberosError) {
-            let ticket = try await serviceTicket(for: plan, session: session, client: client)
-            let credential = try await client.initiatorCredential(for: ticket)
-            let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: now)
-            initiators.insert(entry, for: key, generation: generation)
-            return credential
-        } catch  where error.code == .kdcUnreachable {
-            if let held = initiators.held(key, client: session.principal, now: options.clock()) { return held }
+            return try await makeInitiatorCredential(for: plan, session: session, flight: flight)
+        } catch {
+            switch error.code {
+            case .kdcUnreachable:
+                if let held = initiators.held(flight.key, client: session.principal, now: options.clock()) { return held }
+            case .ticketExpired where session.keytabSource != nil:
+                // It held when it was looked at; a machine that is busy or asleep may be late.
+                return try await makeInitiatorCredential(for: plan, session: try await refresh(session), flight: flight)
+            default: break
+            }
             throw error
         }
+    }
+
+    private func makeInitiatorCredential(
+        for plan: AuthorizationPlan,
+        session: Session,
+        flight: TicketFlight
+    ) async throws(KerberosError) -> InitiatorCredential {
+        let client = clients.client(for: session.realm)
+        let ticket = try await serviceTicket(for: plan, session: session, client: client)
+        let credential = try await client.initiatorCredential(for: ticket)
+        let authenticated = session.ticketGrantingTicket.times.authenticated
+        let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: options.clock())
+        initiators.insert(entry, for: flight.key, generation: flight.generation)
+        return credential
     }
 
     private func serviceTicket(

@@ -30,7 +30,7 @@ actor KeytabSession {
     }
 
     /// The session as it is, for display.
-    func existing() throws(KerberosError) -> [Session] {
+    func existing() -> [Session] {
         guard let session, var current = Session(session.contents, now: clock()) else { return [] }
         current.isDefault = true
         return [current]
@@ -59,10 +59,10 @@ actor KeytabSession {
     }
 
     /// Forgets the session and destroys its tickets; the next request acquires another.
-    func end() async throws(KerberosError) -> [Session] {
-        let ended = try existing()
+    func end() -> [Session] {
+        let ended = existing()
         session = nil
-        for session in ended { try await clients.local.destroy(session.cache) }
+        ended.forEach { $0.cache.destroyMemory() }
         return ended
     }
 
@@ -86,8 +86,5 @@ actor KeytabSession {
         return try Principal(name, defaultRealm: realm)
     }
 
-    deinit {
-        guard let cache = session?.cache else { return }
-        Task { [clients] in try? await clients.local.destroy(cache) }
-    }
+    deinit { session?.cache.destroyMemory() }
 }

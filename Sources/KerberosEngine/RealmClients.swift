@@ -20,10 +20,15 @@ final class RealmClients: Sendable {
     func client(for realm: String) -> KerberosClient {
         clients.withLock { clients in
             if let client = clients[realm] { return client }
-            let client = KerberosClient(configuration(for: realm), trace: options.trace)
+            let client = makeClient(for: realm)
             clients[realm] = client
             return client
         }
+    }
+
+    /// A client that nobody else waits for.
+    func makeClient(for realm: String) -> KerberosClient {
+        KerberosClient(configuration(for: realm), trace: options.trace)
     }
 
     private func configuration(for realm: String) -> RealmConfiguration {

@@ -1,0 +1,100 @@
+import Foundation
+import HTTPNegotiate
+import HTTPTypes
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+
+/// One user's surroundings: a default cache, a folder for further caches, a clock; all in a folder of its own in the realm's.
+struct Home {
+    let realm: TestRealm
+    let directory: String
+    let clock = ManualClock()
+    var options: KerberosExtension.Options
+
+    /// - Parameters:
+    ///   - cache: The type of the default cache: `FILE` or `DIR`.
+    ///   - configurations: The profiles; one for the realm that answers `.example.test` if nil.
+    init(_ realm: TestRealm, cache: String = "FILE", configurations: [ExtensionConfiguration]? = nil) throws {
+        self.realm = realm
+        directory = "\(realm.directory)/home-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        options = KerberosExtension.Options(
+            configurations: try configurations ?? [.init(realm: realm.name, hosts: [HostRule(".example.test")])],
+            base: .files([realm.configurationPath]),
+            defaultCacheName: "\(cache):\(directory)/\(cache == "DIR" ? "collection" : "cache")",
+            additionalCacheDirectory: "\(directory)/caches",
+            clock: { [clock] in clock.now }
+        )
+    }
+
+    /// The default cache's name.
+    var defaultCache: CredentialCacheName { CredentialCacheName(rawValue: options.defaultCacheName ?? "") }
+
+    /// An extension in these surroundings, as another process would have it.
+    func makeExtension() -> KerberosExtension { KerberosExtension(options) }
+
+    /// Runs a krb5 program that sees these surroundings.
+    func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> CommandResult {
+        let result = try await realm.run(program, arguments, environment: ["KRB5CCNAME": defaultCache.rawValue], input: input)
+        guard result.exitStatus == 0 else { throw KerberosTestingFailure(program: program, errors: result.errors) }
+        return result
+    }
+
+    /// Signs in with kinit.
+    func kinit(_ principal: String, password: String = "secret", _ arguments: [String] = []) async throws {
+        _ = try await run("kinit", arguments + [principal], input: "\(password)\n")
+    }
+}
+
+/// A krb5 program that failed.
+struct KerberosTestingFailure: Error {
+    let program: String
+    let errors: String
+}
+
+extension InitialCredentialSource {
+    /// The password of the users of these tests.
+    static var secret: InitialCredentialSource { .password(Secret("secret")) }
+}
+
+extension KerberosExtension {
+    /// Answers a challenge of a host.
+    func grant(_ host: String, as principal: String? = nil, mayAsk: Bool = false) async throws -> AuthorizationGrant {
+        guard let url = URL(string: "https://\(host)/") else { throw AuthorizationError(.invalidURL, host) }
+        let request = AuthorizationRequest(url: url, principal: principal, isUserInterfaceEnabled: mayAsk)
+        guard case .headers(let grant) = try await beginAuthorization(with: request) else {
+            throw AuthorizationError(.notHandled, "\(host) is not handled.")
+        }
+        return grant
+    }
+}
+
+extension AuthorizationGrant {
+    /// The token of the `Authorization` field.
+    var token: [UInt8] {
+        let value = headers[.authorization] ?? ""
+        return Data(base64Encoded: String(value.dropFirst("Negotiate ".count))).map { Array($0) } ?? []
+    }
+}
+
+/// The error of a throwing closure; nil when it throws none or another.
+func authorizationError<Value>(_ body: () async throws -> Value) async -> AuthorizationError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? AuthorizationError
+    }
+}
+
+/// The error of a throwing closure; nil when it throws none or another.
+func kerberosError<Value>(_ body: () async throws -> Value) async -> KerberosError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? KerberosError
+    }
+}

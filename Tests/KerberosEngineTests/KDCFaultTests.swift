@@ -1,0 +1,72 @@
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+struct KDCFaultTests {
+    private static let options = TestRealmOptions(
+        users: ["alice": "secret"],
+        services: ["HTTP/known.example.test", "HTTP/new.example.test"]
+    )
+
+    @Test(.testRealm(options)) func withoutItsKDCACachedTicketStillAnswers() async throws {
+        let realm = try #require(TestRealm.current)
+        let home = try Home(realm)
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        _ = try await kerberos.grant("known.example.test")
+        try await realm.stopKDC()
+        // In the process that has the ticket, past the time for which its session counts as seen, and in another one.
+        home.clock.advance(by: 3)
+        for kerberos in [kerberos, home.makeExtension()] {
+            let grant = try await kerberos.grant("known.example.test")
+            #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+            let error = await authorizationError { try await kerberos.grant("new.example.test") }
+            #expect(error?.code == .kdcUnreachable)
+        }
+        #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
+        try await realm.startKDC()
+        #expect(try await home.makeExtension().grant("new.example.test").principal == "alice@EXAMPLE.TEST")
+    }
+
+    @Test(.testRealm(options)) func aCanceledRequestDoesNotWaitForAKDCThatSwallowsPackets() async throws {
+        let realm = try #require(TestRealm.current)
+        var home = try Home(realm)
+        try await home.makeExtension().signIn("alice", using: .secret)
+        try await realm.pauseKDC()
+        let (sent, send) = AsyncStream.makeStream(of: Void.self)
+        home.options.trace = { if $0.hasPrefix("Sending") || $0.contains(" Sending ") { send.yield() } }
+        let kerberos = home.makeExtension()
+        let request = Task { await authorizationError { try await kerberos.grant("new.example.test") } }
+        for await _ in sent { break }
+        request.cancel()
+        let start = ContinuousClock.now
+        #expect(await request.value?.code == .canceled)
+        #expect(ContinuousClock.now - start < .seconds(5))
+        try await realm.resumeKDC()
+    }
+
+    @Test func anotherRealmIsNotAffected() async throws {
+        try await withTestRealm(.init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/www.a.test"])) { dead in
+            try await withTestRealm(.init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/www.b.test"])) { alive in
+                var home = try Home(alive, cache: "DIR")
+                home.options.base = .files([alive.configurationPath, dead.configurationPath])
+                home.options.configurations = [
+                    .init(realm: "A.TEST", hosts: [try HostRule("www.a.test")]),
+                    .init(realm: "B.TEST", hosts: [try HostRule("www.b.test")]),
+                ]
+                let kerberos = home.makeExtension()
+                try await kerberos.signIn("alice@A.TEST", using: .secret)
+                try await kerberos.signIn("bob@B.TEST", using: .secret)
+                try await dead.pauseKDC()
+                let stuck = Task { [kerberos] in await authorizationError { try await kerberos.grant("www.a.test") } }
+                #expect(try await kerberos.grant("www.b.test").principal == "bob@B.TEST")
+                stuck.cancel()
+                #expect(await stuck.value?.code == .canceled)
+                try await dead.resumeKDC()
+            }
+        }
+    }
+}

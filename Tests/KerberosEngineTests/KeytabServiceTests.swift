@@ -1,0 +1,134 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// A service with a keytab, with no agent and nobody to ask.
+struct KeytabServiceTests {
+    private static let services = ["HTTP/www.example.test", "HTTP/other.example.test", "app"]
+    private let host = "www.example.test"
+
+    private func makeHome(user: String? = nil) async throws -> Home {
+        let realm = try #require(TestRealm.current)
+        var home = try Home(realm)
+        let keytab = if let user { try await realm.keytab(for: user) } else { realm.keytabPath }
+        home.options.credential = .keytab(.keytab(keytab), principal: user ?? "app")
+        return home
+    }
+
+    @Test(.testRealm(.init(services: services, ticketLifetime: .seconds(3))), .timeLimit(.minutes(1)))
+    func runsThroughThreeTicketLifetimes() async throws {
+        let home = try await makeHome()
+        let service = home.makeExtension()
+        let start = Date()
+        var expiries: Set<Date> = []
+        var tokens = 0
+        while Date().timeIntervalSince(start) < 9.5 {
+            let grant = try await service.grant(host)
+            #expect(try Acceptance(grant.token, keytab: home.realm.keytabPath).client == "app@EXAMPLE.TEST")
+            let session = try #require(try await service.sessions().sessions.first)
+            #expect(session.isSignedIn)
+            expiries.insert(session.ticketExpires)
+            tokens += 1
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(expiries.count >= 4)
+        #expect(tokens > 100)
+        // On demand, not with every request: one sign-in for each ticket.
+        #expect(try home.realm.issued(.initialTicket, client: "app") == expiries.count)
+    }
+
+    @Test(.testRealm(.init(services: services))) func acquiresAgainWhenTwoThirdsAreOver() async throws {
+        let home = try await makeHome()
+        let service = home.makeExtension()
+        _ = try await service.grant(host)
+        home.clock.advance(by: 6 * 3600)
+        _ = try await service.grant(host)
+        #expect(try home.realm.issued(.initialTicket, client: "app") == 1)
+        home.clock.advance(by: 3600)
+        _ = try await service.grant(host)
+        #expect(try home.realm.issued(.initialTicket, client: "app") == 2)
+    }
+
+    @Test(.testRealm(.init(services: services))) func whileTheKDCIsAwayTheOldTicketsServe() async throws {
+        let home = try await makeHome()
+        let service = home.makeExtension()
+        _ = try await service.grant(host)
+        home.clock.advance(by: 7 * 3600)
+        try await home.realm.stopKDC()
+        for _ in 0..<3 {
+            let grant = try await service.grant(host)
+            #expect(try Acceptance(grant.token, keytab: home.realm.keytabPath).client == "app@EXAMPLE.TEST")
+            home.clock.advance(by: 60)
+        }
+        #expect(await authorizationError { try await service.grant("other.example.test") }?.code == .kdcUnreachable)
+        try await home.realm.startKDC()
+        home.clock.advance(by: 60)
+        _ = try await service.grant(host)
+        #expect(try home.realm.issued(.initialTicket, client: "app") == 2)
+    }
+
+    /// The KDC goes away right after the service has signed in again: the tickets of before still hold.
+    @Test(.testRealm(.init(services: services))) func aServiceTicketOutlivesANewSignIn() async throws {
+        let home = try await makeHome()
+        let service = home.makeExtension()
+        for name in [host, "other.example.test"] { _ = try await service.grant(name) }
+        home.clock.advance(by: 7 * 3600)
+        _ = try await service.grant(host)
+        try await home.realm.stopKDC()
+        #expect(try await service.grant("other.example.test").principal == "app@EXAMPLE.TEST")
+        home.clock.advance(by: 4 * 3600)  // now they have ended
+        #expect(await authorizationError { try await service.grant("other.example.test") }?.code == .kdcUnreachable)
+    }
+
+    @Test(.testRealm(users: ["robot": "secret"], services: services)) func aRefusedKeyIsNotSentAgainSoon() async throws {
+        let home = try await makeHome(user: "robot")
+        _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
+        let service = home.makeExtension()
+        for name in [host, host, "other.example.test", host] {
+            let error = await authorizationError { try await service.grant(name) }
+            #expect((error?.cause as? KerberosError)?.code == .wrongPassword)
+            #expect(error?.message.contains("keytab") == true)
+            home.clock.advance(by: 30)
+        }
+        #expect(try await home.realm.failedAttempts(of: "robot") == 1)
+        home.clock.advance(by: 300)
+        _ = await authorizationError { try await service.grant(host) }
+        #expect(try await home.realm.failedAttempts(of: "robot") == 2)
+    }
+
+    @Test(.testRealm(.init(services: services)), arguments: ["", "FILE:", "garbage"])
+    func aKeytabThatCanNotBeRead(content: String) async throws {
+        let realm = try #require(TestRealm.current)
+        var home = try Home(realm)
+        let path = "\(home.directory)/service.keytab"
+        if !content.isEmpty { try content.write(toFile: path, atomically: true, encoding: .utf8) }
+        home.options.credential = .keytab(.keytab(path), principal: "app")
+        let service = home.makeExtension()
+        let error = await authorizationError { try await service.grant(host) }
+        #expect(error?.code == .failed)
+        #expect((error?.cause as? KerberosError)?.code == .keytabUnusable)
+        // Once it is mended the service goes on.
+        try FileManager.default.removeItemIfThere(path)
+        try FileManager.default.copyItem(atPath: realm.keytabPath, toPath: path)
+        #expect(try await service.grant(host).principal == "app@EXAMPLE.TEST")
+    }
+
+    @Test(.testRealm(.init(services: services))) func theKeytabsFirstPrincipalServesWhereNoneIsNamed() async throws {
+        var home = try await makeHome()
+        home.options.credential = .keytab(.keytab(try await home.realm.keytab(for: "app")), principal: nil)
+        #expect(try await home.makeExtension().grant(host).principal == "app@EXAMPLE.TEST")
+        home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "stranger@EXAMPLE.TEST")
+        let error = await authorizationError { try await home.makeExtension().grant(host) }
+        #expect([.keytabEntryMissing, .unknownPrincipal].contains((error?.cause as? KerberosError)?.code))
+    }
+}
+
+extension FileManager {
+    fileprivate func removeItemIfThere(_ path: String) throws {
+        if fileExists(atPath: path) { try removeItem(atPath: path) }
+    }
+}

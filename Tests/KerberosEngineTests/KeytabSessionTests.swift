@@ -1,0 +1,74 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Sessions in the shared caches that a keytab can renew.
+struct KeytabSessionTests {
+    private let host = "www.example.test"
+
+    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+
+    /// Puts the keys of a user where krb5.conf has the client keytab.
+    private func installClientKeytab(of user: String, _ realm: TestRealm) async throws {
+        try FileManager.default.moveItem(atPath: try await realm.keytab(for: user), toPath: "\(realm.directory)/client.keytab")
+    }
+
+    @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]))
+    func theClientKeytabSignsIn() async throws {
+        let home = try makeHome()
+        try await installClientKeytab(of: "robot", home.realm)
+        let kerberos = home.makeExtension()
+        #expect(try await kerberos.grant(host).principal == "robot@EXAMPLE.TEST")
+        #expect(try await home.run("klist", []).output.contains("Default principal: robot@EXAMPLE.TEST"))
+        #expect(try await kerberos.sessions().sessions.first?.acquiredBy == .keytab(""))
+        // Somebody it has no key for stays signed out.
+        #expect(await authorizationError { try await kerberos.grant(host, as: "alice") }?.code == .notSignedIn)
+    }
+
+    @Test(.testRealm(users: ["robot": "secret", "alice": "secret"], services: ["HTTP/www.example.test"]))
+    func theClientKeytabDoesNotDisplaceAPerson() async throws {
+        let home = try makeHome()
+        try await installClientKeytab(of: "robot", home.realm)
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        #expect(try home.realm.issued(.initialTicket, client: "robot") == 0)
+    }
+
+    @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test", "HTTP/other.example.test"]))
+    func aRefusedClientKeytabIsNotSentAgainSoon() async throws {
+        let home = try makeHome()
+        try await installClientKeytab(of: "robot", home.realm)
+        _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
+        let kerberos = home.makeExtension()
+        for name in [host, "other.example.test", host] {
+            let error = await authorizationError { try await kerberos.grant(name) }
+            #expect((error?.cause as? KerberosError)?.code == .wrongPassword)
+        }
+        #expect(try await home.realm.failedAttempts(of: "robot") == 1)
+    }
+
+    @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]))
+    func aSessionOfAKeytabIsAcquiredAgainBeforeItEnds() async throws {
+        let home = try makeHome()
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn(using: .keytab(try await home.realm.keytab(for: "robot")))
+        _ = try await kerberos.grant(host)
+        home.clock.advance(by: 7 * 3600)
+        _ = try await kerberos.grant(host)
+        #expect(try home.realm.issued(.initialTicket, client: "robot") == 2)
+        // A refused key: the old ticket serves, and the key is sent once.
+        _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
+        home.clock.advance(by: 3 * 3600 - 300)
+        let isDue = home.makeExtension()
+        for _ in 0..<3 {
+            #expect(try await isDue.grant(host).principal == "robot@EXAMPLE.TEST")
+            home.clock.advance(by: 10)
+        }
+        #expect(try await home.realm.failedAttempts(of: "robot") == 1)
+    }
+}

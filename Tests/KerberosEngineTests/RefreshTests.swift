@@ -1,0 +1,82 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
+struct RefreshTests {
+    private let host = "www.example.test"
+
+    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+
+    @Test func renewalKeepsServiceTicketsAndMarks() async throws {
+        let home = try makeHome()
+        let kerberos = home.makeExtension()
+        let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
+        try await kerberos.signIn("alice", using: .secret, options: options)
+        _ = try await kerberos.grant(host)
+        let before = try #require(try await kerberos.sessions().session(realm: home.realm.name))
+        let after = try await kerberos.refresh(before)
+        #expect(after.isSignedIn && after.isDefault)
+        #expect(after.ticketExpires >= before.ticketExpires)
+        #expect(after.cache == before.cache)
+        #expect(after.acquiredBy == .password)
+        #expect(after.services == before.services && after.services.count == 1)
+        #expect(
+            try home.realm.log().contains("TGS_REQ")
+                && home.realm.issued(.serviceTicket, client: "alice", server: "krbtgt/EXAMPLE.TEST") == 1
+        )
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+    }
+
+    @Test func whatIsNotRenewableNeedsAPerson() async throws {
+        let kerberos = try makeHome().makeExtension()
+        // The KDC makes a ticket renewable unasked when it can't give the lifetime that was asked for.
+        let session = try await kerberos.signIn("bob", using: .secret, options: .init(lifetime: .seconds(3600)))
+        #expect(session.renewUntil == nil)
+        let error = await kerberosError { try await kerberos.refresh(session) }
+        #expect(error?.code == .notInteractive)
+        #expect(error?.message.contains("ksso login bob@EXAMPLE.TEST") == true)
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+    }
+
+    @Test func whatHasEndedIsSignedOut() async throws {
+        let home = try makeHome()
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("bob", using: .secret)
+        home.clock.advance(by: 11 * 3600)
+        let session = try #require(try await kerberos.sessions().sessions.first)
+        #expect(!session.isSignedIn)
+        #expect(await kerberosError { try await kerberos.refresh(session) }?.code == .noCredentials)
+    }
+
+    @Test func aKeytabsSessionIsAcquiredAgain() async throws {
+        let home = try makeHome()
+        let kerberos = home.makeExtension()
+        let keytab = try await home.realm.keytab(for: "app")
+        let session = try await kerberos.signIn(using: .keytab(keytab))
+        #expect(session.principal.description == "app@EXAMPLE.TEST")
+        #expect(session.acquiredBy == .keytab(keytab))
+        _ = try await kerberos.grant(host)
+        let requests = try home.realm.issued(.initialTicket, client: "app")
+        let after = try await kerberos.refresh(session)
+        #expect(try home.realm.issued(.initialTicket, client: "app") == requests + 1)
+        #expect(after.services.count == 1 && after.acquiredBy == session.acquiredBy)
+    }
+
+    @Test func aServicesSessionIsAcquiredAgain() async throws {
+        var home = try makeHome()
+        try await home.realm.addService("refreshing")
+        home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "refreshing")
+        let service = home.makeExtension()
+        _ = try await service.grant(host)
+        let session = try #require(try await service.sessions().sessions.first)
+        #expect(session.acquiredBy == .keytab(home.realm.keytabPath))
+        #expect(try await service.refresh(session).isSignedIn)
+        #expect(try home.realm.issued(.initialTicket, client: "refreshing") == 2)
+        #expect(try await service.grant(host).principal == "refreshing@EXAMPLE.TEST")
+    }
+}

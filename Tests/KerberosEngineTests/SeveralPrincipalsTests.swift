@@ -1,0 +1,87 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret", "carol": "secret"], services: ["HTTP/www.example.test"]))
+struct SeveralPrincipalsTests {
+    private let host = "www.example.test"
+
+    /// Alice, then Bob, a second apart.
+    private func twoSignedIn(cache: String = "FILE", _ change: (inout Home) throws -> Void = { _ in }) async throws -> (
+        Home, KerberosExtension
+    ) {
+        var home = try Home(try #require(TestRealm.current), cache: cache)
+        try change(&home)
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        home.clock.advance(by: 1)
+        try await kerberos.signIn("bob", using: .secret)
+        home.clock.advance(by: 1)
+        return (home, kerberos)
+    }
+
+    @Test(arguments: ["FILE", "DIR"])
+    func theLastSignedInAnswers(cache: String) async throws {
+        let (home, kerberos) = try await twoSignedIn(cache: cache)
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+        #expect(try await home.makeExtension().grant(host).principal == "bob@EXAMPLE.TEST")
+        try await kerberos.signIn("alice", using: .secret)
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        #expect(try await kerberos.sessions().sessions.count == 2)
+    }
+
+    @Test(arguments: ["FILE", "DIR"])
+    func theOneSwitchedToAnswers(cache: String) async throws {
+        let (home, kerberos) = try await twoSignedIn(cache: cache)
+        let alice = try Principal("alice@EXAMPLE.TEST")
+        _ = try await kerberos.grant(host)
+        #expect(try await kerberos.makeDefault(alice).isDefault)
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        #expect(try await home.makeExtension().grant(host).principal == "alice@EXAMPLE.TEST")
+        if cache == "DIR" {
+            #expect(try await home.run("klist", []).output.contains("alice@EXAMPLE.TEST"))  // the primary cache, for stock programs
+        }
+    }
+
+    @Test func nobodyCanSwitchToOneWhoIsNotSignedIn() async throws {
+        let (_, kerberos) = try await twoSignedIn()
+        let carol = try Principal("carol@EXAMPLE.TEST")
+        #expect(await kerberosError { try await kerberos.makeDefault(carol) }?.code == .noCredentials)
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+    }
+
+    @Test func theProfilesPrincipalWins() async throws {
+        let (home, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "alice" }
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        try await kerberos.signOut(try Principal("alice@EXAMPLE.TEST"))
+        // Bob is signed in, but he is not whom the profile names.
+        #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
+        _ = home
+    }
+
+    @Test(arguments: ["alice", "alice@EXAMPLE.TEST"])
+    func theCallersChoiceWinsOverAll(name: String) async throws {
+        let (_, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "bob" }
+        #expect(try await kerberos.grant(host, as: name).principal == "alice@EXAMPLE.TEST")
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+        let error = await authorizationError { try await kerberos.grant(host, as: "carol") }
+        #expect(error?.code == .notSignedIn)
+        #expect(error?.message.contains("carol@EXAMPLE.TEST") == true)
+    }
+
+    @Test func anExpiredSessionDoesNotAnswerForItsRealm() async throws {
+        var home = try Home(try #require(TestRealm.current), cache: "DIR")
+        home.options.configurations[0].principalName = nil
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        home.clock.advance(by: 1)
+        try await kerberos.signIn("bob", using: .secret, options: .init(lifetime: .seconds(600)))
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+        home.clock.advance(by: 601)
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+    }
+}

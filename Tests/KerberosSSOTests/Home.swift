@@ -1,0 +1,61 @@
+import Foundation
+import KerberosSSO
+import KerberosTesting
+import Testing
+
+/// One user's surroundings, in a folder of its own in the realm's: nothing of the machine's is read but `/etc/ksso`.
+struct Home {
+    let realm: TestRealm
+    let directory: String
+    var settings = SingleSignOn.Settings()
+
+    init(_ realm: TestRealm) throws {
+        self.realm = realm
+        directory = "\(realm.directory)/home-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: "\(directory)/.config/ksso",
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        settings.base = .files([realm.configurationPath])
+        settings.defaultCacheName = "FILE:\(directory)/cache"
+        settings.environment = ["HOME": directory, "USER": "bob", "KSSO_RUNTIME_DIR": "\(directory)/run"]
+    }
+
+    /// Writes a profile as the user would have it, and gives its path.
+    @discardableResult
+    func write(_ name: String, _ lines: String...) throws -> String {
+        let path = "\(directory)/.config/ksso/\(name)"
+        try lines.map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
+    }
+}
+
+/// The profile that a Mac would take.
+func intranetProfile() throws -> Profile {
+    let url = try #require(Bundle.module.url(forResource: "Fixtures/intranet", withExtension: "mobileconfig"))
+    return try Profile(contentsOf: url.path)
+}
+
+/// A prompter that knows the password.
+struct Answering: Prompter {
+    let answer: Secret
+
+    func answers(to request: PromptRequest) throws -> [Secret] { request.prompts.map { _ in answer } }
+}
+
+extension Prompter where Self == Answering {
+    /// The password of the users of these tests.
+    static var secret: Answering { Answering(answer: Secret("secret")) }
+}
+
+extension CredentialExtension {
+    /// Answers a challenge of a host, and says who did.
+    func principal(for host: String, mayAsk: Bool = false) async throws -> String {
+        let url = try #require(URL(string: "https://\(host)/"))
+        let outcome = try await beginAuthorization(with: .init(url: url, isUserInterfaceEnabled: mayAsk))
+        guard case .headers(let grant) = outcome else { throw AuthorizationError(.notHandled, "\(host) is not handled.") }
+        return grant.principal
+    }
+}

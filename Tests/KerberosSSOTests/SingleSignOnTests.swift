@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import KerberosSSO
+import KerberosTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
+struct SingleSignOnTests {
+    private let host = "www.example.test"
+
+    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+
+    @Test func theProfileOfAMac() async throws {
+        let home = try makeHome()
+        let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
+        #expect(sso.warnings.isEmpty && sso.profiles.count == 1)
+        let url = try #require(URL(string: "https://www.example.test/"))
+        #expect(sso.decision(for: url).plan?.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
+        // Nobody is named: the profile's principal signs in, not $USER.
+        let session = try await sso.signIn(prompt: .secret)
+        #expect(session.principal.description == "alice@EXAMPLE.TEST")
+        guard case .headers(let grant) = try await sso.beginAuthorization(with: .init(url: url)) else {
+            Issue.record("the host is not handled")
+            return
+        }
+        #expect(grant.principal == "alice@EXAMPLE.TEST")
+        let value = try #require(grant.headers.first?.value.dropFirst("Negotiate ".count))
+        let token = try #require(Data(base64Encoded: String(value)))
+        let acceptance = try Acceptance(Array(token), keytab: home.realm.keytabPath)
+        #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
+    }
+
+    /// No krb5.conf at all: the profile says where the KDC is.
+    @Test func theProfileAloneSuffices() async throws {
+        var home = try makeHome()
+        home.settings.base = .none
+        let path = try home.write(
+            "own.yaml",
+            "PayloadType: com.apple.extensiblesso",
+            "ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension",
+            "TeamIdentifier: apple",
+            "Type: Credential",
+            "Realm: EXAMPLE.TEST",
+            "Hosts: [.example.test]",
+            "ExtensionData:",
+            "  preferredKDCs: ['127.0.0.1:\(home.realm.kdcPort)']"
+        )
+        let sso = try await SingleSignOn(.automatic(profiles: [path]), settings: home.settings)
+        let session = try await sso.signIn(prompt: .secret)
+        #expect(session.principal.description == "bob@EXAMPLE.TEST")  // $USER, since the profile names nobody
+        #expect(try await sso.principal(for: host) == "bob@EXAMPLE.TEST")
+    }
+
+    @Test func theCommandsOfASession() async throws {
+        let home = try makeHome()
+        let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
+        try await sso.signIn("alice", prompt: .secret, options: .init(lifetime: .seconds(600), renewableLifetime: .seconds(3600)))
+        let bob = try await sso.signIn("bob@EXAMPLE.TEST", using: .password(Secret("secret")))
+        #expect(bob.cache.path?.hasPrefix("\(home.directory)/run/caches/") == true)
+        let alice = try await sso.makeDefault(try await sso.principal("alice"))
+        #expect(alice.isDefault)
+        #expect(try await sso.refresh(alice).isSignedIn)
+        let url = try #require(URL(string: "https://www.example.test/"))
+        #expect(await sso.explanation(for: url).principal == "alice@EXAMPLE.TEST")
+        #expect(try await sso.signOut(bob.principal).ended.count == 1)
+        #expect(try await sso.sessions().sessions.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
+        #expect(try await sso.signOut().ended.count == 1)
+    }
+
+    @Test func aServiceWithAKeytab() async throws {
+        let home = try makeHome()
+        let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app@EXAMPLE.TEST")
+        let service = try await SingleSignOn(.inProcess(try intranetProfile(), credential: credential), settings: home.settings)
+        #expect(try await service.principal(for: host) == "app@EXAMPLE.TEST")
+        #expect(!FileManager.default.fileExists(atPath: "\(home.directory)/cache"))
+    }
+
+    @Test func aServicesNameGetsTheProfilesRealm() async throws {
+        var home = try makeHome()
+        home.settings.base = .files([home.realm.configurationPath])
+        let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app")
+        let service = try await SingleSignOn(.inProcess(try intranetProfile(), credential: credential), settings: home.settings)
+        #expect(try await service.principal(for: host) == "app@EXAMPLE.TEST")
+    }
+
+    @Test func aKeytabNamesItsPrincipalItself() async throws {
+        let home = try makeHome()
+        let keytab = try await home.realm.keytab(for: "app")
+        let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
+        #expect(try await sso.signIn(using: .keytab(keytab)).principal.description == "app@EXAMPLE.TEST")
+    }
+
+    @Test func aRequestMayAskThePrompterOfTheSettings() async throws {
+        var home = try makeHome()
+        home.settings.prompter = Answering.secret
+        let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
+        await #expect(throws: AuthorizationError.self) { try await sso.principal(for: host) }
+        #expect(try await sso.principal(for: host, mayAsk: true) == "alice@EXAMPLE.TEST")
+    }
+
+    @Test func theTraceIsHandedOnAndHoldsNoPassword() async throws {
+        var home = try makeHome()
+        let lines = TraceLines()
+        home.settings.trace = { lines.append($0) }
+        let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
+        try await sso.signIn(prompt: .secret)
+        #expect(lines.all.contains { $0.contains("alice@EXAMPLE.TEST") })
+        #expect(!lines.all.contains { $0.contains("secret") })
+    }
+}
+
+/// Collects lines from any thread.
+private final class TraceLines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+}

@@ -19,3 +19,10 @@ public struct AuthorizationGrant: Sendable {
         self.exchange = exchange
     }
 }
+
+extension AuthorizationGrant: CustomStringConvertible, CustomReflectable {
+    /// Who and for whom, never the token.
+    public var description: String { "\(principal) for \(servicePrincipal)" }
+    /// Never the token.
+    public var customMirror: Mirror { Mirror(self, children: ["principal": principal, "servicePrincipal": servicePrincipal]) }
+}

@@ -2,19 +2,19 @@ public import HTTPTypes
 
 public import struct Foundation.URL
 
-/// A request to an extension: answer a challenge from this URL, or sign in, refresh, sign out.
+/// A request to an extension: answer a challenge from this URL; or sign in, refresh, sign out, for the realm that covers it.
 public struct AuthorizationRequest: Sendable {
     /// The URL that challenged.
     public var url: URL
     /// What to do.
     public var operation: AuthorizationOperation
-    /// The fields of the request that was challenged.
+    /// The fields of the request that was challenged, for an extension of your own; the one of this package does not look at them.
     public var headers: HTTPFields
     /// The caller's choice among several principals that are signed in; nil leaves it to the extension.
     public var principal: String?
     /// Whether the extension may ask the user. Off by default.
     public var isUserInterfaceEnabled: Bool
-    /// Options that the operation knows.
+    /// Options that an extension of your own knows; the one of this package knows none.
     public var options: [String: String]
 
     /// Makes a request; by default it answers a challenge and asks nobody.

@@ -18,3 +18,10 @@ public struct NegotiateCredentials: Sendable, Hashable {
         return HTTPFields([field])
     }
 }
+
+extension NegotiateCredentials: CustomStringConvertible, CustomReflectable {
+    /// The token's length, never the token.
+    public var description: String { "Negotiate, \(token.count) bytes" }
+    /// Never the token.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,10 +1,16 @@
 internal import Foundation
+internal import Kerberos
 
 /// The two ends of the command: results on standard output, everything else on standard error.
 enum Console {
     /// A line of the result.
     static func print(_ text: String) {
-        write(Data("\(text)\n".utf8), to: .standardOutput)
+        write(Data("\(visible(text))\n".utf8), to: .standardOutput)
+    }
+
+    /// Names and texts come from others: nothing in them may act on the terminal.
+    private static func visible(_ text: String) -> String {
+        text.escapedForDisplay(keepingLines: true, limit: 1 << 20)
     }
 
     /// Writes; ends the process as a broken pipe does when nobody reads any more.
@@ -18,12 +24,12 @@ enum Console {
 
     /// A diagnostic: `ksso: …`.
     static func report(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(visible(text))\n".utf8))
     }
 
     /// A line beside the result that is no fault.
     static func note(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("\(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\(visible(text))\n".utf8))
     }
 
     /// Whether somebody sits at a terminal and can be asked.

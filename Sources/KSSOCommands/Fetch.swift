@@ -91,7 +91,9 @@ struct Fetch: AsyncParsableCommand {
         if !isRefused { try await write(response) }
         let refusal = refusal(answer, sso)
         if let refusal { Console.report(refusal.message) }
-        if isRefused { throw CommandFailure(.serverRefused, refusal == nil ? "\(url): the server answers \(response.status)." : "") }
+        if isRefused {
+            throw CommandFailure(.serverRefused, refusal == nil ? "\(withoutUser(url)): the server answers \(response.status)." : "")
+        }
         if let refusal, refusal.status != .done { throw CommandFailure(refusal.status) }
     }
 
@@ -101,7 +103,7 @@ struct Fetch: AsyncParsableCommand {
         let url = answer.response.url?.absoluteString ?? url  // the last hop's
         switch answer.delivery {
         case .refused(let reason):
-            return CommandFailure(.done, "\(url): the server refused the ticket: \(reason)")
+            return CommandFailure(.done, "\(withoutUser(url)): the server refused the ticket: \(reason)")
         case .unauthenticated:
             guard let target = answer.response.url, case .ignore(let reasons) = sso.decision(for: target) else { return nil }
             return .notHandled(target.absoluteString, reasons)
@@ -111,7 +113,7 @@ struct Fetch: AsyncParsableCommand {
     }
 
     private func write(_ response: HTTPClientResponse) async throws {
-        let target = try outputHandle()
+        let target = try output.map { try OutputFile.open($0) }  // nil is standard output
         if includeHeaders {
             let version = "HTTP/\(response.version.major).\(response.version.minor)"
             var head = "\(version) \(response.status.code) \(response.status.reasonPhrase)\r\n"
@@ -129,14 +131,5 @@ struct Fetch: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.failed, "\(output ?? ""): the file can't be written.")
         }
-    }
-
-    /// The file of `-o`; nil is standard output.
-    private func outputHandle() throws -> FileHandle? {
-        guard let output else { return nil }
-        guard FileManager.default.createFile(atPath: output, contents: nil), let handle = FileHandle(forWritingAtPath: output) else {
-            throw CommandFailure(.failed, "\(output): the file can't be written.")
-        }
-        return handle
     }
 }

@@ -21,7 +21,7 @@ struct Header: AsyncParsableCommand {
             case .notHandled(let reasons):
                 throw CommandFailure.notHandled(url, reasons)
             case .completed:
-                throw CommandFailure(.failed, "\(url): there is no header to print.")
+                throw CommandFailure(.failed, "\(withoutUser(url)): there is no header to print.")
             }
         }
     }
@@ -30,6 +30,7 @@ struct Header: AsyncParsableCommand {
 extension CommandFailure {
     /// No rule covers the URL; the rule that failed says why.
     static func notHandled(_ url: String, _ reasons: [DecisionReason]) -> CommandFailure {
+        let url = withoutUser(url)
         let why = reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers it."
         return CommandFailure(.notHandled, "\(url) is not answered: \(why) See: ksso explain \(url)")
     }

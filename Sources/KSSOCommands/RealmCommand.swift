@@ -57,24 +57,48 @@ struct RealmCommand: AsyncParsableCommand {
 
         private func start(_ realm: TestRealm, signal: SignalWait) async throws -> Int32 {
             if let keytab { try copyKeys(of: realm, to: keytab) }
-            guard web else { return try await serve(realm.environment, name: realm.name, signal: signal) }
+            let environment = try privateEnvironment(realm)
+            guard web else { return try await serve(environment, name: realm.name, signal: signal) }
             return try await withProtectedWebServer(realm: realm) { server in
-                let environment = realm.environment.merging(["KSSO_REALM_URL": server.url]) { $1 }
-                return try await serve(environment, name: realm.name, signal: signal)
+                try await serve(environment.merging(["KSSO_REALM_URL": server.url]) { $1 }, name: realm.name, signal: signal)
             }
+        }
+
+        /// The realm's variables, and those that keep ksso itself apart from the user's own sessions and profiles. A profile that the user
+        /// named stays; else localhost is covered, over plain http as well.
+        private func privateEnvironment(_ realm: TestRealm) throws -> [String: String] {
+            var environment = realm.environment
+            environment["KSSO_RUNTIME_DIR"] = "\(realm.directory)/ksso"
+            guard environment["KSSO_PROFILE"]?.isEmpty ?? true else { return environment }
+            let profile = """
+                ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+                Type: Credential
+                Realm: \(realm.name)
+                Hosts: [localhost]
+                PlainHTTPHosts: [localhost]
+
+                """
+            let path = "\(realm.directory)/profile.yaml"
+            try Data(profile.utf8).write(to: URL(fileURLWithPath: path))
+            environment["KSSO_PROFILE"] = path
+            return environment
         }
 
         /// Keys are for their owner only.
         private func copyKeys(of realm: TestRealm, to path: String) throws {
-            let keys = FileManager.default.contents(atPath: realm.keytabPath)
-            guard FileManager.default.createFile(atPath: path, contents: keys, attributes: [.posixPermissions: 0o600]) else {
+            let file = try OutputFile.open(path, mode: 0o600)
+            defer { try? file.close() }
+            do {
+                guard fchmod(file.fileDescriptor, 0o600) == 0 || errno == EPERM else { throw CocoaError(.fileWriteUnknown) }
+                try file.write(contentsOf: Data(contentsOf: URL(fileURLWithPath: realm.keytabPath)))
+            } catch {
                 throw CommandFailure(.failed, "\(path): the file can't be written.")
             }
         }
 
         private func serve(_ environment: [String: String], name: String, signal: SignalWait) async throws -> Int32 {
             guard let program = command.first else {
-                for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("KRB5") || name == "KSSO_REALM_URL" {
+                for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("KRB5") || name.hasPrefix("KSSO_") {
                     Console.print("export \(name)=\(shellQuoted(value))")
                 }
                 Console.note("\(name) serves until interrupted (Ctrl-C).")

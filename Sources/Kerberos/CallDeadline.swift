@@ -7,6 +7,9 @@ final class CallDeadline: Sendable {
     private struct State {
         var remaining: Duration
         var runningSince: ContinuousClock.Instant?
+        var isAbandoned = false
+        /// Who is being asked now.
+        var prompter: (any Prompter)?
     }
 
     private let state: Mutex<State>
@@ -16,20 +19,45 @@ final class CallDeadline: Sendable {
         state = Mutex(State(remaining: limit, runningSince: nil))
     }
 
-    /// Starts the time, or lets it go on.
-    func resume() {
+    /// Whether the time is up, or nobody waits any more.
+    var isOver: Bool {
         let now = clock.now
-        state.withLock { if $0.runningSince == nil { $0.runningSince = now } }
+        return state.withLock { state in
+            state.isAbandoned || state.remaining - (state.runningSince.map { now - $0 } ?? .zero) <= .zero
+        }
     }
 
-    /// Stops the time.
-    func pause() {
+    /// Starts the time, or lets it go on after a question; false when nobody waits for the answer any more.
+    @discardableResult
+    func resume() -> Bool {
         let now = clock.now
-        state.withLock { state in
-            guard let since = state.runningSince else { return }
-            state.remaining -= now - since
-            state.runningSince = nil
+        return state.withLock { state in
+            state.prompter = nil
+            if state.runningSince == nil { state.runningSince = now }
+            return !state.isAbandoned
         }
+    }
+
+    /// Stops the time while somebody is asked; false when nobody waits for the answer any more.
+    func pause(for prompter: any Prompter) -> Bool {
+        let now = clock.now
+        return state.withLock { state in
+            guard !state.isAbandoned else { return false }
+            state.prompter = prompter
+            if let since = state.runningSince { state.remaining -= now - since }
+            state.runningSince = nil
+            return true
+        }
+    }
+
+    /// Nobody waits any more: no question is asked from now on, and who is being asked is told. True when somebody is.
+    func abandon() -> Bool {
+        let prompter = state.withLock { state in
+            state.isAbandoned = true
+            return state.prompter
+        }
+        prompter?.cancel()
+        return prompter != nil
     }
 
     /// Returns when the time is up; throws when the task is canceled first.

@@ -6,6 +6,7 @@ extension Context {
         _ name: CredentialCacheName,
         _ body: (krb5_ccache) throws(KerberosError) -> Value
     ) throws(KerberosError) -> Value {
+        try CacheFileOwnership.check(name)
         var cache: krb5_ccache?
         try check(krb5_cc_resolve(raw, name.rawValue, &cache), .readCache, subject: name.rawValue)
         guard let cache else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the cache can't be opened.") }
@@ -35,6 +36,7 @@ extension Context {
         let principal = try principal(of: cache)
         var credentials: [Credential] = []
         var marks: [String: String] = [:]
+        var notes: [Credential] = []
         var cursor: krb5_cc_cursor?
         try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
         defer { krb5_cc_end_seq_get(raw, cache, &cursor) }
@@ -45,7 +47,11 @@ extension Context {
             try check(status, .readCache, subject: name.rawValue)
             defer { krb5_free_cred_contents(raw, &credential) }
             if krb5_is_config_principal(raw, credential.server) != 0 {
-                if let (key, value) = mark(in: credential) { marks[key] = value }
+                if let (key, value) = mark(in: credential) {
+                    marks[key] = value
+                } else {
+                    notes.append(try Credential(copying: &credential, context: self))
+                }
             } else {
                 credentials.append(try Credential(copying: &credential, context: self))
             }
@@ -53,7 +59,7 @@ extension Context {
         if let path = name.path, !FileCacheLayout.isWhole(path) {
             throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
         }
-        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks)
+        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks, notes: notes)
     }
 
     /// A mark of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, its value in the place of the ticket.

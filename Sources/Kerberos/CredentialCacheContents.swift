@@ -8,9 +8,11 @@ public struct CredentialCacheContents: Sendable {
     public let credentials: [Credential]
     /// Marks that programs leave in a cache beside the tickets (`krb5_cc_set_config`); those of ours begin with `ksso_`.
     public let marks: [String: String]
+    /// What libkrb5 notes of single services, such as which pre-authentication a realm wants; kept when a cache is filled anew.
+    package let notes: [Credential]
 
     /// The ticket-granting ticket of the principal's own realm.
     public var ticketGrantingTicket: Credential? {
-        credentials.last { $0.server.isTicketGrantingService && $0.server.components[1] == principal.realm }
+        credentials.last { $0.client == principal && $0.server.isTicketGrantingService && $0.server.components[1] == principal.realm }
     }
 }

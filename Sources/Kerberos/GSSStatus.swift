@@ -61,7 +61,7 @@ extension KerberosError {
             let mechanism = type == GSS_C_MECH_CODE ? ckerberos_mech_krb5() : nil
             let major = gss_display_status(&minor, status, type, mechanism, &context, &buffer)
             guard major == GSS_S_COMPLETE else { break }
-            lines.append(String(decoding: buffer.bytes, as: UTF8.self))
+            lines.append(String(decoding: buffer.bytes, as: UTF8.self).escapedForDisplay())
             gss_release_buffer(&minor, &buffer)
         } while context != 0 && lines.count < 8
         return lines.joined(separator: "; ")

@@ -19,11 +19,12 @@ public final class InitiatorCredential: Sendable {
         client = credential.client
         server = credential.server
         times = credential.times
+        // With KRB5_CLIENT_KTNAME set GSSAPI would go to the KDC by itself for a ticket that ends soon, from whatever thread: it gets none.
         // Made by the realm's own context: that is how the KDC's clock offset reaches GSSAPI.
         cache = try MemoryCache(holding: credential, context: context)
         handle = try GSSCredentialHandle(
             usage: GSS_C_INITIATE,
-            store: [("ccache", cache.name.rawValue)],
+            store: [("ccache", cache.name.rawValue), ("client_keytab", "MEMORY:none")],
             subject: credential.server.description
         )
         target = try GSSName(principal: credential.server)
@@ -32,8 +33,17 @@ public final class InitiatorCredential: Sendable {
 
 extension KerberosClient {
     /// Makes a credential that makes tokens from one service ticket.
-    public func initiatorCredential(for ticket: Credential) async throws(KerberosError) -> InitiatorCredential {
-        try await perform { context throws(KerberosError) in try InitiatorCredential(ticket, context: context) }
+    ///
+    /// - Parameter cache: where the ticket comes from. The KDC's clock offset is kept there, and a ticket without it would carry this
+    ///   machine's time.
+    public func initiatorCredential(for ticket: Credential, from cache: CredentialCacheName? = nil) async throws(KerberosError)
+        -> InitiatorCredential
+    {
+        try await perform { context throws(KerberosError) in
+            // Reading the principal, not opening alone, is what makes libkrb5 take the offset over.
+            if let cache { try context.withCache(cache) { raw throws(KerberosError) in _ = try context.principal(of: raw) } }
+            return try InitiatorCredential(ticket, context: context)
+        }
     }
 }
 

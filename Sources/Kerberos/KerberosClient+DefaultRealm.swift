@@ -1,6 +1,17 @@
 internal import CKerberos
 
 extension KerberosClient {
+    /// The realm that `[domain_realm]` of the configuration names for a host (`krb5_get_host_realm`); nil leaves it to the KDC.
+    public func configuredRealm(ofHost host: String) async throws(KerberosError) -> String? {
+        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in  // it may ask DNS, if so configured
+            var realms: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+            guard krb5_get_host_realm(context.raw, host, &realms) == 0, let realms else { return nil }
+            defer { krb5_free_host_realm(context.raw, realms) }
+            guard let first = realms.pointee, first.pointee != 0 else { return nil }
+            return String(cString: first)
+        }
+    }
+
     /// The default realm of krb5.conf (`krb5_get_default_realm`); nil when none is set.
     public func defaultRealm() async throws(KerberosError) -> String? {
         try await perform { context throws(KerberosError) in

@@ -21,7 +21,7 @@ extension KerberosClient {
                 try context.serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED))
             }
         }
-        return try await performOnNetwork(subject: service.description, deadline: deadline) { context, _ throws(KerberosError) in
+        return try await performOnNetwork(subject: service.displayName, deadline: deadline) { context, _ throws(KerberosError) in
             try context.serviceTicket(for: service, in: cache, options: 0)
         }
     }
@@ -42,9 +42,9 @@ extension Context {
                     request.server = rawService
                     var credential: UnsafeMutablePointer<krb5_creds>?
                     let status = krb5_get_credentials(raw, options, cache, &request, &credential)
-                    try check(status, .getServiceTicket, subject: service.description)
+                    try check(status, .getServiceTicket, subject: service.displayName)
                     guard let credential else {
-                        throw KerberosError(.noCredentials, subject: service.description, message: "there is no ticket.")
+                        throw KerberosError(.noCredentials, subject: service.displayName, message: "there is no ticket.")
                     }
                     defer { krb5_free_creds(raw, credential) }
                     return try Credential(copying: &credential.pointee, context: self)

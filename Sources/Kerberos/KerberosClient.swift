@@ -58,20 +58,34 @@ public final class KerberosClient: Sendable {
         let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
         if Task.isCancelled { throw canceled }
         let deadline = CallDeadline(limit)
-        let job = RealmJob { context throws(KerberosError) in try body(context, deadline) }
+        let late = deadlineError(subject: subject, detail: "no answer within \(limit)")
+        let job = RealmJob { context throws(KerberosError) in
+            // A call that waited behind a dead one is not sent when its own time is up.
+            if deadline.isOver { throw late }
+            return try body(context, deadline)
+        }
         deadline.resume()
         submit(job)
         let timer = Task {
             try await deadline.expiry()
-            self.abandon(job, with: self.deadlineError(subject: subject, detail: "no answer within \(limit)"))
+            self.stopWaiting(for: job, deadline, with: late)
         }
         defer { timer.cancel() }
         let result = await withTaskCancellationHandler {
             await job.result()
         } onCancel: {
-            self.abandon(job, with: canceled)
+            self.stopWaiting(for: job, deadline, with: canceled)
         }
         return try result.get()
+    }
+
+    /// Ends the wait for a call; where a person is being asked, a moment later, so that the prompter can leave the terminal as it was.
+    private func stopWaiting<Value: Sendable>(for job: RealmJob<Value>, _ deadline: CallDeadline, with error: KerberosError) {
+        guard deadline.abandon() else { return abandon(job, with: error) }
+        Task {
+            try? await Task.sleep(for: .seconds(1))
+            self.abandon(job, with: error)
+        }
     }
 
     /// Puts a call in the queue of the worker that is in office.

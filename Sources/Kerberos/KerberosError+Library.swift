@@ -23,7 +23,7 @@ extension KerberosError {
     static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
         guard let text = krb5_get_error_message(context, status) else { return "" }
         defer { krb5_free_error_message(context, text) }
-        return String(cString: text)
+        return String(cString: text).escapedForDisplay()
     }
 
     private static func sentence(for code: Code, operation: Operation, subject: String, text: String) -> String {
@@ -43,7 +43,7 @@ extension KerberosError {
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .notRenewable: "the ticket can't be renewed. Sign in again."
         case .noCredentials: "there is no ticket. Sign in first."
-        case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy, then sign in again."
+        case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
         case .cacheUnusable: "the credential cache can't be used (\(text))."
         case .keytabUnusable: "the keytab can't be read (\(text))."
         case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."

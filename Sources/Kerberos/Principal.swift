@@ -74,7 +74,10 @@ public struct Principal: Hashable, Sendable {
     )
 }
 
-extension Principal: CustomStringConvertible {}
+extension Principal: CustomStringConvertible {
+    /// The name for messages: one whose realm the KDC shall find has no empty realm after it.
+    var displayName: String { realm.isEmpty ? String(description.dropLast()) : description }
+}
 
 extension Principal {
     /// Copies libkrb5's structure.

@@ -7,6 +7,15 @@ public protocol Prompter: Sendable {
     ///
     /// - Throws: ``PromptRefusal`` to give up; any other error counts as ``PromptRefusal/canceled``.
     func answers(to request: PromptRequest) throws -> [Secret]
+
+    /// Nobody waits for the answers any more: `answers(to:)`, which runs on another thread, should return soon. The sign-in was canceled,
+    /// or the program is about to end.
+    func cancel()
+}
+
+extension Prompter {
+    /// Does nothing: what is answered later is dropped.
+    public func cancel() {}
 }
 
 /// One or more questions that belong together (`krb5_prompter_fct`).

@@ -40,10 +40,12 @@ final class PrompterBridge {
                 )
             }
         )
-        deadline.pause()
-        defer { deadline.resume() }
+        guard deadline.pause(for: prompter) else { return refuse(.canceled) }
         do {
-            let answers = try prompter.answers(to: request)
+            let outcome = Result { try prompter.answers(to: request) }
+            // An answer that comes when nobody waits any more is not sent.
+            guard deadline.resume() else { return refuse(.canceled) }
+            let answers = try outcome.get()
             guard answers.count == prompts.count else { return refuse(.notInteractive) }
             for (index, answer) in answers.enumerated() {
                 guard copy(answer, to: prompts[index].reply) else { return refuse(.notInteractive) }

@@ -21,7 +21,8 @@ final class RealmJob<Value: Sendable>: Sendable, AnyRealmJob {
         switch outcome {
         case .success(nil): return true
         case .success(.some(let result)): return race.finish(with: result)
-        case .failure(let error):  // there is no context, so it never began
+        case .failure(let error):  // there is no context, so it never began; nor shall it on another worker
+            _ = take()
             race.finish(with: .failure(error))
             return true
         }

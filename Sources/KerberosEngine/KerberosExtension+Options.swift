@@ -16,6 +16,8 @@ extension KerberosExtension {
         public var defaultCacheName: String?
         /// A private folder for the caches of further principals, where the default cache can hold but one.
         public var additionalCacheDirectory: String?
+        /// Who signs in where neither the caller nor the profile names anybody.
+        public var userName: String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
         /// Gets libkrb5's trace, line by line.
@@ -38,6 +40,7 @@ extension KerberosExtension {
             base: RealmConfiguration.Base = .system,
             defaultCacheName: String? = nil,
             additionalCacheDirectory: String? = nil,
+            userName: String? = nil,
             prompter: (any Prompter)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: @escaping @Sendable () -> Date = { Date() }
@@ -47,6 +50,7 @@ extension KerberosExtension {
             self.base = base
             self.defaultCacheName = defaultCacheName
             self.additionalCacheDirectory = additionalCacheDirectory
+            self.userName = userName
             self.prompter = prompter
             self.trace = trace
             self.clock = clock

@@ -17,30 +17,36 @@ extension KerberosExtension {
         }
         let client = clients.client(for: session.realm)
         let ticket = try await client.renewedCredential(for: session.principal, in: session.cache)
-        return try await replace(session, with: ticket, marks: [:], client: client)
+        return try await replace(session, with: ticket, client: client)
     }
 
     func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
         let ticket = try await client.initialCredential(for: session.principal, using: source)
-        return try await replace(session, with: ticket, marks: [:], client: client)
+        return try await replace(session, with: ticket, client: client)
     }
 
     /// Reads the cache again before it is written: another program may have added tickets meanwhile.
     private func replace(
         _ session: Session,
         with ticket: Credential,
-        marks: [String: String],
         client: KerberosClient
     ) async throws(KerberosError) -> Session {
         let contents = try await client.contents(of: session.cache)
+        guard contents.principal == session.principal, ticket.client == session.principal else {
+            throw KerberosError(
+                .cacheUnusable,
+                subject: session.cache.rawValue,
+                message: "\(contents.principal) has signed in there meanwhile. The new ticket of \(session.principal) was dropped."
+            )
+        }
         let now = options.clock()
-        let kept = contents.credentials.filter { $0.server != ticket.server && $0.isValid(at: now) }
+        let kept = contents.credentials.filter { $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now) }
         try await client.replace(
             session.cache,
             principal: session.principal,
-            credentials: [ticket] + kept,
-            marks: contents.marks.merging(marks) { $1 }
+            credentials: [ticket] + kept + contents.notes,
+            marks: contents.marks
         )
         return try await self.session(in: session.cache)
     }

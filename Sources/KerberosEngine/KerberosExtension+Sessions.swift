@@ -4,7 +4,7 @@ public import Kerberos
 extension KerberosExtension {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList {
-        if let keytabSession { return SessionList(sessions: await keytabSession.existing(), damagedCaches: []) }
+        if let keytabSession { return SessionList(sessions: await keytabSession.existing(), damagedCaches: [], occupiedCaches: []) }
         return try await sessionStore.read()
     }
 
@@ -24,14 +24,22 @@ extension KerberosExtension {
 
     /// The session that answers for a plan: the caller's choice, else the profile's principal, else the realm's default.
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
-        if let keytabSession { return try await keytabSession.current() }
+        if let keytabSession {
+            let session = try await keytabSession.current()
+            if let name, try Principal(name, defaultRealm: plan.realm) != session.principal { throw .notSignedIn(name) }
+            return session
+        }
         let wanted = try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
             try Principal(text, defaultRealm: plan.realm)
         }
         let found = try await sessionStore.read().session(realm: wanted?.realm ?? plan.realm, principal: wanted)
-        if let found, found.isSignedIn, !isDue(found) { return found }
         // Several services may find nobody signed in at once: one sign-in, one question.
         let flight = SessionFlight(realm: plan.realm, principal: wanted, mayAsk: mayAsk)
+        if let found, found.ticketGrantingTicket.times.isUsable(at: options.clock()) {
+            // As long as the old ticket holds, nobody waits for the KDC.
+            if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
+            return found
+        }
         return try await sessionFlights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
     }
 
@@ -45,7 +53,7 @@ extension KerberosExtension {
         if flight.mayAsk, let prompter = options.prompter {
             return try await signIn(wanted?.description, realm: flight.realm, using: .prompter(prompter))
         }
-        throw list.damagedCaches.first ?? .notSignedIn(wanted?.description ?? flight.realm)
+        throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(wanted?.description ?? flight.realm)
     }
 
     /// GSSAPI's own habit: where nobody is signed in and a client keytab has the key, it signs in. Nil where there is no such key.

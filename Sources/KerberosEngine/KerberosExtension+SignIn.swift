@@ -8,7 +8,7 @@ extension KerberosExtension {
     /// a second principal gets a cache of its own.
     ///
     /// - Parameters:
-    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:user:)``.
+    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
     ///   - source: the password, the keytab, or who answers what libkrb5 asks.
     ///   - options: what to ask of the KDC.
@@ -24,12 +24,14 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> Session {
         let principal = try await principal(name, realm: realm, source: source)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
-        let target = if let cache { cache } else { try await sessionStore.cache(for: principal) }
+        if cache == nil { try await sessionStore.checkPlace(for: principal) }
         // A person may take minutes to answer, which the realm's other requests must not wait for.
         let client = source.asksPerson ? clients.makeClient(for: principal.realm) : clients.client(for: principal.realm)
         let ticket = try await client.initialCredential(for: principal, using: source, options: options)
         let marks = SessionMark.all(for: source, at: self.options.clock())
-        try await client.replace(target, principal: principal, credentials: [ticket], marks: marks)
+        // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.
+        let target = if let cache { cache } else { try await sessionStore.cache(for: ticket.client) }
+        try await client.replace(target, principal: ticket.client, credentials: [ticket], marks: marks)
         if (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
         initiators.removeAll()
         return try await session(in: target)
@@ -41,8 +43,9 @@ extension KerberosExtension {
         return try await clients.local.defaultRealm()
     }
 
-    /// Who signs in when nobody is named: the profile's principal for the realm, else the given user name.
-    public func defaultPrincipal(realm: String?, user: String?) async throws(KerberosError) -> Principal {
+    /// Who signs in when nobody is named: the profile's principal for the realm, else the user.
+    public func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
+        let user = options.userName
         guard let realm = if let realm { realm } else { try await defaultRealm() } else { throw .noRealm(user ?? "") }
         let configured = policy.configurations.first { $0.realm == realm }?.principalName
         guard let name = configured ?? user else {
@@ -68,7 +71,7 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> Principal {
         switch (name, source) {
         case (nil, .keytab), (nil, .clientKeytab): return try await clients.local.firstPrincipal(inKeytab: source)
-        case (nil, _): return try await defaultPrincipal(realm: realm, user: nil)
+        case (nil, _): return try await defaultPrincipal(realm: realm)
         case (.some(let name), _): return try await self.principal(name, realm: realm)
         }
     }

@@ -21,20 +21,18 @@ extension KerberosExtension {
         realm: String? = nil,
         includingOthers: Bool = false
     ) async throws(KerberosError) -> SignOutResult {
-        if let keytabSession { return SignOutResult(ended: await endService(keytabSession), left: []) }
-        let matching = try await sessionStore.read().sessions.filter { session in
+        let matching = try await sessions().sessions.filter { session in
             (principal == nil || session.principal == principal) && (realm == nil || session.realm == realm)
+        }
+        if let keytabSession {
+            // A service's tickets are its own; those of the people on the machine are not touched.
+            let ended = matching.isEmpty ? [] : await keytabSession.end()
+            initiators.removeAll()
+            return SignOutResult(ended: ended, left: [])
         }
         let ended = matching.filter { includingOthers || $0.acquiredBy != .other }
         for session in ended { try await sessionStore.local.destroy(session.cache) }
         initiators.removeAll()
         return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
-    }
-
-    /// A service's tickets are its own; those of the people on the machine are not touched.
-    private func endService(_ session: KeytabSession) async -> [Session] {
-        let ended = await session.end()
-        initiators.removeAll()
-        return ended
     }
 }

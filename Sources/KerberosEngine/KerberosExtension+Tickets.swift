@@ -52,7 +52,7 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> InitiatorCredential {
         let client = clients.client(for: session.realm)
         let ticket = try await serviceTicket(for: plan, session: session, client: client)
-        let credential = try await client.initiatorCredential(for: ticket)
+        let credential = try await client.initiatorCredential(for: ticket, from: session.cache)
         let authenticated = session.ticketGrantingTicket.times.authenticated
         let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: options.clock())
         initiators.insert(entry, for: flight.key, generation: flight.generation)
@@ -64,8 +64,11 @@ extension KerberosExtension {
         session: Session,
         client: KerberosClient
     ) async throws(KerberosError) -> Credential {
-        let service = try Principal(service: "HTTP", host: plan.origin.host, realm: plan.serviceRealm(for: session))
         if let ticket = cachedTicket(for: plan, session: session) { return ticket }
+        let host = plan.origin.host
+        let realm: String? =
+            if let realm = plan.serviceRealm(for: session) { realm } else { try await client.configuredRealm(ofHost: host) }
+        let service = try Principal(service: "HTTP", host: host, realm: realm)
         return try await client.serviceTicket(for: service, in: session.cache)
     }
 

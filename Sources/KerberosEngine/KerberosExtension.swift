@@ -46,20 +46,41 @@ public final class KerberosExtension: CredentialExtension {
     /// The verdict for a URL; no network, no cache.
     public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
-    /// Answers a challenge: an `Authorization` header, or the reasons why this URL is not handled.
+    /// Answers a challenge with an `Authorization` header; or signs in, refreshes, signs out, for the realm that covers the URL. An
+    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons.
     ///
     /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
-        guard request.operation == .implicit else {
-            let detail = "the operation \(request.operation) is not one that a request can ask for."
+        guard case .answer(let plan) = policy.decision(for: request.url) else {
+            return .notHandled(policy.decision(for: request.url).reasons)
+        }
+        switch request.operation {
+        case .implicit:
+            return .headers(try Self.grant(with: try await initiatorCredential(for: plan, request: request)))
+        case .login, .refresh, .logout:
+            do throws(KerberosError) {
+                try await perform(request.operation, plan: plan, request: request)
+            } catch {
+                throw AuthorizationError(error)
+            }
+            return .completed
+        default:
+            let detail = "the operation \(request.operation) is not known."
             return .notHandled([DecisionReason(rule: "operation", verdict: .failed, detail: detail)])
         }
-        switch policy.decision(for: request.url) {
-        case .ignore(let reasons):
-            return .notHandled(reasons)
-        case .answer(let plan):
-            let credential = try await initiatorCredential(for: plan, request: request)
-            return .headers(try Self.grant(with: credential))
+    }
+
+    private func perform(
+        _ operation: AuthorizationOperation,
+        plan: AuthorizationPlan,
+        request: AuthorizationRequest
+    ) async throws(KerberosError) {
+        let mayAsk = request.isUserInterfaceEnabled && operation == .login
+        let session = try await session(for: plan, principal: request.principal, mayAsk: mayAsk)
+        switch operation {
+        case .refresh: try await refresh(session)
+        case .logout: try await signOut(session.principal)
+        default: break  // whoever asked to sign in is signed in now
         }
     }
 

@@ -38,10 +38,16 @@ actor KeytabSession {
 
     /// A session that holds; acquired first where none does.
     ///
-    /// - Throws: `KerberosError` when none can be had. While the old ticket holds, a KDC that is away is no failure.
+    /// When two thirds of its life are over another is acquired beside: as long as the old ticket holds, a KDC that is away costs nobody
+    /// anything.
+    ///
+    /// - Throws: `KerberosError` when none can be had.
     func current() async throws(KerberosError) -> Session {
         let now = clock()
-        if let session, !session.ticketGrantingTicket.times.isDue(at: now) { return session }
+        if let session, session.ticketGrantingTicket.times.isUsable(at: now) {
+            if session.ticketGrantingTicket.times.isDue(at: now) { flights.start(name, acquisition) }
+            return session
+        }
         do throws(KerberosError) {
             return try await acquireOnce()
         } catch {
@@ -52,7 +58,11 @@ actor KeytabSession {
 
     /// Acquires a session, whether or not the present one still holds.
     func acquireOnce() async throws(KerberosError) -> Session {
-        try await flights.run(name) { [self] () async throws(KerberosError) in
+        try await flights.run(name, acquisition)
+    }
+
+    private var acquisition: @Sendable () async throws(KerberosError) -> Session {
+        { [self] () async throws(KerberosError) in
             let principal = try await principal()
             return try await refusals.attempt(principal) { () async throws(KerberosError) in try await acquire(principal) }
         }

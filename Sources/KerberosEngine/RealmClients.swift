@@ -46,8 +46,9 @@ final class RealmClients: Sendable {
         var result: [String: String] = [:]
         for (realm, suffixes) in configurations.flatMap(\.domainRealmMapping) {
             for suffix in suffixes.map({ $0.lowercased() }) {
-                result[suffix] = realm
-                if !suffix.hasPrefix(".") { result[".\(suffix)"] = realm }
+                // The first profile wins: the machine's stand before the user's.
+                result[suffix] = result[suffix] ?? realm
+                if !suffix.hasPrefix(".") { result[".\(suffix)"] = result[".\(suffix)"] ?? realm }
             }
         }
         return result

@@ -1,6 +1,5 @@
+internal import Foundation
 internal import Kerberos
-
-internal import struct Foundation.Date
 
 /// The marks that this project leaves in a cache. A program that fills the cache anew, such as kinit, removes them with the rest.
 enum SessionMark {
@@ -12,10 +11,19 @@ enum SessionMark {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
         switch source {
         case .password, .prompter: break
-        case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: name]) { $1 }
+        case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: absolute(name)]) { $1 }
         case .clientKeytab: marks.merge([acquiredBy: "keytab", keytab: ""]) { $1 }
         }
         return marks
+    }
+
+    /// A later command may run in another folder.
+    private static func absolute(_ keytab: String) -> String {
+        let type = keytab.prefix { $0 != ":" && $0 != "/" }
+        let hasType = keytab.dropFirst(type.count).first == ":"
+        guard !hasType || type == "FILE" else { return keytab }
+        let path = hasType ? String(keytab.dropFirst(type.count + 1)) : keytab
+        return (hasType ? "FILE:" : "") + URL(filePath: path).path
     }
 
     static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
@@ -44,7 +52,9 @@ extension Session {
     }
 
     private static func services(_ contents: CredentialCacheContents, now: Date) -> [Service] {
-        let tickets = contents.credentials.filter { !$0.server.isTicketGrantingService && $0.isValid(at: now) }
+        let tickets = contents.credentials.filter {
+            $0.client == contents.principal && !$0.server.isTicketGrantingService && $0.isValid(at: now)
+        }
         var latest: [Principal: Service] = [:]
         for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.times.expires) }
         return latest.values.sorted { $0.principal.description < $1.principal.description }
@@ -59,7 +69,9 @@ extension Session {
     /// A service ticket of the session that holds for a while yet; with no realm given any realm's will do.
     func ticket(for components: [String], realm: String?, validAt date: Date) -> Credential? {
         contents.credentials.last {
-            $0.server.components == components && $0.isValid(at: date) && (realm == nil || $0.server.realm == realm)
+            // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
+            $0.client == principal && $0.server.components == components && $0.isValid(at: date)
+                && (realm == nil || $0.server.realm == realm)
         }
     }
 }

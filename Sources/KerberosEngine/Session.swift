@@ -12,7 +12,7 @@ public struct Session: Sendable {
     public let acquiredBy: Acquisition
     /// Whether this principal answers for its realm where nothing else is said: the one signed in, or switched to, last.
     public internal(set) var isDefault = false
-    /// Whether the ticket-granting ticket holds now.
+    /// Whether the ticket-granting ticket held when the cache was read.
     public let isSignedIn: Bool
     /// Until when the ticket-granting ticket holds.
     public let ticketExpires: Date

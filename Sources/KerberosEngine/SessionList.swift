@@ -6,6 +6,8 @@ public struct SessionList: Sendable {
     public let sessions: [Session]
     /// Caches that are there and can't be read, each with the reason.
     public let damagedCaches: [KerberosError]
+    /// Caches with tickets that hold, whoever acquired them, those without a ticket-granting ticket included.
+    let occupiedCaches: [CredentialCacheName]
 
     /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.
     public func session(realm: String, principal: Principal? = nil) -> Session? {

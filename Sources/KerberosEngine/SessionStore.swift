@@ -22,35 +22,73 @@ struct SessionStore: Sendable {
     func read() async throws(KerberosError) -> SessionList {
         var sessions: [Session] = []
         var damaged: [KerberosError] = []
+        var occupied: [CredentialCacheName] = []
         for (client, name) in try await caches() {
             do throws(KerberosError) {
-                if let session = Session(try await client.contents(of: name), now: clock()) { sessions.append(session) }
+                let contents = try await client.contents(of: name)
+                if let session = Session(contents, now: clock()) { sessions.append(session) }
+                if contents.credentials.contains(where: { $0.isValid(at: clock()) }) { occupied.append(contents.name) }
             } catch  where error.code == .noCredentials {
                 continue
             } catch {
                 damaged.append(error)
             }
         }
-        return SessionList(sessions: Self.markingDefaults(sessions), damagedCaches: damaged)
+        return SessionList(
+            sessions: Self.markingDefaults(sessions, primary: try await primaryCache()),
+            damagedCaches: damaged,
+            occupiedCaches: occupied
+        )
+    }
+
+    /// The cache that kswitch, and we, made the primary one; nil where the default cache has no collection.
+    private func primaryCache() async throws(KerberosError) -> CredentialCacheName? {
+        guard try await local.supportsCollections(try await local.defaultCacheName()) else { return nil }
+        return try await local.cacheNames().first
+    }
+
+    /// Where a principal's tickets shall go.
+    private enum Place {
+        case cache(CredentialCacheName)
+        /// A new cache beside those of others.
+        case new(type: String, KerberosClient)
+    }
+
+    /// Throws when there is no place for a principal's tickets. Nothing is made.
+    func checkPlace(for principal: Principal) async throws(KerberosError) {
+        _ = try await place(for: principal)
     }
 
     /// The cache in which a principal's tickets shall go: its own where it has one, else a new one beside those of others.
     func cache(for principal: Principal) async throws(KerberosError) -> CredentialCacheName {
-        let list = try await read()
-        if let own = list.sessions.first(where: { $0.principal == principal }) { return own.cache }
+        switch try await place(for: principal) {
+        case .cache(let name): name
+        case .new(let type, let client): try await client.newCacheName(type: type)
+        }
+    }
+
+    /// Why the default cache, where it is one that stands alone, can't be read.
+    func damageOfDefaultCache(_ list: SessionList) async throws(KerberosError) -> KerberosError? {
         let standard = try await local.defaultCacheName()
-        let isOccupied = list.sessions.contains { $0.cache == standard || $0.cache.type == standard.type }
+        return list.damagedCaches.first { $0.subject.hasSuffix(standard.residual) }
+    }
+
+    private func place(for principal: Principal) async throws(KerberosError) -> Place {
+        let list = try await read()
+        if let own = list.sessions.first(where: { $0.principal == principal }) { return .cache(own.cache) }
+        let standard = try await local.defaultCacheName()
+        let isOccupied = list.occupiedCaches.contains { $0 == standard || $0.type == standard.type }
         if try await local.supportsCollections(standard) {
             // One that can't be read may be the primary one, which the collection's own name would overwrite.
-            guard isOccupied || !list.damagedCaches.isEmpty else { return standard }
-            return try await local.newCacheName(type: standard.type)
+            guard isOccupied || !list.damagedCaches.isEmpty else { return .cache(standard) }
+            return .new(type: standard.type, local)
         }
-        if let damage = list.damagedCaches.first(where: { $0.subject.hasSuffix(standard.residual) }) { throw damage }
-        guard isOccupied else { return standard }
+        if let damage = try await damageOfDefaultCache(list) { throw damage }
+        guard isOccupied else { return .cache(standard) }
         guard let additional, additional.directory.make() else {
             throw KerberosError.occupied(standard, by: list.sessions.first { $0.cache == standard }?.principal)
         }
-        return try await additional.client.newCacheName(type: "DIR")
+        return .new(type: "DIR", additional.client)
     }
 
     private func caches() async throws(KerberosError) -> [(KerberosClient, CredentialCacheName)] {
@@ -62,16 +100,15 @@ struct SessionStore: Sendable {
         return result
     }
 
-    private static func markingDefaults(_ sessions: [Session]) -> [Session] {
+    /// In each realm, of those who are signed in: the collection's primary cache; else who signed in, or was switched to, last.
+    private static func markingDefaults(_ sessions: [Session], primary: CredentialCacheName?) -> [Session] {
+        func rank(_ session: Session) -> (Int, Int, Date) {
+            (session.isSignedIn ? 1 : 0, session.cache == primary ? 1 : 0, session.chosenAt)
+        }
         var sessions = sessions
         for realm in Set(sessions.map(\.realm)) {
             let indices = sessions.indices.filter { sessions[$0].realm == realm }
-            let best = indices.max { left, right in
-                (sessions[left].isSignedIn ? 1 : 0, sessions[left].chosenAt) < (
-                    sessions[right].isSignedIn ? 1 : 0, sessions[right].chosenAt
-                )
-            }
-            if let best { sessions[best].isDefault = true }
+            if let best = indices.max(by: { rank(sessions[$0]) < rank(sessions[$1]) }) { sessions[best].isDefault = true }
         }
         return sessions
     }

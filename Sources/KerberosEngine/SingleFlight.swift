@@ -12,7 +12,27 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key,
         _ work: @escaping @Sendable () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        let task = running.withLock { running in
+        let task = flight(key, work)
+        let (results, continuation) = AsyncStream.makeStream(of: Result<Value, KerberosError>.self)
+        Task {
+            continuation.yield(await task.value)
+            continuation.finish()
+        }
+        // The stream ends without a result when this task is canceled.
+        for await result in results { return try result.get() }
+        throw KerberosError(.canceled, subject: "", message: "canceled.")
+    }
+
+    /// Runs the work beside, unless it is under way for the key; nobody waits for it.
+    func start(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) {
+        _ = flight(key, work)
+    }
+
+    private func flight(
+        _ key: Key,
+        _ work: @escaping @Sendable () async throws(KerberosError) -> Value
+    ) -> Task<Result<Value, KerberosError>, Never> {
+        running.withLock { running in
             if let task = running[key] { return task }
             let task = Task {
                 defer { self.running.withLock { $0[key] = nil } }
@@ -25,13 +45,5 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             running[key] = task
             return task
         }
-        let (results, continuation) = AsyncStream.makeStream(of: Result<Value, KerberosError>.self)
-        Task {
-            continuation.yield(await task.value)
-            continuation.finish()
-        }
-        // The stream ends without a result when this task is canceled.
-        for await result in results { return try result.get() }
-        throw KerberosError(.canceled, subject: "", message: "canceled.")
     }
 }

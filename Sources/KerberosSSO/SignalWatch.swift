@@ -8,40 +8,43 @@ internal import Synchronization
 struct SignalWatch: ~Copyable {
     /// Readable when a signal came.
     let descriptor: Int32
-    private let writeEnd: Int32
     private let previous: [(Int32, sigaction)]
 
-    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU]
-    /// The write end of the one watch that is active; -1 when there is none.
-    private static let active = Atomic<Int32>(-1)
+    /// What ``next()`` gives when the question was canceled.
+    static let canceled: Int32 = 0
 
-    /// One watch at a time: two questions on one terminal would mix their answers.
-    static func begin() throws(PromptRefusal) -> SignalWatch {
+    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU]
+    /// One pipe for the process, never closed: a handler in another thread may still be about to write.
+    private static let ends: (read: Int32, write: Int32)? = {
         var ends: [Int32] = [0, 0]
-        guard unsafe pipe(&ends) == 0 else { throw .notInteractive }
+        guard unsafe pipe(&ends) == 0 else { return nil }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
         }
-        guard active.compareExchange(expected: -1, desired: ends[1], ordering: .sequentiallyConsistent).exchanged else {
-            close(ends[0])
-            close(ends[1])
-            throw .notInteractive
-        }
-        return SignalWatch(descriptor: ends[0], writeEnd: ends[1])
-    }
+        writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
+        return (ends[0], ends[1])
+    }()
+    /// The write end, for the handler, which can't wait for the pipe to be made.
+    private static let writeEnd = Atomic<Int32>(-1)
 
-    private init(descriptor: Int32, writeEnd: Int32) {
-        self.descriptor = descriptor
-        self.writeEnd = writeEnd
+    /// The caller sees to it that there is one watch at a time.
+    init() throws(PromptRefusal) {
+        guard let ends = Self.ends else { throw .notInteractive }
+        descriptor = ends.read
+        var rest: UInt8 = 0
+        while unsafe read(ends.read, &rest, 1) == 1 {}  // what came after the last question is over
         previous = Self.signals.compactMap { number in Self.install(number).map { (number, $0) } }
     }
 
     deinit {
         for (number, action) in previous { Self.restore(number, action) }
-        Self.active.store(-1, ordering: .sequentiallyConsistent)
-        close(descriptor)
-        close(writeEnd)
+    }
+
+    /// Ends the question that is open, if one is.
+    static func cancel() {
+        var byte = UInt8(canceled)
+        unsafe _ = write(writeEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
     }
 
     /// The number of a signal that came; nil when none did.
@@ -80,7 +83,7 @@ struct SignalWatch: ~Copyable {
         unsafe action.__sigaction_handler.sa_handler = { number in
             var byte = UInt8(truncatingIfNeeded: number)
             let saved = errno
-            unsafe _ = write(SignalWatch.active.load(ordering: .sequentiallyConsistent), &byte, 1)
+            unsafe _ = write(SignalWatch.writeEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
             errno = saved
         }
         return unsafe sigaction(number, &action, nil) == 0 ? old : nil

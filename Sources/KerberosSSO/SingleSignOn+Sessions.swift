@@ -30,11 +30,7 @@ extension SingleSignOn {
         options: InitialCredentialOptions = .init(),
         cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> Session {
-        var name = name
-        if name == nil, !source.namesPrincipal {
-            name = try await kerberos.defaultPrincipal(realm: realm, user: userName).description
-        }
-        return try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
+        try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
     }
 
     /// All sessions in the credential caches; no network.
@@ -62,14 +58,4 @@ extension SingleSignOn {
 
     /// Explains what would answer a challenge from a URL; no network.
     public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
-}
-
-extension InitialCredentialSource {
-    /// A keytab says itself whose it is.
-    fileprivate var namesPrincipal: Bool {
-        switch self {
-        case .keytab, .clientKeytab: true
-        case .password, .prompter: false
-        }
-    }
 }

@@ -19,9 +19,6 @@ public final class SingleSignOn: CredentialExtension {
     public let warnings: [ProfileWarning]
     /// The profiles in force.
     public let profiles: [Profile]
-    /// Who signs in where neither the caller nor the profile names anybody: `$USER`.
-    let userName: String
-
     /// Finds the profiles and makes the extension. Nothing is sent; no cache is read.
     ///
     /// - Throws: `ProfileError` when a profile that was named can't be used.
@@ -39,7 +36,6 @@ public final class SingleSignOn: CredentialExtension {
     private init(_ found: ProfileSearchResult, credential: KerberosExtension.Options.Credential, settings: Settings) {
         profiles = found.profiles
         warnings = found.warnings
-        userName = settings.environment["USER"] ?? NSUserName()
         let runtime = RuntimeDirectory(environment: settings.environment)
         kerberos = KerberosExtension(
             KerberosExtension.Options(
@@ -48,6 +44,7 @@ public final class SingleSignOn: CredentialExtension {
                 base: settings.base,
                 defaultCacheName: settings.defaultCacheName,
                 additionalCacheDirectory: runtime.path + "/caches",
+                userName: settings.environment["USER"] ?? NSUserName(),
                 prompter: settings.prompter,
                 trace: settings.trace
             )

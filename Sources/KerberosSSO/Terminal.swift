@@ -23,7 +23,7 @@ struct Terminal: ~Copyable {
 
     /// Asks until there is an answer. Throws `PromptRefusal/canceled` at Ctrl-C and at the end of input.
     func ask(_ question: String, isHidden: Bool) throws(PromptRefusal) -> Secret {
-        let signals = try SignalWatch.begin()
+        let signals = try SignalWatch()
         while true {
             try waitForForeground(signals)
             var event = Event.end
@@ -45,7 +45,7 @@ struct Terminal: ~Copyable {
             case .end: throw .canceled
             case .signal(let number):
                 let stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU
-                if number == SIGINT { throw .canceled }
+                if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
                 signals.deliver(number)  // ends or stops the process, unless the program handles it
                 if !stops { throw .canceled }
             }
@@ -58,6 +58,10 @@ struct Terminal: ~Copyable {
     private func waitForForeground(_ signals: borrowing SignalWatch) throws(PromptRefusal) {
         while signals.allowing(SIGTTOU, { tcdrain(descriptor) }) != 0 {
             guard errno == EINTR else { throw .notInteractive }  // nobody is left who could continue it
+            guard let number = signals.next() else { continue }
+            if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
+            signals.deliver(number)
+            if ![SIGTSTP, SIGTTIN, SIGTTOU].contains(number) { throw .canceled }
         }
     }
 

@@ -109,7 +109,7 @@ final class RealmRunTests {
 
     @Test func aKeytabThatCannotBeWritten() async throws {
         let result = try await run("--service", "HTTP/web.test", "--keytab", "/nonexistent/x", "--", "true")
-        #expect(result == .failure(1, "/nonexistent/x: the file can't be written."))
+        #expect(result == .failure(1, "/nonexistent/x: the file can't be written (No such file or directory)."))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])

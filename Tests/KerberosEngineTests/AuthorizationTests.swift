@@ -94,13 +94,26 @@ struct AuthorizationTests {
         #expect(reasons.contains { $0.rule == "hostRule" && $0.verdict == .failed })
     }
 
-    @Test(arguments: [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")])
-    func otherOperationsAreLeftAlone(operation: AuthorizationOperation) async throws {
+    @Test func signsOutByOperation() async throws {
         let (_, kerberos) = try await signedIn()
         let url = try #require(URL(string: "https://www.example.test/"))
-        let outcome = try await kerberos.beginAuthorization(with: .init(url: url, operation: operation))
+        for operation in [AuthorizationOperation.login, .refresh, .logout] {
+            guard case .completed = try await kerberos.beginAuthorization(with: .init(url: url, operation: operation)) else {
+                Issue.record("\(operation) was not completed")
+                return
+            }
+        }
+        #expect(try await kerberos.sessions().sessions.isEmpty)
+        let error = await authorizationError { try await kerberos.beginAuthorization(with: .init(url: url, operation: .login)) }
+        #expect(error?.code == .notSignedIn)
+    }
+
+    @Test func anUnknownOperationIsLeftAlone() async throws {
+        let (_, kerberos) = try await signedIn()
+        let url = try #require(URL(string: "https://www.example.test/"))
+        let outcome = try await kerberos.beginAuthorization(with: .init(url: url, operation: .init(rawValue: "unheard-of")))
         guard case .notHandled(let reasons) = outcome else {
-            Issue.record("\(operation) was handled")
+            Issue.record("it was handled")
             return
         }
         #expect(reasons.map(\.rule) == ["operation"])

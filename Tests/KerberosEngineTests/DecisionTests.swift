@@ -1,8 +1,9 @@
 import Foundation
 import HTTPNegotiate
 import Kerberos
-import KerberosEngine
 import Testing
+
+@testable import KerberosEngine
 
 /// What needs no realm: verdicts, and what happens with no caches at all.
 struct DecisionTests {
@@ -42,11 +43,13 @@ struct DecisionTests {
     @Test func whoSignsIn() async throws {
         let kerberos = makeExtension([.init(realm: "A.TEST", principalName: "alice"), .init(realm: "B.TEST", isDefaultRealm: true)])
         #expect(try await kerberos.defaultRealm() == "B.TEST")
-        #expect(try await kerberos.defaultPrincipal(realm: "A.TEST", user: "root").description == "alice@A.TEST")
-        #expect(try await kerberos.defaultPrincipal(realm: nil, user: "root").description == "root@B.TEST")
+        #expect(try await kerberos.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")
+        var options = kerberos.options
+        options.userName = "root"
+        #expect(try await KerberosExtension(options).defaultPrincipal(realm: nil).description == "root@B.TEST")
         #expect(try await kerberos.principal("carol", realm: "C.TEST").description == "carol@C.TEST")
         #expect(try await kerberos.principal("carol@D.TEST", realm: "C.TEST").description == "carol@D.TEST")
-        #expect(await kerberosError { try await kerberos.defaultPrincipal(realm: nil, user: nil) }?.code == .malformedPrincipal)
+        #expect(await kerberosError { try await kerberos.defaultPrincipal(realm: nil) }?.code == .malformedPrincipal)
         #expect(await kerberosError { try await kerberos.principal("") }?.code == .malformedPrincipal)
     }
 }

@@ -1,5 +1,4 @@
 public import Kerberos
-public import KerberosTesting
 
 extension TestRealm {
     /// The realm as a value for `KerberosClient`, over the realm's own krb5.conf and nothing of the machine's.

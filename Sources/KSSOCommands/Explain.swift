@@ -23,13 +23,14 @@ struct Explain: AsyncParsableCommand {
     }
 
     private func show(_ explanation: Explanation) {
+        let url = withoutUser(explanation.url)
         if let plan = explanation.plan {
             let whom = explanation.principal.map { "as \($0)" } ?? "once somebody of \(plan.realm) is signed in"
             Console.print(
-                "\(explanation.url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal)."
+                "\(url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal)."
             )
         } else {
-            Console.print("\(explanation.url) is not answered.")
+            Console.print("\(url) is not answered.")
         }
         for reason in explanation.reasons { Console.print("  \(reason.verdict.mark) \(reason.rule): \(reason.detail)") }
     }

@@ -13,7 +13,7 @@ struct ExplanationDocument: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
-        try container.encode(explanation.url, forKey: .url)
+        try container.encode(withoutUser(explanation.url), forKey: .url)
         try container.encode(explanation.isHandled ? "handled" : "notHandled", forKey: .outcome)
         try container.encode(explanation.plan?.realm, forKey: .realm)
         try container.encode(explanation.principal, forKey: .principal)

@@ -54,14 +54,26 @@ struct Terminal: ~Copyable {
 
     /// Stops while the process is in the background, as the kernel stops whoever touches the terminal from there; `fg` ends the wait.
     ///
-    /// The kernel would let a thread through that blocks the signal, as the threads of a dispatch queue do.
+    /// Not left to the kernel: it would let a thread through that blocks the signal, as the threads of a dispatch queue do, and it would
+    /// stop the process anew before a signal that came meanwhile is looked at.
     private func waitForForeground(_ signals: borrowing SignalWatch) throws(PromptRefusal) {
-        while signals.allowing(SIGTTOU, { tcdrain(descriptor) }) != 0 {
-            guard errno == EINTR else { throw .notInteractive }  // nobody is left who could continue it
-            guard let number = signals.next() else { continue }
-            if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
-            signals.deliver(number)
-            if ![SIGTSTP, SIGTTIN, SIGTTOU].contains(number) { throw .canceled }
+        let clock = ContinuousClock()
+        var rounds = 0
+        while tcgetpgrp(descriptor) != getpgrp() {
+            let start = clock.now
+            _ = signals.allowing(SIGTTOU) { kill(0, SIGTTOU) }
+            // The stop takes effect in here, and what came with the continuation has a moment to arrive.
+            var waiting = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
+            _ = unsafe poll(&waiting, 1, 50)
+            while let number = signals.next() {
+                if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
+                if [SIGTSTP, SIGTTIN, SIGTTOU].contains(number) { continue }
+                signals.deliver(number)
+                throw .canceled
+            }
+            // Nobody is left who could stop and continue an orphaned process: the kernel drops the signal.
+            rounds = clock.now - start < .milliseconds(150) ? rounds + 1 : 0
+            if rounds > 20 { throw .notInteractive }
         }
     }
 

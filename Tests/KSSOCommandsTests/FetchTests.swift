@@ -48,6 +48,20 @@ struct FetchTests {
         #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
+    /// A sign-in that fails leaves no cache behind, empty or broken, that later commands would stumble over.
+    @Test func aFailedSignInLeavesNothing() async throws {
+        try await station.signIn("alice")
+        let wrong = try await station.ksso("login", "bob", "--password-stdin", input: "wrong\n")
+        #expect(wrong.exitStatus == 1)
+        let caches = try? FileManager.default.subpathsOfDirectory(atPath: "\(station.directory)/run/caches")
+        #expect((caches ?? []).filter { $0.hasPrefix("tkt") } == [])
+        let status = try await station.ksso("status")
+        #expect(status.exitStatus == 0)
+        #expect(status.errors == "")
+        #expect(try await station.ksso("logout").exitStatus == 0)
+        #expect(try await station.ksso("fetch", page) == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+    }
+
     @Test func aHostThatNoRuleCoversGivesThePageAndTheReason() async throws {
         try await station.signIn()
         let url = "http://127.0.0.1:\(server.port)/hello"

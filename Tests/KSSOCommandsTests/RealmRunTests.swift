@@ -81,6 +81,38 @@ final class RealmRunTests {
         )
     }
 
+    @Test func aProfileIsAtHand() async throws {
+        try station.install(profile(realm: "OTHER.TEST"))
+        let script = "echo secret | ksso login alice --password-stdin -q && ksso fetch $KSSO_REALM_URL/hello"
+        let result = try await run("--user", "alice:secret", "--web", "--", "sh", "-c", script)
+        #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
+    }
+
+    @Test func aProfileThatTheUserNamedStays() async throws {
+        let path = try station.write(profile(), to: "mine.yaml")
+        let command = ["ksso", "realm", "run", "--", "sh", "-c", "echo $KSSO_PROFILE"]
+        let result = try await station.run(command, environment: environment.merging(["KSSO_PROFILE": path]) { $1 })
+        #expect(result == .done("\(path)\n"))
+    }
+
+    /// Neither sees the other: not the default cache, not those beside it.
+    @Test func theSessionsOutsideStayOutside() async throws {
+        let outside = station.realm
+        for name in ["outer", "second"] {
+            try await outside.addUser(name, password: "secret")
+            try await station.signIn(name)
+        }
+        let before = try await station.status()
+        #expect(before.sessions.count == 2)
+        #expect(try await run("--", "ksso", "status") == .failure(5, "nobody is signed in. Sign in with: ksso login"))
+        let script = "for user in alice carol; do echo secret | ksso login $user --password-stdin -q; done; ksso status; ksso logout --all"
+        let inside = try await run("--user", "alice:secret", "--user", "carol:secret", "--", "sh", "-c", script)
+        #expect(inside.exitStatus == 0, "\(inside)")
+        #expect(inside.output.contains("carol@EXAMPLE.TEST (default): signed in until "))
+        #expect(!inside.output.contains("outer@") && !inside.output.contains("second@"))
+        #expect(try await station.status() == before)
+    }
+
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)])
     func theStatusIsTheCommands(script: String, status: Int) async throws {
         let result = try await run("--", "sh", "-c", script)

@@ -44,6 +44,24 @@ struct SecrecyTests {
         #expect(!result.errors.contains("pass-word"))
     }
 
+    /// Whatever is said of the page, by whichever command.
+    @Test(arguments: [
+        ["fetch"], ["fetch", "--fail"], ["fetch", "-vv"], ["header"], ["header", "-vv"], ["explain"], ["explain", "--json"],
+    ])
+    func theUserInformationOfAURL(command: [String]) async throws {
+        let places = [
+            "localhost:\(server.port)/hello", "localhost:\(server.port)/nowhere", "127.0.0.1:\(server.port)/hello", "localhost:1/",
+            "other.test.invalid/",
+        ]
+        for isSignedIn in [false, true] {
+            if isSignedIn { try await station.signIn() }
+            for place in places {
+                let result = try await station.run(["ksso"] + command + ["http://mallory:pass-word@\(place)"])
+                #expect(!(result.output + result.errors).contains("pass-word"), "\(place): \(result)")
+            }
+        }
+    }
+
     @Test func theCacheIsTheUsersOwn() async throws {
         try await station.signIn("alice")
         try await station.signIn("bob")

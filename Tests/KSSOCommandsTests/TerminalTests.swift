@@ -130,6 +130,16 @@ struct TerminalTests {
         }
     }
 
+    /// `timeout` puts a command into the background, where it may not ask and stops, unless it is told otherwise.
+    @Test(arguments: ["timeout -k 10 1", "timeout --foreground -k 10 1"])
+    func aTimeLimitEndsThePrompt(timeout: String) async throws {
+        let transcript = try await atTerminal(guarded("\(timeout) ksso login alice") + "; stty -a | tr -s ' ;' '\\n' | grep echo$") {
+            terminal in
+            try await terminal.wait(for: "status=124\nsettings=0\n")
+        }
+        #expect(transcript.hasSuffix("settings=0\necho\n"), "\(transcript)")
+    }
+
     @Test func thePromptIsNoPartOfTheOutput() async throws {
         _ = try await atTerminal(guarded("ksso login alice >output 2>errors </dev/null")) { terminal in
             try await terminal.wait(for: Self.prompt)
@@ -138,12 +148,16 @@ struct TerminalTests {
         }
         let output = try String(contentsOfFile: "\(station.directory)/output", encoding: .utf8)
         #expect(output.withoutTimes == "alice@EXAMPLE.TEST is signed in until TIME, in \(station.cache).\n")
-        #expect(try String(contentsOfFile: "\(station.directory)/errors", encoding: .utf8) == "")
+        // By its size: Foundation leaks its buffer for an empty file.
+        let errors = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/errors")
+        #expect(errors[.size] as? Int == 0)
     }
 
-    @Test func fetchAsksWhereSomebodySits() async throws {
+    /// Asks whom the profile names, else `$USER`.
+    @Test(.serialized, arguments: [["principalName: alice"], []])
+    func fetchAsksWhereSomebodySits(data: [String]) async throws {
         try await withProtectedWebServer(realm: realm) { server in
-            try station.install(profile(data: ["principalName: alice"]))
+            try station.install(profile(data: data))
             let transcript = try await atTerminal(guarded("ksso fetch \(server.url)/hello")) { terminal in
                 try await terminal.wait(for: Self.prompt)
                 try await terminal.type("top-secret\n")

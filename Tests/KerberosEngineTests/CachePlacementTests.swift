@@ -133,4 +133,16 @@ struct CachePlacementTests {
         #expect(await kerberosError { try await kerberos.signIn("alice", using: .password(Secret("wrong"))) }?.code == .wrongPassword)
         #expect(try await kerberos.grant("www.example.test").principal == "alice@EXAMPLE.TEST")
     }
+
+    @Test func aWrongPasswordOfASecondPrincipalLeavesNoCache() async throws {
+        let home = try makeHome()
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        #expect(await kerberosError { try await kerberos.signIn("bob", using: .password(Secret("wrong"))) }?.code == .wrongPassword)
+        let left = (try? FileManager.default.subpathsOfDirectory(atPath: "\(home.directory)/caches")) ?? []
+        #expect(left.isEmpty)
+        let list = try await home.makeExtension().sessions()
+        #expect(list.damagedCaches.isEmpty)
+        #expect(list.sessions.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
+    }
 }

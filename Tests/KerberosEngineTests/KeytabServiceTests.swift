@@ -71,6 +71,25 @@ struct KeytabServiceTests {
         #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
     }
 
+    /// A KDC that swallows packets costs 27 seconds; while the old ticket holds nobody waits for it.
+    @Test(.testRealm(.init(services: services))) func aDueRenewalHoldsNobodyUp() async throws {
+        let home = try await makeHome()
+        let service = home.makeExtension()
+        _ = try await service.grant(host)
+        home.clock.advance(by: 7 * 3600)
+        try await home.realm.pauseKDC()
+        for _ in 0..<2 {
+            let start = ContinuousClock.now
+            let grant = try await service.grant(host)
+            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(try Acceptance(grant.token, keytab: home.realm.keytabPath).client == "app@EXAMPLE.TEST")
+            home.clock.advance(by: 60)
+        }
+        #expect(try home.realm.issued(.initialTicket, client: "app") == 1)
+        try await home.realm.resumeKDC()
+        #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
+    }
+
     /// The KDC goes away right after the service has signed in again: the tickets of before still hold.
     @Test(.testRealm(.init(services: services))) func aServiceTicketOutlivesANewSignIn() async throws {
         let home = try await makeHome()

@@ -10,7 +10,11 @@ struct TrustTests {
     private func withRealms(_ body: (TestRealm, TestRealm) async throws -> Void) async throws {
         try await withTrustedRealms(
             .init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/web.a.test"]),
-            .init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/web.b.test", "HTTP/web.elsewhere.test"])
+            .init(
+                name: "B.TEST",
+                users: ["bob": "secret"],
+                services: ["HTTP/web.b.test", "HTTP/web.elsewhere.test", "HTTP/web.intra.example"]
+            )
         ) { try await body($0, $1) }
     }
 
@@ -51,6 +55,20 @@ struct TrustTests {
             let unmapped = try Home(first, configurations: [try configuration("A.TEST")]).makeExtension()
             try await unmapped.signIn("alice@A.TEST", using: .secret)
             let error = await authorizationError { try await unmapped.grant("web.elsewhere.test") }
+            #expect((error?.cause as? KerberosError)?.code == .unknownService)
+        }
+    }
+
+    /// The profile that covers the host says nothing of its realm; another one does.
+    @Test func byAnotherProfilesMapping() async throws {
+        try await withRealms { first, second in
+            let covering = ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".intra.example")])
+            let mapping = ExtensionConfiguration(realm: "B.TEST", domainRealmMapping: ["B.TEST": [".intra.example"]])
+            let home = try Home(first, configurations: [covering, mapping])
+            try await expectAnswer(home, host: "web.intra.example", keytab: second.keytabPath)
+            let unmapped = try Home(first, configurations: [covering]).makeExtension()
+            try await unmapped.signIn("alice@A.TEST", using: .secret)
+            let error = await authorizationError { try await unmapped.grant("web.intra.example") }
             #expect((error?.cause as? KerberosError)?.code == .unknownService)
         }
     }

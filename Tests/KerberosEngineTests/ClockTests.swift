@@ -1,0 +1,45 @@
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The KDC's clock is not this machine's: tokens carry the KDC's time, those from a cached ticket too.
+struct ClockTests {
+    private let host = "www.example.test"
+
+    private func options(_ offset: Int) -> TestRealmOptions {
+        TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)"], clockOffset: .seconds(offset))
+    }
+
+    /// The token of the process that signed in, then that of another one, which finds the service ticket in the cache.
+    private func tokens(_ realm: TestRealm) async throws -> [[UInt8]] {
+        let home = try Home(realm)
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        let first = try await kerberos.grant(host).token
+        let second = try await home.makeExtension().grant(host).token
+        #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/\(host)") == 1)
+        return [first, second]
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func aCachedTicketsTokenIsAtTheTimeOfTheKDC(offset: Int) async throws {
+        try await withTestRealm(options(offset)) { realm in
+            for token in try await tokens(realm) {
+                // The acceptor goes by this machine's clock, so it sees that the client did not.
+                #expect(await kerberosError { try Acceptance(token, keytab: realm.keytabPath) }?.code == .clockSkew)
+            }
+        }
+    }
+
+    @Test(arguments: [-120, 120])
+    func aSmallOffsetDisturbsNobody(offset: Int) async throws {
+        try await withTestRealm(options(offset)) { realm in
+            for token in try await tokens(realm) {
+                #expect(try Acceptance(token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+            }
+        }
+    }
+}

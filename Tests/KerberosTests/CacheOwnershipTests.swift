@@ -1,0 +1,62 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Caches that somebody else made, or can change, are not read.
+///
+/// One after the other, since they count the KDC's requests.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .serialized) struct CacheOwnershipTests {
+    @Test(arguments: [0o666, 0o620, 0o602])
+    func aCacheThatOthersCanWriteIsNotUsed(mode: Int) async throws {
+        let user = try await withServiceTicket()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: try #require(user.cache.path))
+        try await expectRefusal(of: user, reason: "others can write")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func aCacheOfAnotherUserIsNotUsed() async throws {
+        let user = try await withServiceTicket()
+        try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: try #require(user.cache.path))
+        try await expectRefusal(of: user, reason: "uid 12345")
+    }
+
+    /// Whoever opened it would wait for a writer for ever.
+    @Test(.timeLimit(.minutes(1))) func aPipeInTheCachesPlaceHoldsNobodyUp() async throws {
+        let realm = try TestRealm.required()
+        let cache = realm.newCache()
+        try #require(mkfifo(try #require(cache.path), 0o600) == 0)
+        let service = try realm.principal("HTTP/www.example.test")
+        let elapsed = await ContinuousClock().measure {
+            let error = await expectFailure(.cacheUnusable) { _ = try await realm.client.contents(of: cache) }
+            #expect(error?.message.contains("no plain file") == true)
+            await expectFailure(.cacheUnusable) { _ = try await realm.client.serviceTicket(for: service, in: cache) }
+        }
+        #expect(elapsed < .seconds(5))
+    }
+
+    private func withServiceTicket() async throws -> SignedIn {
+        let user = try await TestRealm.required().signIn()
+        _ = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
+        return user
+    }
+
+    /// Nothing is taken from the cache, nothing is asked of the KDC with it, and it stays as it is.
+    private func expectRefusal(of user: SignedIn, reason: String) async throws {
+        let realm = try TestRealm.required()
+        let url = URL(filePath: try #require(user.cache.path))
+        let before = try Data(contentsOf: url)
+        let requests = try realm.received(.serviceTicket)
+        let service = try realm.principal("HTTP/www.example.test")
+        let error = await expectFailure(.cacheUnusable) { _ = try await user.client.contents(of: user.cache) }
+        #expect(error?.subject == user.cache.rawValue)
+        #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+        for cachedOnly in [true, false] {
+            await expectFailure(.cacheUnusable) { _ = try await user.serviceTicket(service, cachedOnly: cachedOnly) }
+        }
+        await expectFailure(.cacheUnusable) { _ = try await user.client.renewedCredential(for: user.principal, in: user.cache) }
+        #expect(try realm.received(.serviceTicket) == requests)
+        #expect(try Data(contentsOf: url) == before)
+    }
+}

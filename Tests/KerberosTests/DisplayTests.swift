@@ -1,0 +1,45 @@
+import Kerberos
+import Testing
+
+/// Text of others, made fit for a terminal.
+@Suite struct DisplayTests {
+    /// A test's arguments are printed: only what is shown may get to the terminal.
+    struct Row: CustomTestStringConvertible, Sendable {
+        let text: String
+        let shown: String
+        var testDescription: String { shown }
+    }
+
+    private static let rows = [
+        Row(text: "plain text, Grüße 漢字 🙂", shown: "plain text, Grüße 漢字 🙂"),
+        Row(text: "", shown: ""),
+        Row(text: "a\u{1B}[2Jb", shown: #"a\u{1b}[2Jb"#),
+        Row(text: "a\u{7}b\u{8}c\0d", shown: #"a\u{7}b\u{8}c\u{0}d"#),
+        Row(text: "a\nb\rc\td\r\ne", shown: #"a\u{a}b\u{d}c\u{9}d\u{d}\u{a}e"#),
+        Row(text: "a\u{7F}b", shown: #"a\u{7f}b"#),
+        Row(text: "a\u{80}b\u{9B}2Jc\u{9F}d", shown: #"a\u{80}b\u{9b}2Jc\u{9f}d"#),
+        Row(text: "a\u{200E}b\u{200F}c", shown: #"a\u{200e}b\u{200f}c"#),
+        Row(text: "a\u{202A}b\u{202E}c", shown: #"a\u{202a}b\u{202e}c"#),
+        Row(text: "a\u{2066}b\u{2069}c", shown: #"a\u{2066}b\u{2069}c"#),
+        Row(text: "a\u{2028}b\u{2029}c", shown: #"a\u{2028}b\u{2029}c"#),
+        Row(text: "\u{A0}\u{200D}\u{202F}\u{2065}\u{206A}", shown: "\u{A0}\u{200D}\u{202F}\u{2065}\u{206A}"),
+    ]
+
+    @Test(arguments: rows)
+    func whatATerminalActsOnBecomesVisible(row: Row) {
+        // By scalars: as strings, "\r\n" and the like would compare as characters.
+        #expect(Array(row.text.escapedForDisplay().unicodeScalars) == Array(row.shown.unicodeScalars))
+    }
+
+    @Test func linesStayWhereTheyMay() {
+        #expect("a\nb\r\nc\u{1B}d".escapedForDisplay(keepingLines: true) == "a\nb\\u{d}\nc\\u{1b}d")
+    }
+
+    @Test func longTextIsCut() {
+        #expect("abcdef".escapedForDisplay(limit: 6) == "abcdef")
+        #expect("abcdef".escapedForDisplay(limit: 5) == "abcde…")
+        #expect("\u{1B}\u{1B}\u{1B}".escapedForDisplay(limit: 2) == #"\u{1b}\u{1b}…"#)
+        let long = String(repeating: "x", count: 100_000).escapedForDisplay()
+        #expect(long.count == 2001 && long.hasSuffix("x…"))
+    }
+}

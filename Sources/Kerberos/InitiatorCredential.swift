@@ -34,8 +34,9 @@ public final class InitiatorCredential: Sendable {
 extension KerberosClient {
     /// Makes a credential that makes tokens from one service ticket.
     ///
-    /// - Parameter cache: where the ticket comes from. The KDC's clock offset is kept there, and a ticket without it would carry this
-    ///   machine's time.
+    /// - Parameters:
+    ///   - ticket: the service ticket.
+    ///   - cache: where the ticket comes from. The KDC's clock offset is kept there, and a token without it would carry this machine's time.
     public func initiatorCredential(for ticket: Credential, from cache: CredentialCacheName? = nil) async throws(KerberosError)
         -> InitiatorCredential
     {

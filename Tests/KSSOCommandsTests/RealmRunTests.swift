@@ -169,7 +169,9 @@ final class RealmRunTests {
             kill(realm.process, SIGKILL)
         }
         #expect(status == 137)
+        // The watchers see to it, beside.
         try await eventually { try FileManager.default.contentsOfDirectory(atPath: temporary) == [] }
+        try await eventually { visibleArguments(of: "\(temporary)/kerberos-testing").isEmpty }
         try expectNothingLeft()
     }
 

@@ -10,7 +10,7 @@ func eventually(_ condition: () async throws -> Bool, sourceLocation: SourceLoca
             Issue.record("It did not happen within ten seconds.", sourceLocation: sourceLocation)
             return
         }
-        await Task.yield()
+        try await Task.sleep(for: .milliseconds(5))  // not a busy loop: what is waited for needs the processor
     }
 }
 

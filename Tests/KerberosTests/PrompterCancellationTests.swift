@@ -37,7 +37,7 @@ import Testing
                 waiting.cancel()
                 await expectFailure(.canceled) { _ = try await waiting.value }
             }
-            #expect(elapsed < .seconds(3))
+            #expect(elapsed < .seconds(20), "the prompter that does not heed it would never return")
             #expect(prompter.cancelCount == 1)
             if !heedsCancellation { prompter.release() }
             // An answer that comes later is dropped: no pre-authentication is made of it, and none is sent.

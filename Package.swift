@@ -163,6 +163,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
     ]

@@ -15,7 +15,7 @@ struct SignInAndFetchTests {
     private func withClient<Value>(
         credential: SingleSignOn.ServiceCredential = .sessions,
         usesTLS: Bool = false,
-        profile: String? = nil,
+        profile path: String? = nil,
         cache: String = UUID().uuidString,
         _ body: (TestRealm, SingleSignOn, NegotiatingHTTPClient, String) async throws -> Value
     ) async throws -> Value {
@@ -26,7 +26,7 @@ struct SignInAndFetchTests {
             settings.defaultCacheName = "FILE:\(realm.directory)/\(cache)"
             settings.environment = ["KSSO_RUNTIME_DIR": "\(realm.directory)/runtime-\(cache)"]
             let sso = try await SingleSignOn(
-                .inProcess(try profile.map(Self.profile(yaml:)) ?? Self.profile(), credential: credential),
+                .inProcess(try path.map(Profile.init(contentsOf:)) ?? Self.profile(), credential: credential),
                 settings: settings
             )
             var configuration = NegotiatingHTTPClient.Configuration()
@@ -46,8 +46,6 @@ struct SignInAndFetchTests {
         return try Profile(contentsOf: root.appending(path: "krb5/example.mobileconfig").path)
     }
 
-    private static func profile(yaml: String) throws -> Profile { try Profile(data: Data(yaml.utf8), source: "test.yaml") }
-
     private func text(_ response: HTTPClientResponse) async throws -> String {
         String(buffer: try await response.body.collect(upTo: 1 << 16))
     }
@@ -61,13 +59,8 @@ struct SignInAndFetchTests {
         }
     }
 
-    @Test func `https needs no key of ours in the profile`() async throws {
-        let profile = """
-            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
-            Type: Credential
-            Realm: EXAMPLE.TEST
-            Hosts: [localhost]
-            """
+    @Test func `the profile of a Mac, unchanged, serves over https and not over http`() async throws {
+        let profile = try #require(Bundle.module.path(forResource: "corp", ofType: "mobileconfig", inDirectory: "Fixtures"))
         try await withClient(usesTLS: true, profile: profile) { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             let response = try await http.execute(HTTPClientRequest(url: "\(url)/hello"))

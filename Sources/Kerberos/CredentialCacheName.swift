@@ -14,6 +14,17 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
     /// What stands after the type.
     public var residual: String { String(rawValue.drop { $0 != ":" }.dropFirst()) }
 
+    /// Whether the name is that of a collection, and not of one cache in it: with `KRB5CCNAME=KCM:1000:2` libkrb5 sees that cache alone.
+    public var isCollection: Bool {
+        switch type {
+        case "KCM": residual.isEmpty
+        case "DIR": !residual.hasPrefix(":")
+        case "KEYRING": residual.split(separator: ":", omittingEmptySubsequences: false).count == 2
+        case "MEMORY": true
+        default: false
+        }
+    }
+
     /// The path of a cache that is one file: a FILE cache, or one cache of a DIR collection (`DIR::/path`).
     public var path: String? {
         switch type {

@@ -43,7 +43,7 @@ struct SessionStore: Sendable {
 
     /// The cache that kswitch, and we, made the primary one; nil where the default cache has no collection.
     private func primaryCache() async throws(KerberosError) -> CredentialCacheName? {
-        guard try await local.supportsCollections(try await local.defaultCacheName()) else { return nil }
+        guard try await local.defaultCacheName().isCollection else { return nil }
         return try await local.cacheNames().first
     }
 
@@ -78,7 +78,7 @@ struct SessionStore: Sendable {
         if let own = list.sessions.first(where: { $0.principal == principal }) { return .cache(own.cache) }
         let standard = try await local.defaultCacheName()
         let isOccupied = list.occupiedCaches.contains { $0 == standard || $0.type == standard.type }
-        if try await local.supportsCollections(standard) {
+        if standard.isCollection {
             // One that can't be read may be the primary one, which the collection's own name would overwrite.
             guard isOccupied || !list.damagedCaches.isEmpty else { return .cache(standard) }
             return .new(type: standard.type, local)

@@ -145,4 +145,13 @@ struct CachePlacementTests {
         #expect(list.damagedCaches.isEmpty)
         #expect(list.sessions.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
     }
+
+    @Test(arguments: [
+        ("FILE:/tmp/a", false), ("KCM:", true), ("KCM:1000", false), ("KCM:1000:2", false), ("DIR:/run/a", true),
+        ("DIR::/run/a/tkt", false),
+        ("KEYRING:persistent:1000", true), ("KEYRING:persistent:1000:1000", false), ("MEMORY:x", true), ("/tmp/a", false),
+    ])
+    func whichNamesAreThoseOfCollections(name: String, isCollection: Bool) {
+        #expect(CredentialCacheName(rawValue: name).isCollection == isCollection)
+    }
 }

@@ -139,7 +139,9 @@ import Testing
             names.append(name)
         }
         #expect(Set(names).count == 3)
-        #expect(Set(try await client.cacheNames()) == Set(names))
+        // A KCM daemon serves all of a user's programs: others may have caches there.
+        let listed = Set(try await client.cacheNames())
+        #expect(kind == .kcm ? listed.isSuperset(of: names) : listed == Set(names))
         for name in names.reversed() {
             try await client.makePrimary(name)
             #expect(try await client.cacheNames().first == name)

@@ -51,9 +51,8 @@ public final class KerberosExtension: CredentialExtension {
     ///
     /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
-        guard case .answer(let plan) = policy.decision(for: request.url) else {
-            return .notHandled(policy.decision(for: request.url).reasons)
-        }
+        let decision = policy.decision(for: request.url)
+        guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
         case .implicit:
             return .headers(try Self.grant(with: try await initiatorCredential(for: plan, request: request)))

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import KerberosSSO
+import KerberosTesting
 import NegotiateAsyncHTTPClient
 
 /// The example of README.md, line by line, so that it can't stop compiling unseen. It is not run: it would ask at a terminal.
@@ -17,4 +18,12 @@ func readmeServiceExample() async throws {
     let profile = try Profile(contentsOf: "/etc/app/corp.mobileconfig")
     let sso = try await SingleSignOn(.inProcess(profile, credential: .keytab("/etc/app.keytab", principal: "app@CORP.EXAMPLE")))
     print(sso.profiles.count)
+}
+
+/// The tests' example; it is run.
+func readmeTestExample() async throws {
+    try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+        let keys = try await realm.run("klist", ["-k", realm.keytabPath])
+        print(keys.output)
+    }
 }

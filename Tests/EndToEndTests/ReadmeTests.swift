@@ -13,11 +13,15 @@ import Testing
             )
         )
         let blocks = readme.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "```").first }
-        let examples = blocks.filter { $0.contains("SingleSignOn(") }
-        #expect(examples.count == 2)
+        let examples = blocks.filter { $0.contains("SingleSignOn(") || $0.contains("withTestRealm(") }
+        #expect(examples.count == 3)
         for line in examples.flatMap({ $0.split(separator: "\n") }) where !line.trimmingCharacters(in: .whitespaces).isEmpty {
             #expect(compiled.contains(normalized(String(line))), "\(line) is not in ReadmeExample.swift")
         }
+    }
+
+    @Test func `the example for tests runs`() async throws {
+        try await readmeTestExample()
     }
 
     @Test func `the first example stands within 20 lines`() throws {

@@ -48,7 +48,7 @@ struct FetchOutputTests {
         if geteuid() == 0 {
             path = "\(station.directory)/null"
             let made = try await station.run(["sh", "-c", "mknod '\(path)' c 1 3 && : >'\(path)'"])
-            guard made.exitStatus == 0 else { return }  // root of a container may make none
+            if made.exitStatus != 0 { try Test.cancel("root of this container may make no device") }
         }
         try await fetch(into: path)
         #expect(try attributes(path)[.type] as? FileAttributeType == .typeCharacterSpecial)

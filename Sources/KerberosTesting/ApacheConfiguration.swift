@@ -11,6 +11,14 @@ struct ApacheConfiguration {
     var path: String { "\(directory)/httpd.conf" }
     var keytabPath: String { "\(directory)/http.keytab" }
 
+    /// Where mod_auth_gssapi puts the tickets that users forward.
+    static func delegationFolder(in directory: String) -> String { "\(directory)/delegated" }
+
+    /// Undoes how mod_auth_gssapi names a cache after a principal: `~` for a slash, and `~~` for itself.
+    static func principal(ofCache name: String) -> String {
+        name.split(separator: "~~", omittingEmptySubsequences: false).map { $0.replacing("~", with: "/") }.joined(separator: "~")
+    }
+
     /// Copies of the realm's files, since the server's account cannot enter the realm's folder.
     func environment() -> [String: String] {
         realm.environment.merging([
@@ -23,38 +31,49 @@ struct ApacheConfiguration {
         ]) { $1 }
     }
 
+    /// Refuses what Apache would take for something else, or would not start with.
+    func check() throws {
+        guard options.usesTLS || !options.usesHTTP2 else {
+            throw KerberosTestingError(.invalidArgument, "HTTP/2 is offered in TLS only; set usesTLS too.")
+        }
+        guard options.maximumFieldSize > 0 else {
+            throw KerberosTestingError(
+                .invalidArgument,
+                "No field fits into \(options.maximumFieldSize) bytes; set maximumFieldSize above 0."
+            )
+        }
+        for (path, redirect) in options.redirects {
+            guard path.hasPrefix("/"), 300..<400 ~= redirect.status, Self.isPlain(path), Self.isPlain(redirect.target) else {
+                throw KerberosTestingError(
+                    .invalidArgument,
+                    "\(path) cannot redirect with \(redirect.status) to \(redirect.target): the path begins with a slash, the status is from "
+                        + "300 to 399, and neither path nor target has a space, a quotation mark, a backslash, a dollar sign or %{."
+                )
+            }
+        }
+    }
+
+    /// Whether Apache reads the text as it is in a quoted string of an expression.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty && !text.contains("%{") && !text.contains { $0.isWhitespace || $0.isNewline || "\"'\\$".contains($0) }
+    }
+
     /// Writes everything but the port.
     func writeFiles() async throws {
         let files = FileManager.default
         try files.copyItem(atPath: realm.configurationPath, toPath: "\(directory)/krb5.conf")
         try files.moveItem(atPath: try await keytab(), toPath: keytabPath)
         try files.createDirectory(atPath: "\(directory)/pages", withIntermediateDirectories: false)
-        try "Hello <!--#echo encoding=\"none\" var=\"REMOTE_USER\" -->\n".writeFile("\(directory)/pages/hello")
+        for (page, greeting) in [("hello", "Hello"), ("other", "Other")] {
+            try "\(greeting) <!--#echo encoding=\"none\" var=\"REMOTE_USER\" -->\n".writeFile("\(directory)/pages/\(page)")
+        }
         try "open\n".writeFile("\(directory)/pages/open")
-        if options.usesTLS { try await makeCertificate() }
-    }
-
-    /// A key and a certificate for localhost, good for a day.
-    private func makeCertificate() async throws {
-        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", "\(directory)/key.pem"]
-        let name = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-        _ = try await Command.require(
-            "openssl",
-            ["req", "-x509", "-days", "1", "-out", "\(directory)/certificate.pem"] + key + name,
-            environment: realm.environment,
-            scratch: realm.directory
-        )
-    }
-
-    /// What makes the server speak https.
-    private var secureTransport: String {
-        guard options.usesTLS else { return "" }
-        return """
-            SSLEngine on
-            SSLCertificateFile "\(directory)/certificate.pem"
-            SSLCertificateKeyFile "\(directory)/key.pem"
-            SSLSessionCache none
-            """
+        if options.storesDelegatedTickets {
+            try files.createDirectory(atPath: Self.delegationFolder(in: directory), withIntermediateDirectories: false)
+        }
+        if options.usesTLS {
+            try await options.certificate.write("\(directory)/certificate.pem", key: "\(directory)/key.pem", realm: realm)
+        }
     }
 
     func writeMain(port: Int) throws {
@@ -68,53 +87,5 @@ struct ApacheConfiguration {
             try await realm.addService(options.principal)
             return try await realm.keytab(for: options.principal)
         }
-    }
-
-    /// The event worker needs no mutex between processes with one socket, so that a killed server leaves no semaphore.
-    private func text(port: Int) -> String {
-        let modules =
-            [
-                "mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "include", "mime",
-            ] + (options.usesTLS ? ["ssl"] : [])
-        let loading = modules.map { "LoadModule \($0)_module \(Self.modules)/mod_\($0).so" }.joined(separator: "\n")
-        return """
-            \(loading)
-            ServerRoot "\(directory)"
-            DefaultRuntimeDir "\(directory)"
-            PidFile "\(directory)/httpd.pid"
-            ServerName localhost
-            Listen 127.0.0.1:\(port)
-            Mutex pthread default
-            \(secureTransport)
-            StartServers 1
-            ServerLimit 1
-            ThreadsPerChild 32
-            MaxRequestWorkers 32
-            MinSpareThreads 1
-            LimitRequestFieldSize 65536
-            TypesConfig /dev/null
-            ErrorLog "\(directory)/error.log"
-            LogLevel warn auth_gssapi:info
-            CustomLog "\(directory)/access.log" "%>s %X %u \\"%r\\""
-            DocumentRoot "\(directory)/pages"
-            <Directory "\(directory)/pages">
-                AllowOverride None
-                Options +Includes
-                ForceType text/plain
-                Require all granted
-            </Directory>
-            <Location "/hello">
-                SetOutputFilter INCLUDES
-                AuthType GSSAPI
-                AuthName "\(realm.name)"
-                GssapiCredStore "keytab:\(keytabPath)"
-                GssapiAllowedMech krb5
-                GssapiLocalName Off
-                GssapiSignalPersistentAuth On
-                GssapiConnectionBound \(options.connectionBound ? "On" : "Off")
-                Require valid-user
-            </Location>
-
-            """
     }
 }

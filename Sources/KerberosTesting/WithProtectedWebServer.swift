@@ -10,7 +10,8 @@ import Foundation
 ///   - options: How the server asks.
 ///   - body: The closure, which runs where the caller runs.
 /// - Returns: What the closure returns.
-/// - Throws: ``KerberosTestingError`` if a program is missing or the server does not start; otherwise what the closure throws.
+/// - Throws: ``KerberosTestingError`` if a program is missing, the options do not go together or the server does not start; otherwise what
+///   the closure throws.
 nonisolated(nonsending) public func withProtectedWebServer<R>(
     realm: TestRealm,
     _ options: ProtectedWebServerOptions = .init(),
@@ -21,6 +22,7 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
     try Program.requireFile("\(ApacheConfiguration.modules)/mod_auth_gssapi.so", package: "libapache2-mod-auth-gssapi")
     let directory = TemporaryFolder.newPath()
     let configuration = ApacheConfiguration(realm: realm, options: options, directory: directory)
+    try configuration.check()
     let environment = configuration.environment()
     return try await DaemonWatcher.withWatcher(making: directory, environment: environment, lastSignal: "TERM") { watcher in
         try await configuration.writeFiles()

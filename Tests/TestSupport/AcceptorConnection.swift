@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Kerberos
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One connection of an ``AcceptorServer``: a request after the other.
+struct AcceptorConnection {
+    typealias Channel = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+    let server: AcceptorServer
+    let options: AcceptorServerOptions
+    let number: Int
+    let judge: TokenJudge
+
+    /// Serves until the client or the server's scope ends the connection.
+    func serve(_ channel: Channel) async throws {
+        try await channel.executeThenClose { input, output in
+            var vouched: TokenJudge.Verdict?
+            var parts = input.makeAsyncIterator()
+            while case .head(let head)? = try await parts.next() {
+                if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+                    try await output.write(.head(HTTPResponseHead(version: .http1_1, status: .continue)))
+                }
+                var bodyBytes = 0
+                while case .body(let bytes)? = try await parts.next() { bodyBytes += bytes.readableBytes }
+                let verdict = if let vouched { vouched } else { try await verdict(on: head) }
+                if options.isConnectionBound, case .accepted(_, let initiator, let flags)? = verdict {
+                    vouched = .accepted(reply: nil, initiator: initiator, flags: flags)
+                }
+                let response = await response(to: head, bodyBytes: bodyBytes, verdict)
+                try await output.write(contentsOf: response)
+                guard head.isKeepAlive else { return }
+            }
+        }
+    }
+
+    /// Nil where there is no token.
+    private func verdict(on head: HTTPRequestHead) async throws -> TokenJudge.Verdict? {
+        let words = head.headers.first(name: "Authorization")?.split(separator: " ", maxSplits: 1) ?? []
+        guard words.count == 2, words[0].lowercased() == "negotiate" else { return nil }
+        guard let token = Data(base64Encoded: String(words[1])) else {
+            return .refused(KerberosError(.invalidToken, subject: head.uri, message: "the client's token is not in base64."))
+        }
+        return await judge.verdict(on: Array(token))
+    }
+
+    private func response(
+        to head: HTTPRequestHead,
+        bodyBytes: Int,
+        _ verdict: TokenJudge.Verdict?
+    ) async -> [HTTPServerResponsePart] {
+        var request = AcceptorServer.Request(
+            connection: number,
+            method: head.method.rawValue,
+            path: head.uri,
+            hasAuthorization: head.headers.contains(name: "Authorization"),
+            bodyBytes: bodyBytes
+        )
+        var fields = HTTPHeaders()
+        var challenge: String? = "Negotiate"
+        switch verdict {
+        case nil: break
+        case .unfinished(let reply): challenge = "Negotiate \(Data(reply).base64EncodedString())"
+        case .refused(let error): request.refusal = error
+        case .accepted(let reply, let initiator, let flags):
+            request.initiator = initiator
+            request.flags = flags
+            request.status = 200
+            challenge = finalToken(reply).map { "Negotiate \(Data($0).base64EncodedString())" }
+            if options.isConnectionBound { fields.add(name: "Persistent-Auth", value: "true") }
+        }
+        switch await judge.perform({ [request, options] in options.answer(request) }) {
+        case .judged: break
+        case .challenged: (request.status, challenge, fields) = (401, "Negotiate", [:])
+        case .status(let status, let others):
+            request.status = status
+            if request.initiator == nil { challenge = nil }
+            fields.add(contentsOf: others.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        }
+        if let challenge { fields.add(name: "WWW-Authenticate", value: challenge) }
+        if !head.isKeepAlive { fields.add(name: "Connection", value: "close") }
+        server.record(request)
+        return parts(of: request, fields: fields)
+    }
+
+    private func finalToken(_ reply: [UInt8]?) -> [UInt8]? {
+        switch options.finalToken {
+        case .sent: reply
+        case .dropped: nil
+        case .replaced(let bytes): bytes
+        }
+    }
+
+    private func parts(of request: AcceptorServer.Request, fields: HTTPHeaders) -> [HTTPServerResponsePart] {
+        let body = ByteBuffer(string: request.initiator.map { "Hello \($0)\n" } ?? "who are you?\n")
+        var fields = fields
+        fields.replaceOrAdd(name: "Content-Length", value: "\(body.readableBytes)")
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: request.status), headers: fields)
+        return [.head(head)] + (request.method == "HEAD" ? [] : [.body(.byteBuffer(body))]) + [.end(nil)]
+    }
+}

@@ -1,0 +1,98 @@
+package import HTTPNegotiate
+internal import Synchronization
+
+package import struct Foundation.URL
+
+/// An extension with made-up tokens. It covers `a.test`, `b.test`, `localhost` and the subdomains of `covered.test`, over plain http as well.
+///
+/// Its exchange takes `final` as the final token, answers `more` with a further leg, and refuses anything else.
+package final class ScriptedExtension: CredentialExtension {
+    package typealias Answer = @Sendable (AuthorizationRequest) async throws -> AuthorizationOutcome
+
+    private let policy: DecisionPolicy
+    private let answer: Answer
+    private let whoAnswers: @Sendable (AuthorizationRequest) -> AuthorizationIdentity?
+    private let log = Mutex<[AuthorizationRequest]>([])
+
+    /// The requests that it was asked to answer.
+    package var requests: [AuthorizationRequest] { log.withLock { $0 } }
+
+    /// Makes an extension.
+    ///
+    /// - Parameters:
+    ///   - answer: What ``beginAuthorization(with:)`` does.
+    ///   - change: What the profile says beyond the hosts.
+    ///   - whoAnswers: What ``identity(for:)`` says; by default who would sign.
+    package init(
+        answer: @escaping Answer = { try ScriptedExtension.grant(for: $0) },
+        change: (inout ExtensionConfiguration) throws -> Void = { _ in },
+        whoAnswers: @escaping @Sendable (AuthorizationRequest) -> AuthorizationIdentity? = { try? ScriptedExtension.identity(for: $0) }
+    ) throws {
+        let rules = try ["a.test", "b.test", "localhost", ".covered.test"].map { try HostRule($0) }
+        var configuration = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: rules, plainHTTPHosts: rules)
+        try change(&configuration)
+        policy = DecisionPolicy([configuration])
+        self.answer = answer
+        self.whoAnswers = whoAnswers
+    }
+
+    package func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
+
+    package func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
+        log.withLock { $0.append(request) }
+        guard case .answer = decision(for: request.url) else { return .notHandled([]) }
+        do {
+            return try await answer(request)
+        } catch let error as AuthorizationError {
+            throw error
+        } catch {
+            throw AuthorizationError(.canceled, "The request was called off.", cause: error)
+        }
+    }
+
+    package func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
+        whoAnswers(request)
+    }
+
+    /// Who signs by default: the principal that the caller names, else alice.
+    package static func identity(for request: AuthorizationRequest) throws -> AuthorizationIdentity {
+        AuthorizationIdentity(
+            principal: request.principal ?? "alice@EXAMPLE.TEST",
+            servicePrincipal: "HTTP/" + (try Origin(url: request.url).host)
+        )
+    }
+
+    package static func grant(
+        for request: AuthorizationRequest,
+        identity: AuthorizationIdentity? = nil,
+        token: [UInt8] = Array("first".utf8)
+    ) throws -> AuthorizationOutcome {
+        .headers(
+            AuthorizationGrant(
+                headers: NegotiateCredentials(token: token).headers,
+                identity: try identity ?? Self.identity(for: request),
+                exchange: ScriptedExchange()
+            )
+        )
+    }
+}
+
+/// The security context that goes with it.
+package final class ScriptedExchange: AuthorizationExchange {
+    package init() {}
+
+    private let legs = Mutex(1)
+
+    package func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep {
+        switch String(decoding: token, as: UTF8.self) {
+        case "final": return .established
+        case "more":
+            let leg = legs.withLock { leg in
+                leg += 1
+                return leg
+            }
+            return .send(NegotiateCredentials(token: Array("leg \(leg)".utf8)).headers)
+        default: throw AuthorizationError(.invalidResponse, "The token does not verify.")
+        }
+    }
+}

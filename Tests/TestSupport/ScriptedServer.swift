@@ -1,0 +1,201 @@
+internal import Foundation
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+/// A raw HTTP/1.1 server on 127.0.0.1 that answers as a script says and remembers what it was sent.
+package final class ScriptedServer: Sendable {
+    package struct Request: Sendable {
+        /// Which connection it came over, from 1 in the order of their first requests.
+        package var connection = 0
+        package var method = ""
+        package var target = ""
+        package var fields: [(name: String, value: String)] = []
+        package var body = ""
+
+        package func field(_ name: String) -> String? {
+            fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    package enum Reply: Sendable {
+        case response(Int, [(String, String)] = [], body: String = "")
+        /// These bytes, and then the end of the connection.
+        case raw(String)
+        /// These bytes, and then nothing.
+        case partial(String)
+        case drop
+        case silence
+
+        package static let challenge = Reply.response(401, [("WWW-Authenticate", "Negotiate")], body: "who are you?")
+
+        package static func redirect(_ status: Int, to location: String) -> Reply {
+            .response(status, [("Location", location)], body: "moved")
+        }
+    }
+
+    package enum Event: Sendable, Equatable {
+        case request(connection: Int)
+        case closed(connection: Int)
+    }
+
+    package typealias Script = @Sendable (Request) -> Reply
+
+    /// What happened, in its order; for one reader.
+    package let events: AsyncStream<Event>
+    private let log = Mutex<[Request]>([])
+    private let connections = Mutex(0)
+    private let script: Script
+    /// Sent on a new connection, as no HTTP server does.
+    fileprivate let greeting: String?
+    private let continuation: AsyncStream<Event>.Continuation
+    private let listener = Mutex<(any Channel)?>(nil)
+
+    private init(_ script: @escaping Script, greeting: String?) {
+        self.script = script
+        self.greeting = greeting
+        (events, continuation) = AsyncStream.makeStream()
+    }
+
+    /// Runs a server for as long as the body runs. With identities it speaks TLS, and each new connection shows the next of them.
+    package static func run<Return>(
+        _ script: @escaping Script,
+        greeting: String? = nil,
+        identities: [ServerIdentity] = [],
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (ScriptedServer) async throws -> Return
+    ) async throws -> Return {
+        let server = ScriptedServer(script, greeting: greeting)
+        let contexts = try identities.map { try NIOSSLContext(configuration: $0.configuration()) }
+        let turn = Counter()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if !contexts.isEmpty {
+                        let context = contexts[turn.next() % contexts.count]
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
+                    try channel.pipeline.syncOperations.addHandler(ConnectionHandler(server))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        server.listener.withLock { $0 = channel }
+        do {
+            let result = try await body(server)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    package var port: Int { listener.withLock { $0?.localAddress?.port } ?? 0 }
+    package var requests: [Request] { log.withLock { $0 } }
+
+    fileprivate func nextConnection() -> Int {
+        connections.withLock { number in
+            number += 1
+            return number
+        }
+    }
+
+    fileprivate func reply(to request: Request) -> Reply {
+        log.withLock { $0.append(request) }
+        continuation.yield(.request(connection: request.connection))
+        return script(request)
+    }
+
+    fileprivate func closed(_ connection: Int) { continuation.yield(.closed(connection: connection)) }
+}
+
+private final class Counter: Sendable {
+    private let value = Atomic(0)
+
+    /// 0, 1, 2 and so on.
+    func next() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
+}
+
+private final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let server: ScriptedServer
+    private var received = ""
+    private var connection = 0
+
+    init(_ server: ScriptedServer) { self.server = server }
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard let greeting = server.greeting else { return }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: greeting)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received += String(buffer: unwrapInboundIn(data))
+        if connection == 0 { connection = server.nextConnection() }
+        while var request = nextRequest() {
+            request.connection = connection
+            perform(server.reply(to: request), method: request.method, context: context)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { server.closed(connection) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func perform(_ reply: ScriptedServer.Reply, method: String, context: ChannelHandlerContext) {
+        switch reply {
+        case .silence: break
+        case .drop: context.close(promise: nil)
+        case .partial(let text): context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        case .raw(let text):
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            context.close(promise: nil)
+        case .response(let status, let fields, let body):
+            var text = "HTTP/1.1 \(status) Scripted\r\nContent-Length: \(body.utf8.count)\r\n"
+            for (name, value) in fields { text += "\(name): \(value)\r\n" }
+            text += "\r\n" + (method == "HEAD" ? "" : body)
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        }
+    }
+
+    /// The next whole request, taken out of what was received.
+    private func nextRequest() -> ScriptedServer.Request? {
+        guard let end = received.range(of: "\r\n\r\n") else { return nil }
+        let lines = received[..<end.lowerBound].split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count == 3 else { return nil }
+        var request = ScriptedServer.Request(method: String(words[0]), target: String(words[1]))
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            request.fields.append((String(parts[0]), parts.last.map { String($0.drop(while: { $0 == " " })) } ?? ""))
+        }
+        var rest = received[end.upperBound...]
+        if request.field("Transfer-Encoding") == "chunked" {
+            guard let body = ConnectionHandler.chunks(&rest) else { return nil }
+            request.body = body
+        } else if let length = request.field("Content-Length").flatMap({ Int($0) }) {
+            guard rest.utf8.count >= length else { return nil }
+            request.body = String(rest.prefix(length))
+            rest = rest.dropFirst(length)
+        }
+        received = String(rest)
+        return request
+    }
+
+    /// A chunked body of ASCII; nil while it is not complete.
+    private static func chunks(_ rest: inout Substring) -> String? {
+        var body = ""
+        while let end = rest.range(of: "\r\n"), let size = Int(rest[..<end.lowerBound], radix: 16) {
+            let chunk = rest[end.upperBound...]
+            guard chunk.utf8.count >= size + 2 else { return nil }
+            body += chunk.prefix(size)
+            // The characters CR LF are one.
+            rest = chunk.dropFirst(size + 1)
+            if size == 0 { return body }
+        }
+        return nil
+    }
+}

@@ -39,13 +39,62 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
     /// Reads all challenges of a message, in their order.
     ///
-    /// Takes time linear in the text and never throws: a challenge that breaks the grammar is left out, and reading goes on at the next.
-    /// What stands inside a quoted string is never a challenge.
+    /// Takes time and memory linear in the text and never throws: a challenge that breaks the grammar is left out, and reading goes on at the
+    /// next. What stands inside a quoted string is never a challenge. Several lines are one list (RFC 9110 section 5.3).
     ///
     /// - Parameter fieldValues: The values of the field's lines, in their order.
     public static func parse(_ fieldValues: [String]) -> [AuthenticationChallenge] {
-        ChallengeScanner.scan(fieldValues).compactMap { finding in
-            if case .challenge(let challenge) = finding { challenge } else { nil }
+        var challenges: [AuthenticationChallenge] = []
+        var open: Open?
+        for part in ChallengeParts(fieldValues) {
+            switch part {
+            case .scheme(let scheme):
+                if let challenge = open?.challenge { challenges.append(challenge) }
+                open = Open(scheme: String(decoding: scheme, as: UTF8.self))
+            case .token68(let token): open?.token68 = String(decoding: token, as: UTF8.self)
+            case .parameter(let name, let value): open?.add(name: name, value: value)
+            case .fault: open?.isFaulty = true
+            }
         }
+        if let challenge = open?.challenge { challenges.append(challenge) }
+        return challenges
+    }
+}
+
+/// The challenge that is being read.
+private struct Open {
+    let scheme: String
+    var token68: String?
+    var isFaulty = false
+    private var parameters: [AuthenticationChallenge.Parameter] = []
+
+    init(scheme: String) { self.scheme = scheme }
+
+    var challenge: AuthenticationChallenge? {
+        isFaulty ? nil : AuthenticationChallenge(scheme: scheme, token68: token68, parameters: parameters)
+    }
+
+    mutating func add(name: some Collection<UInt8>, value: some Collection<UInt8>) {
+        guard !isFaulty else { return }
+        let text = value.first == UInt8(ascii: "\"") ? Open.unquoted(value) : String(decoding: value, as: UTF8.self)
+        parameters.append(AuthenticationChallenge.Parameter(name: String(decoding: name, as: UTF8.self), value: text))
+    }
+
+    /// The text between the quotes, escapes resolved (RFC 9110 section 5.6.4).
+    private static func unquoted(_ value: some Collection<UInt8>) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(value.count)
+        var isEscaped = false
+        for byte in value.dropFirst() {
+            if !isEscaped, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if !isEscaped, byte == UInt8(ascii: "\"") {
+                break
+            } else {
+                text.append(byte)
+                isEscaped = false
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -21,30 +21,30 @@ enum Base64 {
     }
 
     /// The bytes, or nil for anything that ``encode(_:)`` would not have written. Nothing at all is nil as well.
-    static func decode(_ text: String) -> [UInt8]? {
-        let characters = Array(text.utf8)
-        guard !characters.isEmpty, characters.count % 4 == 0 else { return nil }
-        let surplus = characters.suffix(2).reversed().prefix { $0 == padding }.count
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let count = text.count
+        guard count > 0, count % 4 == 0 else { return nil }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(characters.count / 4 * 3)
+        bytes.reserveCapacity(count / 4 * 3)
         var bits: UInt32 = 0
-        for (index, character) in characters.dropLast(surplus).enumerated() {
-            guard let value = value(of: character) else { return nil }
-            bits = bits << 6 | value
-            if index % 4 == 3 {
-                bytes += [UInt8(bits >> 16), UInt8(bits >> 8 & 0xFF), UInt8(bits & 0xFF)]
-                bits = 0
+        var surplus = 0
+        for (index, character) in text.enumerated() {
+            if character == padding {
+                surplus += 1
+                bits <<= 6
+            } else {
+                guard surplus == 0, let value = value(of: character) else { return nil }
+                bits = bits << 6 | value
             }
+            guard index % 4 == 3 else { continue }
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
+            bytes.append(UInt8(truncatingIfNeeded: bits))
+            bits = 0
         }
-        switch surplus {
-        case 1:
-            guard bits & 0x3 == 0 else { return nil }
-            bytes += [UInt8(bits >> 10), UInt8(bits >> 2 & 0xFF)]
-        case 2:
-            guard bits & 0xF == 0 else { return nil }
-            bytes.append(UInt8(bits >> 4))
-        default: break
-        }
+        // The padding stands for bytes that must be zero, with the unused bits before them.
+        guard surplus <= 2, bytes.suffix(surplus).allSatisfy({ $0 == 0 }) else { return nil }
+        bytes.removeLast(surplus)
         return bytes
     }
 

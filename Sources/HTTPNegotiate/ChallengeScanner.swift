@@ -1,121 +1,108 @@
-/// Reads the challenges of one field line (RFC 9110 section 11.6.1) in one pass over its bytes.
+/// Reads the challenges of one field line (RFC 9110 section 11.6.1) part by part: in linear time, and without storage of its own.
 ///
 /// `challenge = auth-scheme [ 1*SP ( token68 / #auth-param ) ]`, and the field is a list of those. Commas part challenges as well as
 /// parameters, so what a list element is shows only after its first token: `token =` goes on with the challenge before it, `token` alone or
 /// `token SP something` begins a new one.
-struct ChallengeScanner<Bytes: RandomAccessCollection> where Bytes.Element == UInt8, Bytes.Index == Int {
-    /// What was found.
-    enum Finding: Hashable {
-        case challenge(AuthenticationChallenge)
-        /// A challenge that breaks the grammar.
-        case malformed(scheme: String)
+struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
+    /// A part of a challenge, as it stands in the line.
+    enum Part {
+        /// A challenge begins.
+        case scheme(Bytes.SubSequence)
+        /// The token of the challenge at hand.
+        case token68(Bytes.SubSequence)
+        /// A parameter of the challenge at hand; a quoted value has its quotes and escapes still.
+        case parameter(name: Bytes.SubSequence, value: Bytes.SubSequence)
+        /// What breaks the grammar of the challenge at hand.
+        case fault
     }
 
-    /// The challenge whose parameters are being read.
-    private struct Open {
-        var scheme: String
-        var token68: String?
-        var parameters: [AuthenticationChallenge.Parameter] = []
-        var isMalformed = false
-        /// Only a scheme with white space after it, and no token68, can have parameters.
-        var takesParameters = false
-    }
-
-    private let bytes: Bytes
-    private var position: Int
-    private var open: Open?
-    private var findings: [Finding] = []
+    private var bytes: Bytes
+    private var position: Bytes.Index
+    /// The challenge at hand may have parameters: there is a space after its scheme, and no token68.
+    private var takesParameters = false
+    /// The position is right after a scheme that has something after it.
+    private var isBeforeContent = false
 
     init(_ bytes: Bytes) {
         self.bytes = bytes
         position = bytes.startIndex
     }
 
-    /// Reads to the end.
-    consuming func scan() -> [Finding] {
+    /// Takes the next line of the same field. The lines are one list (RFC 9110 section 5.3), so parameters may go on in it; a quoted string
+    /// may not.
+    mutating func take(_ line: Bytes) {
+        bytes = line
+        position = line.startIndex
+    }
+
+    /// The next part, or nil at the end of the line.
+    mutating func next() -> Part? {
+        if isBeforeContent { return readContent() }
         while true {
             skip { $0.isBlank || $0 == UInt8(ascii: ",") }
-            if position == bytes.endIndex { break }
-            readElement()
+            if position == bytes.endIndex { return nil }
+            if let part = readElement() { return part }
         }
-        close()
-        return findings
     }
 
-    private mutating func readElement() {
+    /// A scheme or a parameter; nil for what is neither and belongs to no challenge.
+    private mutating func readElement() -> Part? {
         let start = position
-        guard let token = readToken() else { return skipElement() }
-        let hasBlank = skip { $0.isBlank } > 0
+        guard let token = readToken() else { return skipStray() }
+        let end = position
+        let isBeforeSpace = current == UInt8(ascii: " ")
+        let hasBlank = skip { $0.isBlank }
         switch current {
         case nil, UInt8(ascii: ","):
-            begin(Open(scheme: token, takesParameters: hasBlank))
-        case UInt8(ascii: "="):
-            if open?.takesParameters == true {
-                position = start
-                readParameter()
-            } else if hasBlank {
-                begin(Open(scheme: token, isMalformed: true))
-                skipElement()
-            } else {
-                // A parameter of no challenge.
-                skipElement()
-            }
+            takesParameters = isBeforeSpace
+            return .scheme(token)
+        case UInt8(ascii: "=") where takesParameters:
+            position = start
+            return readParameter()
         default:
-            guard hasBlank else { return skipElement() }
-            begin(Open(scheme: token, takesParameters: true))
-            readContent()
+            guard hasBlank else { return skipStray() }
+            position = end
+            isBeforeContent = true
+            return .scheme(token)
         }
     }
 
-    /// What follows the first scheme and its white space: a token68 or the first parameter.
-    private mutating func readContent() {
+    /// What follows a scheme: a token68, or the first parameter.
+    private mutating func readContent() -> Part {
+        isBeforeContent = false
+        // A tab is no space here, so it spoils the challenge.
+        skip { $0 == UInt8(ascii: " ") }
         let start = position
-        let length = skip { $0.isToken68Character }
+        let hasCharacters = skip { $0.isToken68Character }
         skip { $0 == UInt8(ascii: "=") }
         let end = position
-        if length > 0, skipToComma() {
-            let token = text(start..<end)
-            open?.token68 = token
-            open?.takesParameters = false
-        } else {
-            position = start
-            readParameter()
-        }
+        takesParameters = !(hasCharacters && skipToComma())
+        guard takesParameters else { return .token68(bytes[start..<end]) }
+        position = start
+        return readParameter()
     }
 
     /// `token BWS "=" BWS ( token / quoted-string )`
-    private mutating func readParameter() {
-        guard let name = readToken() else { return spoil() }
+    private mutating func readParameter() -> Part {
+        guard let name = readToken() else { return skipFault() }
         skip { $0.isBlank }
-        guard current == UInt8(ascii: "=") else { return spoil() }
-        position += 1
+        guard current == UInt8(ascii: "=") else { return skipFault() }
+        advance()
         skip { $0.isBlank }
-        guard let value = current == UInt8(ascii: "\"") ? readQuotedString() : readToken(), skipToComma() else { return spoil() }
-        open?.parameters.append(AuthenticationChallenge.Parameter(name: name, value: value))
+        let value = current == UInt8(ascii: "\"") ? readQuotedString() : readToken()
+        guard let value, skipToComma() else { return skipFault() }
+        return .parameter(name: name, value: value)
     }
 
-    /// Gives up the challenge at hand; later parameters still belong to it.
-    private mutating func spoil() {
-        open?.isMalformed = true
+    /// Skips an element that begins with no token or goes on with something strange: a fault where a parameter may stand.
+    private mutating func skipStray() -> Part? {
         skipElement()
+        return takesParameters ? .fault : nil
     }
 
-    /// Goes to the next comma that is not in a quoted string. A quoted string that does not end takes the rest of the line with it.
-    private mutating func skipElement() {
-        while let byte = current, byte != UInt8(ascii: ",") {
-            if byte == UInt8(ascii: "\"") { skipQuotedString() } else { position += 1 }
-        }
-    }
-
-    private mutating func begin(_ next: Open) {
-        close()
-        open = next
-    }
-
-    private mutating func close() {
-        guard let last = open.take() else { return }
-        let challenge = AuthenticationChallenge(scheme: last.scheme, token68: last.token68, parameters: last.parameters)
-        findings.append(last.isMalformed ? .malformed(scheme: last.scheme) : .challenge(challenge))
+    private mutating func skipFault() -> Part {
+        skipElement()
+        return .fault
     }
 }
 
@@ -124,10 +111,13 @@ struct ChallengeScanner<Bytes: RandomAccessCollection> where Bytes.Element == UI
 extension ChallengeScanner {
     private var current: UInt8? { position < bytes.endIndex ? bytes[position] : nil }
 
-    @discardableResult private mutating func skip(while isWanted: (UInt8) -> Bool) -> Int {
+    private mutating func advance() { bytes.formIndex(after: &position) }
+
+    /// Whether there was anything to skip.
+    @discardableResult private mutating func skip(while isWanted: (UInt8) -> Bool) -> Bool {
         let start = position
-        while let byte = current, isWanted(byte) { position += 1 }
-        return position - start
+        while let byte = current, isWanted(byte) { advance() }
+        return position > start
     }
 
     /// Skips white space; whether the element ends there.
@@ -136,61 +126,45 @@ extension ChallengeScanner {
         return current == nil || current == UInt8(ascii: ",")
     }
 
-    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
-
-    private mutating func readToken() -> String? {
-        let start = position
-        return skip { $0.isTokenCharacter } > 0 ? text(start..<position) : nil
+    /// Goes to the next comma that is not in a quoted string. A quoted string that does not end takes the rest of the line with it.
+    private mutating func skipElement() {
+        while let byte = current, byte != UInt8(ascii: ",") {
+            if byte == UInt8(ascii: "\"") { skipQuotedString() } else { advance() }
+        }
     }
 
-    /// The text between the quotes, escapes resolved (RFC 9110 section 5.6.4). Nil, without moving, where the string breaks the grammar.
-    private mutating func readQuotedString() -> String? {
+    private mutating func readToken() -> Bytes.SubSequence? {
         let start = position
-        var value: [UInt8] = []
-        position += 1
+        return skip { $0.isTokenCharacter } ? bytes[start..<position] : nil
+    }
+
+    private mutating func readQuotedString() -> Bytes.SubSequence? {
+        let start = position
+        return skipQuotedString() ? bytes[start..<position] : nil
+    }
+
+    /// Goes behind a quoted string, whatever is in it; whether it keeps to the grammar (RFC 9110 section 5.6.4).
+    @discardableResult private mutating func skipQuotedString() -> Bool {
+        var isValid = true
+        advance()
         while var byte = current {
-            position += 1
-            if byte == UInt8(ascii: "\"") { return String(decoding: value, as: UTF8.self) }
+            advance()
+            if byte == UInt8(ascii: "\"") { return isValid }
             if byte == UInt8(ascii: "\\") {
-                guard let escaped = current else { break }
+                guard let escaped = current else { return false }
                 byte = escaped
-                position += 1
+                advance()
             }
-            guard byte >= 0x20 && byte != 0x7F || byte == UInt8(ascii: "\t") else { break }
-            value.append(byte)
+            if !byte.isQuotable { isValid = false }
         }
-        position = start
-        return nil
-    }
-
-    private mutating func skipQuotedString() {
-        position += 1
-        while let byte = current {
-            position += 1
-            if byte == UInt8(ascii: "\"") { return }
-            if byte == UInt8(ascii: "\\"), current != nil { position += 1 }
-        }
-    }
-}
-
-extension ChallengeScanner<[UInt8]> {
-    /// Reads several field lines; no challenge goes on from one line to the next.
-    static func scan(_ fieldValues: [String]) -> [Finding] {
-        fieldValues.flatMap { ChallengeScanner(unfolded(Array($0.utf8))).scan() }
-    }
-
-    /// A line break before white space is an old way to fold a line: it counts as white space (RFC 9112 section 5.2).
-    private static func unfolded(_ bytes: [UInt8]) -> [UInt8] {
-        let (carriageReturn, lineFeed, space) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "))
-        var result = bytes
-        for index in bytes.indices.dropLast() where bytes[index] == lineFeed && bytes[index + 1].isBlank {
-            result[index] = space
-            if index > 0, bytes[index - 1] == carriageReturn { result[index - 1] = space }
-        }
-        return result
+        return false
     }
 }
 
 extension UInt8 {
+    /// White space within a line (RFC 9110 section 5.6.3).
     fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+    /// What may stand in a quoted string, some of it only after a backslash.
+    fileprivate var isQuotable: Bool { self >= 0x20 && self != 0x7F || self == UInt8(ascii: "\t") }
 }

@@ -22,29 +22,40 @@ public struct NegotiateChallenge: Sendable, Hashable {
     /// Looks for Negotiate among the challenges of a message.
     ///
     /// The token must be base64 as RFC 4648 section 4 has it, padding included, and no longer than ``maximumTokenSize`` bytes. Never
-    /// throws; takes time linear in the text.
+    /// throws; takes time linear in the text, and no memory but the token's.
     ///
     /// - Parameter fieldValues: The values of the `WWW-Authenticate` lines, in their order.
     public static func find(in fieldValues: [String]) -> Result {
-        for finding in ChallengeScanner.scan(fieldValues) {
-            switch finding {
-            case .challenge(let challenge) where challenge.hasScheme("Negotiate"): return read(challenge)
-            case .malformed(let scheme) where scheme.asciiLowercased == "negotiate":
-                return .malformed("its Negotiate challenge breaks the grammar of RFC 9110")
-            default: continue
+        var candidate: Candidate?
+        for part in ChallengeParts(fieldValues) {
+            switch part {
+            case .scheme(let scheme):
+                if let candidate { return candidate.result }
+                if scheme.lazy.map(\.lowercased).elementsEqual("negotiate".utf8) { candidate = Candidate() }
+            case .token68(let token): candidate?.token = token
+            case .parameter: candidate?.hasParameters = true
+            case .fault: candidate?.isFaulty = true
             }
         }
-        return .absent
+        return candidate?.result ?? .absent
     }
+}
 
-    private static func read(_ challenge: AuthenticationChallenge) -> Result {
-        guard challenge.parameters.isEmpty else { return .malformed("its Negotiate challenge has parameters instead of a token") }
-        guard let text = challenge.token68 else { return .found(NegotiateChallenge()) }
-        guard text.utf8.count <= (maximumTokenSize + 2) / 3 * 4 else {
-            return .malformed("its Negotiate token is over \(maximumTokenSize) bytes")
-        }
-        guard let token = Base64.decode(text) else { return .malformed("its Negotiate token is not base64") }
-        guard token.count <= maximumTokenSize else { return .malformed("its Negotiate token is over \(maximumTokenSize) bytes") }
-        return .found(NegotiateChallenge(token: token))
+/// The Negotiate challenge that is being read.
+private struct Candidate {
+    var token: Substring.UTF8View?
+    var hasParameters = false
+    var isFaulty = false
+
+    var result: NegotiateChallenge.Result {
+        guard !isFaulty else { return .malformed("its Negotiate challenge breaks the grammar of RFC 9110") }
+        guard !hasParameters else { return .malformed("its Negotiate challenge has parameters instead of a token") }
+        guard let token else { return .found(NegotiateChallenge()) }
+        let maximum = NegotiateChallenge.maximumTokenSize
+        // Before anything is decoded, so that no field makes this allocate more than that.
+        guard token.count <= (maximum + 2) / 3 * 4 else { return .malformed("its Negotiate token is over \(maximum) bytes") }
+        guard let bytes = Base64.decode(token) else { return .malformed("its Negotiate token is not base64") }
+        guard bytes.count <= maximum else { return .malformed("its Negotiate token is over \(maximum) bytes") }
+        return .found(NegotiateChallenge(token: bytes))
     }
 }

@@ -36,6 +36,10 @@ public struct AuthorizationError: Error, Sendable, CustomStringConvertible {
         public static let mutualAuthenticationFailed = Code(rawValue: "mutualAuthenticationFailed")
         /// The server kept asking for one more token.
         public static let tooManyLegs = Code(rawValue: "tooManyLegs")
+        /// The ticket is too large for a header field, or for the server.
+        public static let tokenTooLarge = Code(rawValue: "tokenTooLarge")
+        /// The server's certificate can't be seen, and a ticket without channel bindings is not to be sent.
+        public static let channelBindingsUnavailable = Code(rawValue: "channelBindingsUnavailable")
         /// A deadline passed.
         public static let timedOut = Code(rawValue: "timedOut")
     }

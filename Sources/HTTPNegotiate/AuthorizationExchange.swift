@@ -7,4 +7,12 @@ public protocol AuthorizationExchange: Sendable {
     ///
     /// - Parameter token: The token, decoded.
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep
+
+    /// Whether the user's own ticket went to the server. It is known when the context stands, and false before.
+    var isDelegated: Bool { get }
+}
+
+extension AuthorizationExchange {
+    /// False: an extension that delegates says so itself.
+    public var isDelegated: Bool { false }
 }

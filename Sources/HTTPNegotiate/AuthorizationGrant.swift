@@ -4,20 +4,22 @@ public import HTTPTypes
 public struct AuthorizationGrant: Sendable {
     /// The fields to add to the request: `Authorization: Negotiate …`.
     public let headers: HTTPFields
-    /// The principal that signs the request.
-    public let principal: String
-    /// The service principal that the ticket is for.
-    public let servicePrincipal: String
+    /// Who answers whom.
+    public let identity: AuthorizationIdentity
     /// The security context, which takes the server's answer. For this one request only.
     public let exchange: any AuthorizationExchange
 
     /// Makes a grant.
-    public init(headers: HTTPFields, principal: String, servicePrincipal: String, exchange: any AuthorizationExchange) {
+    public init(headers: HTTPFields, identity: AuthorizationIdentity, exchange: any AuthorizationExchange) {
         self.headers = headers
-        self.principal = principal
-        self.servicePrincipal = servicePrincipal
+        self.identity = identity
         self.exchange = exchange
     }
+
+    /// The principal that signs the request.
+    public var principal: String { identity.principal }
+    /// The service principal that the ticket is for.
+    public var servicePrincipal: String { identity.servicePrincipal }
 }
 
 extension AuthorizationGrant: CustomStringConvertible, CustomReflectable {

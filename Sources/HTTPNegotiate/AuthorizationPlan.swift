@@ -4,12 +4,22 @@ public struct AuthorizationPlan: Sendable, Hashable {
     public let origin: Origin
     /// The realm that the user is signed in to.
     public let realm: String
-    /// The realm of the service, by `domainRealmMapping`. Nil: ask the user's KDC, and follow its referrals.
+    /// The realm of the service, by `domainRealmMapping` or the profile's own service principal. Nil: ask the user's KDC, and follow its
+    /// referrals.
     public let serviceRealm: String?
     /// The service principal that a ticket is asked for.
     ///
-    /// It is `HTTP/host`, with `@REALM` when ``serviceRealm`` is known. The host is the URL's: DNS has no say in it.
+    /// It is `HTTP/host`, or what the profile names for this origin alone; with `@REALM` when ``serviceRealm`` is known. The host is the
+    /// URL's, without its port: DNS has no say in it.
     public let servicePrincipal: String
+    /// Whether the server must prove itself.
+    public let mutualAuthentication: MutualAuthentication
+    /// Whether the server gets the user's own ticket.
+    public let delegation: Delegation
+    /// Whether a request may carry a ticket before the server asks for it.
+    public let isPreemptive: Bool
+    /// Whether the ticket is bound to the server's TLS certificate (RFC 5929).
+    public let bindsChannel: Bool
     /// The rule that covers the host.
     public let hostRule: HostRule
     /// The configuration that the rule stands in.
@@ -27,8 +37,19 @@ public struct AuthorizationPlan: Sendable, Hashable {
     ) {
         self.origin = origin
         realm = configuration.realm
-        self.serviceRealm = serviceRealm
-        servicePrincipal = "HTTP/\(origin.host)" + (serviceRealm.map { "@\($0)" } ?? "")
+        let named = configuration.servicePrincipals[origin]
+        let service = named ?? "HTTP/\(origin.host)"
+        if let sign = service.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            self.serviceRealm = String(service[service.utf8.index(after: sign)...])
+            servicePrincipal = service
+        } else {
+            self.serviceRealm = serviceRealm
+            servicePrincipal = service + (serviceRealm.map { "@\($0)" } ?? "")
+        }
+        mutualAuthentication = configuration.mutualAuthentication(for: origin.host).mutualAuthentication
+        delegation = configuration.delegation(for: origin.host).delegation
+        isPreemptive = configuration.preemptiveRule(for: origin.host) != nil
+        bindsChannel = origin.scheme == .https && configuration.unboundRule(for: origin.host) == nil
         self.hostRule = hostRule
         self.configuration = configuration
         self.reasons = reasons

@@ -14,6 +14,11 @@ public struct AuthorizationRequest: Sendable {
     public var principal: String?
     /// Whether the extension may ask the user. Off by default.
     public var isUserInterfaceEnabled: Bool
+    /// The channel bindings of the connection that will carry the answer: `tls-server-end-point:` and the hash of the server's certificate
+    /// (RFC 5929). Nil where there is no TLS, or where the client library does not show the certificate.
+    public var channelBindings: [UInt8]?
+    /// The caller's choice whether the server must prove itself; nil leaves it to the profile.
+    public var mutualAuthentication: MutualAuthentication?
     /// Options that an extension of your own knows; the one of this package knows none.
     public var options: [String: String]
 
@@ -24,6 +29,8 @@ public struct AuthorizationRequest: Sendable {
         headers: HTTPFields = [:],
         principal: String? = nil,
         isUserInterfaceEnabled: Bool = false,
+        channelBindings: [UInt8]? = nil,
+        mutualAuthentication: MutualAuthentication? = nil,
         options: [String: String] = [:]
     ) {
         self.url = url
@@ -31,6 +38,8 @@ public struct AuthorizationRequest: Sendable {
         self.headers = headers
         self.principal = principal
         self.isUserInterfaceEnabled = isUserInterfaceEnabled
+        self.channelBindings = channelBindings
+        self.mutualAuthentication = mutualAuthentication
         self.options = options
     }
 }

@@ -15,4 +15,15 @@ public protocol CredentialExtension: Sendable {
     /// ``AuthorizationError/Code/notInteractive`` when the user would have to be asked and may not be,
     /// ``AuthorizationError/Code/canceled`` when the task was cancelled.
     func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome
+
+    /// Who would answer a request now, without making a token; nil when the request would not be handled.
+    ///
+    /// A client asks before it sends a request over a connection that the server has authenticated already. Throws as
+    /// ``beginAuthorization(with:)`` does.
+    func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity?
+}
+
+extension CredentialExtension {
+    /// Nil: every request gets a token of its own.
+    public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? { nil }
 }

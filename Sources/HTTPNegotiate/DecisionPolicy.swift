@@ -36,7 +36,7 @@ public struct DecisionPolicy: Sendable, Hashable {
         let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
         let reasons =
             [scheme, addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: matches.dropFirst())
-            + [serviceRealmReason(mapping, in: winner.configuration)]
+            + [serviceRealmReason(mapping, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
         guard scheme.verdict == .passed else { return .ignore(reasons) }
         return .answer(
             AuthorizationPlan(

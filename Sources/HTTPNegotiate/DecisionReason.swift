@@ -10,7 +10,8 @@ public struct DecisionReason: Sendable, Hashable, Codable {
         case notApplicable
     }
 
-    /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `session`, `ticket`.
+    /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`.
     public let rule: String
     /// What the rule said.
     public let verdict: Verdict

@@ -1,11 +1,28 @@
 /// What a profile says about one realm. A reader of profiles makes it; so may you, by hand.
+///
+/// The lists of hosts after ``hosts`` and the service principals are the profile's own keys: they narrow or widen what is done for a host
+/// that ``hosts`` covers, and say nothing of others.
 public struct ExtensionConfiguration: Sendable, Hashable {
     /// The realm that the user signs in to.
     public var realm: String
     /// The hosts whose challenges are answered.
     public var hosts: [HostRule]
-    /// The hosts of ``hosts`` that are answered over plain http as well: the profile's own key `PlainHTTPHosts`.
+    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`.
     public var plainHTTPHosts: [HostRule]
+    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`.
+    public var preemptiveHosts: [HostRule]
+    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`.
+    public var delegationHosts: [HostRule]
+    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`.
+    public var unconditionalDelegationHosts: [HostRule]
+    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`.
+    public var optionalMutualAuthenticationHosts: [HostRule]
+    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`.
+    public var noMutualAuthenticationHosts: [HostRule]
+    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
+    public var noChannelBindingHosts: [HostRule]
+    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`.
+    public var servicePrincipals: [Origin: String]
     /// The principal to sign in as, if the profile names one.
     public var principalName: String?
     /// Whether this is the realm when nothing else decides.
@@ -24,6 +41,13 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         realm: String,
         hosts: [HostRule] = [],
         plainHTTPHosts: [HostRule] = [],
+        preemptiveHosts: [HostRule] = [],
+        delegationHosts: [HostRule] = [],
+        unconditionalDelegationHosts: [HostRule] = [],
+        optionalMutualAuthenticationHosts: [HostRule] = [],
+        noMutualAuthenticationHosts: [HostRule] = [],
+        noChannelBindingHosts: [HostRule] = [],
+        servicePrincipals: [Origin: String] = [:],
         principalName: String? = nil,
         isDefaultRealm: Bool = false,
         domainRealmMapping: [String: [String]] = [:],
@@ -33,6 +57,13 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.realm = realm
         self.hosts = hosts
         self.plainHTTPHosts = plainHTTPHosts
+        self.preemptiveHosts = preemptiveHosts
+        self.delegationHosts = delegationHosts
+        self.unconditionalDelegationHosts = unconditionalDelegationHosts
+        self.optionalMutualAuthenticationHosts = optionalMutualAuthenticationHosts
+        self.noMutualAuthenticationHosts = noMutualAuthenticationHosts
+        self.noChannelBindingHosts = noChannelBindingHosts
+        self.servicePrincipals = servicePrincipals
         self.principalName = principalName
         self.isDefaultRealm = isDefaultRealm
         self.domainRealmMapping = domainRealmMapping

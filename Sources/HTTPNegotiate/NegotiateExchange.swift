@@ -38,6 +38,9 @@ public struct NegotiateExchange: Sendable {
         case refused(String)
     }
 
+    /// What the stricter of the common servers let through; a refusal of less than this has another reason.
+    private static let usualFieldLimit = 4096
+
     private enum State: Sendable, Hashable {
         case idle, begun, awaitingResponse, responding, verifying, finished
     }
@@ -49,6 +52,9 @@ public struct NegotiateExchange: Sendable {
 
     private var state = State.idle
     private var legs = 0
+    private var fieldSize = 0
+    /// The last token went out before the server asked for one.
+    private var isUnasked = false
 
     /// Makes an exchange for one request.
     ///
@@ -75,10 +81,14 @@ public struct NegotiateExchange: Sendable {
     }
 
     /// A request with our header went out. Before any challenge it is one sent unasked, with a token made ahead.
-    public mutating func sent() {
+    ///
+    /// - Parameter fieldSize: The bytes of the `Authorization` field's value, for the message when the server finds it too large.
+    public mutating func sent(fieldSize: Int = 0) {
         guard [.idle, .begun, .responding].contains(state) else { return }
+        isUnasked = state == .idle
         state = .awaitingResponse
         legs += 1
+        self.fieldSize = fieldSize
     }
 
     /// The security context stands after the token that ``Action/respond(_:)`` or ``Action/verify(_:)`` named.
@@ -126,6 +136,7 @@ extension NegotiateExchange {
     }
 
     private func final(status: Int, _ fieldValues: [String]) -> Action {
+        guard mutualAuthentication != .off else { return .deliver(.authenticated) }
         switch NegotiateChallenge.find(in: fieldValues) {
         case .malformed(let clause): return invalid(clause)
         case .found(let challenge):
@@ -136,6 +147,14 @@ extension NegotiateExchange {
     }
 
     private func withoutToken(status: Int) -> Action {
+        if status == 431 || (status == 400 || status == 413) && fieldSize > NegotiateExchange.usualFieldLimit {
+            let message =
+                "The server answered \(status): the ticket makes a header field of \(fieldSize) bytes, more than it takes. "
+                + "Raise its limit (LimitRequestFieldSize in Apache, large_client_header_buffers in nginx)."
+            return .fail(AuthorizationError(.tokenTooLarge, message))
+        }
+        // A page for everybody: the server had no reason to look at the token, and proves nothing with or without it.
+        guard !isUnasked else { return .deliver(.unauthenticated) }
         guard mutualAuthentication == .required else { return .deliver(.authenticated) }
         let message =
             "The server answered \(status) without the token that proves that it is the service asked for. "
@@ -144,9 +163,9 @@ extension NegotiateExchange {
     }
 
     private func refusal(_ fieldValues: [String]) -> String {
-        let schemes = AuthenticationChallenge.parse(fieldValues).map(\.scheme)
+        let schemes = AuthenticationChallenge.parse(fieldValues).prefix(4).map { String($0.scheme.prefix(40)) }
         guard !schemes.isEmpty else { return "The server did not take the ticket and offers nothing else." }
-        return "The server did not take the ticket and now asks for \(schemes.prefix(4).joined(separator: ", ")), which is not answered."
+        return "The server did not take the ticket and now asks for \(schemes.joined(separator: ", ")), which is not answered."
     }
 
     private func invalid(_ clause: String) -> Action {

@@ -76,8 +76,7 @@ private struct FixedExtension: CredentialExtension {
             .headers(
                 AuthorizationGrant(
                     headers: NegotiateCredentials(token: Array("one".utf8)).headers,
-                    principal: "alice@EXAMPLE.TEST",
-                    servicePrincipal: plan.servicePrincipal,
+                    identity: AuthorizationIdentity(principal: "alice@EXAMPLE.TEST", servicePrincipal: plan.servicePrincipal),
                     exchange: FixedExchange()
                 )
             )

@@ -60,6 +60,18 @@ struct DecisionPolicyTests {
         }
     }
 
+    @Test func rulesComeInTheirOrder() throws {
+        let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
+        let order = [
+            "scheme", "address", "hostRule", "serviceRealm", "servicePrincipal", "channelBinding", "mutualAuthentication", "delegation",
+            "preemptive",
+        ]
+        for url in ["https://www.example.com/", "http://a.example.com/"] {
+            let reasons = DecisionPolicy(configurations).decision(for: try Origin(url: url)).reasons
+            #expect(reasons.map(\.rule).uniqued() == order)
+        }
+    }
+
     @Test func equalRulesGoToTheFirstConfiguration() throws {
         let hosts = [try HostRule(".example.com")]
         let configurations = ["B.TEST", "A.TEST", "C.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }

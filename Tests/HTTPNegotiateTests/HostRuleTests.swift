@@ -48,3 +48,49 @@ struct HostRuleTests {
         #expect(rule.description == vector.name)
     }
 }
+
+/// The cases of Chromium's own tests, with the meaning that its entries have as rules of ours.
+struct ChromiumRuleTests {
+    struct Vectors: Decodable {
+        struct List: Decodable, CustomTestStringConvertible {
+            let id: String
+            let rules: [String]
+            let covered: [String]
+            let left: [String]
+            var testDescription: String { id }
+        }
+
+        struct Refused: Decodable, CustomTestStringConvertible {
+            let id: String
+            let text: String
+            let code: String
+            var testDescription: String { "\(id) \(text.debugDescription)" }
+        }
+
+        let lists: [List]
+        let refused: [Refused]
+    }
+
+    @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).lists)
+    func covers(_ vector: Vectors.List) throws {
+        let rules = try vector.rules.map { try HostRule($0) }
+        for url in vector.covered {
+            let origin = try Origin(url: url)
+            #expect(rules.contains { $0.matches(host: origin.host) }, "\(url)")
+        }
+        for url in vector.left {
+            // What is no origin is covered by nothing.
+            guard let origin = try? Origin(url: url) else { continue }
+            #expect(!rules.contains { $0.matches(host: origin.host) }, "\(url)")
+        }
+    }
+
+    @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).refused)
+    func refuses(_ vector: Vectors.Refused) {
+        #expect {
+            try HostRule(vector.text)
+        } throws: { error in
+            (error as? HostRuleError)?.code.rawValue == vector.code
+        }
+    }
+}

@@ -7,6 +7,7 @@ struct NegotiateExchangeTests {
             let receive: Int?
             let challenges: [String]?
             let call: String?
+            let fieldSize: Int?
             let expect: String?
         }
 
@@ -21,7 +22,7 @@ struct NegotiateExchangeTests {
     func follows(_ vector: Vector) throws {
         var exchange = NegotiateExchange(
             maximumLegs: vector.maximumLegs ?? 4,
-            mutualAuthentication: vector.mutual == "off" ? .off : .required
+            mutualAuthentication: try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
         )
         for step in vector.steps {
             let action: NegotiateExchange.Action?
@@ -30,7 +31,7 @@ struct NegotiateExchangeTests {
             case (nil, "verified"): action = exchange.verified()
             case (nil, "declined"): action = exchange.declined()
             case (nil, "sent"):
-                exchange.sent()
+                exchange.sent(fieldSize: step.fieldSize ?? 0)
                 action = nil
             default:
                 Issue.record("A step that is none: \(step)")
@@ -57,6 +58,7 @@ struct NegotiateExchangeTests {
 
     @Test func messagesNameTheStatusAndTheSchemes() {
         var missing = NegotiateExchange()
+        #expect(missing.receive(status: 401, challenges: ["Negotiate"]) == .begin)
         missing.sent()
         guard case .fail(let error) = missing.receive(status: 503, challenges: []) else {
             Issue.record("A missing final token was let through")

@@ -1,0 +1,54 @@
+/// Why a request got no usable response, with a sentence that names the host and says what to do.
+///
+/// Compare by ``code-swift.property``; new codes may be added. ``cause`` is the error of the library beneath.
+public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
+    /// What kind of failure it was.
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The stable name, such as `connectionRefused`.
+        public let rawValue: String
+
+        /// Makes a code; one that is not listed here is a later version's.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A failure that nothing else names.
+        public static let other = Code(rawValue: "other")
+        /// No address is known for the host's name.
+        public static let hostNotFound = Code(rawValue: "hostNotFound")
+        /// Nothing listens there.
+        public static let connectionRefused = Code(rawValue: "connectionRefused")
+        /// The connection ended before the response was whole.
+        public static let connectionClosed = Code(rawValue: "connectionClosed")
+        /// No connection, or no byte of an answer, in the time that the configuration of connections gives.
+        public static let timedOut = Code(rawValue: "timedOut")
+        /// The TLS handshake failed; most often the certificate is not trusted.
+        public static let tls = Code(rawValue: "tls")
+        /// What came back is not HTTP.
+        public static let malformedResponse = Code(rawValue: "malformedResponse")
+        /// More redirects than the client was told to follow.
+        public static let tooManyRedirects = Code(rawValue: "tooManyRedirects")
+        /// A redirect to something that is no http or https URL.
+        public static let invalidRedirect = Code(rawValue: "invalidRedirect")
+        /// The client was shut down.
+        public static let shutDown = Code(rawValue: "shutDown")
+
+        /// The stable name.
+        public var description: String { rawValue }
+    }
+
+    /// What kind of failure it was.
+    public let code: Code
+    /// A sentence that says what failed and what to do.
+    public let message: String
+    /// The error beneath, if there is one.
+    public let cause: (any Error)?
+
+    /// Makes an error.
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,37 @@
+internal import HTTPTypes
+
+extension NegotiatingCall {
+    /// The longest `Authorization` field that is sent: a token of 64 KiB in base64.
+    private static var maximumFieldSize: Int { "Negotiate ".utf8.count + (NegotiateChallenge.maximumTokenSize + 2) / 3 * 4 }
+
+    /// Asks the extension for a token; nil when it does not handle the request.
+    func grant(for target: Target, channelBindings: [UInt8]?) async throws(AuthorizationError) -> AuthorizationGrant? {
+        if target.bindsChannel, !transport.showsCertificates, settings.unboundTLS == .refused {
+            let message =
+                "\(target.origin) asks for a ticket, and this client can't bind it to the server's certificate. "
+                + "Allow tickets without channel bindings, name the host in NoChannelBindingHosts, or use a client that shows certificates."
+            throw AuthorizationError(.channelBindingsUnavailable, message)
+        }
+        let authorization = request(for: target, channelBindings: channelBindings)
+        guard case .headers(let grant) = try await credentialExtension.beginAuthorization(with: authorization) else { return nil }
+        let size = grant.headers[.authorization]?.utf8.count ?? 0
+        guard size <= Self.maximumFieldSize else {
+            let message =
+                "The ticket for \(grant.servicePrincipal) makes a header field of \(size) bytes, more than any server takes. "
+                + "Its authorization data, such as group memberships, must shrink."
+            throw AuthorizationError(.tokenTooLarge, message)
+        }
+        return grant
+    }
+
+    func request(for target: Target, channelBindings: [UInt8]?) -> AuthorizationRequest {
+        AuthorizationRequest(
+            url: target.url,
+            headers: target.request.fields,
+            principal: settings.principal,
+            isUserInterfaceEnabled: settings.isUserInterfaceEnabled,
+            channelBindings: channelBindings,
+            mutualAuthentication: settings.mutualAuthentication
+        )
+    }
+}

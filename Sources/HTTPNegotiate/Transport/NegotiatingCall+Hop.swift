@@ -1,0 +1,121 @@
+internal import struct Foundation.URL
+
+extension NegotiatingCall {
+    /// What one hop came to.
+    struct Answer {
+        let response: Transport.Response
+        let report: NegotiationReport
+    }
+
+    /// A request to one origin, and what was decided for it.
+    struct Target {
+        let request: Transport.Request
+        let url: URL
+        let origin: Origin
+        let plan: AuthorizationPlan?
+
+        var bindsChannel: Bool { plan?.bindsChannel ?? (origin.scheme == .https) }
+
+        func connectionIdentity(_ authorization: AuthorizationIdentity, channelBindings: [UInt8]?) -> ConnectionIdentity {
+            ConnectionIdentity(
+                origin: origin,
+                authorization: authorization,
+                bindsChannel: bindsChannel,
+                channelBindings: channelBindings
+            )
+        }
+    }
+
+    /// One request to one origin, with a challenge answered. The request is made replayable where it may have to be sent twice.
+    func hop(_ request: inout Transport.Request, to origin: Origin) async throws -> Answer {
+        guard let url = URL(string: request.url) else {
+            throw AuthorizationError(.invalidURL, "The URL of the request can't be read. Percent-encode it.")
+        }
+        let plan = credentialExtension.decision(for: url).plan
+        if plan != nil { try await request.makeReplayable(upTo: settings.maximumReplayableBody, for: origin) }
+        let target = Target(request: request, url: url, origin: origin, plan: plan)
+        if let plan, let known = memory.entry(for: origin) {
+            if known.isConnectionBound, let answer = try await sendOverAuthenticatedConnection(target, known) { return answer }
+            if plan.isPreemptive, let answer = try await sendUnasked(target, known) { return answer }
+        }
+        return try await answer(try await transport.sendWithoutCredentials(request, to: origin), to: target)
+    }
+
+    /// Takes a response to a request without a ticket: hands it on, or answers its challenge.
+    private func answer(_ response: Transport.Response, to target: Target) async throws -> Answer {
+        var exchange = exchange(for: target)
+        switch exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate")) {
+        case .begin:
+            let bindings = target.bindsChannel ? response.channelBindings : nil
+            guard let grant = try await grant(for: target, channelBindings: bindings) else {
+                return Answer(response: response, report: NegotiationReport(delivery: try exchange.declined().delivery()))
+            }
+            guard target.request.isReplayable else {
+                let message = "\(target.origin) asks for a ticket, and the body can't be sent again. Give a closure that makes the body."
+                throw AuthorizationError(.bodyNotReplayable, message)
+            }
+            let isMultiplexed = response.isMultiplexed
+            await response.drain()
+            return try await authenticate(
+                Attempt(target: target, grant: grant, exchange: exchange, channelBindings: bindings, isMultiplexed: isMultiplexed)
+            )
+        case let action: return Answer(response: response, report: NegotiationReport(delivery: try action.delivery()))
+        }
+    }
+
+    /// Sends the request with a ticket at once, to a server that has asked for one before; nil where none can be had without asking.
+    private func sendUnasked(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
+        let bindings = target.bindsChannel ? known.channelBindings : nil
+        guard let grant = try await grant(for: target, channelBindings: bindings) else { return nil }
+        let attempt = Attempt(
+            target: target,
+            grant: grant,
+            exchange: exchange(for: target),
+            channelBindings: bindings,
+            isMultiplexed: known.isMultiplexed
+        )
+        let answer = try await authenticate(attempt)
+        if case .refused = answer.report.delivery { memory.forget(target.origin) }
+        return answer
+    }
+
+    /// Sends the request without a ticket over an idle connection that the server authenticated for the identity that would answer; nil
+    /// where there is none.
+    private func sendOverAuthenticatedConnection(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
+        let bindings = target.bindsChannel ? known.channelBindings : nil
+        // Who can't answer now gets nothing over a connection of earlier; the challenge that follows brings the error.
+        guard let authorization = try? await credentialExtension.identity(for: request(for: target, channelBindings: bindings)) else {
+            return nil
+        }
+        let identity = target.connectionIdentity(authorization, channelBindings: bindings)
+        guard let connection = try transport.authenticatedConnection(for: identity) else { return nil }
+        let response: Transport.Response
+        do {
+            response = try await transport.send(target.request, over: connection, to: target.origin)
+        } catch is ConnectionChange {
+            return nil
+        }
+        guard response.statusCode != 401 else { return try await answer(response, to: target) }
+        connection.keep(isAuthenticated: true)
+        let report = NegotiationReport(delivery: .authenticated, identity: authorization, isChannelBound: bindings != nil)
+        return Answer(response: response, report: report)
+    }
+
+    private func exchange(for target: Target) -> NegotiateExchange {
+        NegotiateExchange(
+            maximumLegs: settings.maximumLegs,
+            mutualAuthentication: settings.mutualAuthentication ?? target.plan?.mutualAuthentication ?? .required
+        )
+    }
+}
+
+extension NegotiateExchange.Action {
+    /// The end of an exchange: what the response is worth, or the error. Nothing of a body is handed on with an error.
+    func delivery() throws(AuthorizationError) -> NegotiateExchange.Delivery {
+        switch self {
+        case .deliver(let delivery): return delivery
+        case .fail(let error): throw error
+        case .begin, .respond, .verify: throw AuthorizationError(.failed, "The exchange did not end. Report it with the server's name.")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import struct Foundation.URL
+
+/// Where a 3xx response leads (RFC 9110 section 15.4). Pure; each hop is judged by itself.
+struct Redirect<Request: NegotiableRequest>: Sendable {
+    /// The next request.
+    let request: Request
+
+    /// Nil when the response is to be handed on: it is no redirect, it leads from https to http, or it wants a body again that can be read
+    /// only once.
+    ///
+    /// Throws `invalidRedirect` when the location is no http or https URL.
+    init?(from request: Request, origin: Origin, response: some NegotiableResponse) throws(HTTPTransportError) {
+        guard [301, 302, 303, 307, 308].contains(response.statusCode), let location = try Redirect.location(of: response, origin) else {
+            return nil
+        }
+        let target = try Redirect.resolve(location, against: request.url, origin)
+        let targetOrigin: Origin
+        do throws(AuthorizationError) {
+            targetOrigin = try Origin(url: target)
+        } catch {
+            throw HTTPTransportError(
+                .invalidRedirect,
+                "\(origin) redirects to a URL that can't be followed. \(error.message)",
+                cause: error
+            )
+        }
+        guard origin.scheme == .http || targetOrigin.scheme == .https else { return nil }
+
+        var next = request
+        next.url = target
+        if Redirect.becomesGet(status: response.statusCode, method: request.methodName) {
+            next.methodName = "GET"
+            next.removeBody()
+            for name in Redirect.contentFields { next.removeField(name) }
+        } else if !next.isReplayable {
+            return nil
+        }
+        if targetOrigin != origin {
+            for name in Redirect.fieldsOfOneOrigin { next.removeField(name) }
+        }
+        self.request = next
+    }
+
+    /// What speaks of a body that is no longer sent.
+    private static var contentFields: [String] {
+        [
+            "Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-Type", "Digest", "Last-Modified",
+            "Transfer-Encoding",
+        ]
+    }
+    /// What must not reach another scheme, host or port.
+    private static var fieldsOfOneOrigin: [String] { ["Authorization", "Cookie", "Host", "Origin", "Proxy-Authorization"] }
+
+    /// A POST becomes a GET on 301 and 302, as all clients have it; on 303 everything does but HEAD.
+    private static func becomesGet(status: Int, method: String) -> Bool {
+        switch status {
+        case 303: method != "HEAD" && method != "GET"
+        case 301, 302: method == "POST"
+        default: false
+        }
+    }
+
+    private static func location(of response: some NegotiableResponse, _ origin: Origin) throws(HTTPTransportError) -> String? {
+        let values = response.fieldValues("Location")
+        guard Set(values).count <= 1 else {
+            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to several places at once. Report it to its administrator.")
+        }
+        return values.first
+    }
+
+    /// RFC 3986 section 5. The reference must be valid as it is: nothing is repaired, so that everyone reads the same host.
+    private static func resolve(_ location: String, against base: String, _ origin: Origin) throws(HTTPTransportError) -> String {
+        guard URL(string: location, encodingInvalidCharacters: false) != nil, let baseURL = URL(string: base),
+            let target = URL(string: location, relativeTo: baseURL)?.absoluteString
+        else {
+            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to something that is no URL. Report it to its administrator.")
+        }
+        // RFC 9110 section 10.2.2: the fragment is inherited.
+        guard !target.contains("#"), let fragment = base.firstIndex(of: "#") else { return target }
+        return target + base[fragment...]
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+/// How a host is answered, by the lists and service principals of the configuration that covers it.
+struct HostSettingsTests {
+    struct Vectors: Decodable {
+        struct Configuration: Decodable {
+            struct Lists: Decodable {
+                let preemptiveHosts: [String]
+                let delegationHosts: [String]
+                let unconditionalDelegationHosts: [String]
+                let optionalMutualAuthenticationHosts: [String]
+                let noMutualAuthenticationHosts: [String]
+                let noChannelBindingHosts: [String]
+            }
+
+            let realm: String
+            let source: String
+            let hosts: [String]
+            let plainHTTPHosts: [String]
+            let mapping: [String: [String]]
+            let lists: Lists
+            let servicePrincipals: [String: String]
+
+            func make() throws -> ExtensionConfiguration {
+                func rules(_ texts: [String]) throws -> [HostRule] { try texts.map { try HostRule($0) } }
+                return ExtensionConfiguration(
+                    realm: realm,
+                    hosts: try rules(hosts),
+                    plainHTTPHosts: try rules(plainHTTPHosts),
+                    preemptiveHosts: try rules(lists.preemptiveHosts),
+                    delegationHosts: try rules(lists.delegationHosts),
+                    unconditionalDelegationHosts: try rules(lists.unconditionalDelegationHosts),
+                    optionalMutualAuthenticationHosts: try rules(lists.optionalMutualAuthenticationHosts),
+                    noMutualAuthenticationHosts: try rules(lists.noMutualAuthenticationHosts),
+                    noChannelBindingHosts: try rules(lists.noChannelBindingHosts),
+                    servicePrincipals: Dictionary(
+                        uniqueKeysWithValues: try servicePrincipals.map { (try Origin(url: $0.key), $0.value) }
+                    ),
+                    domainRealmMapping: mapping,
+                    source: source
+                )
+            }
+        }
+
+        /// What is not said is what a host gets that no list names.
+        struct Decision: Decodable, CustomTestStringConvertible {
+            let why: String
+            let url: String
+            let isIgnored: Bool?
+            let realm: String?
+            let servicePrincipal: String?
+            let serviceRealm: String?
+            let mutualAuthentication: String?
+            let delegation: String?
+            let isPreemptive: Bool?
+            let bindsChannel: Bool?
+            let mentions: [String]?
+            var testDescription: String { "\(why): \(url)" }
+        }
+
+        let configurations: [Configuration]
+        let decisions: [Decision]
+
+        static func load() throws -> Vectors { try Fixture.load("host-settings") }
+    }
+
+    private static let rules = ["servicePrincipal", "channelBinding", "mutualAuthentication", "delegation", "preemptive"]
+
+    private func decision(for url: String) throws -> AuthorizationDecision {
+        DecisionPolicy(try Vectors.load().configurations.map { try $0.make() }).decision(for: try #require(URL(string: url)))
+    }
+
+    @Test(arguments: try Vectors.load().decisions)
+    func plans(_ vector: Vectors.Decision) throws {
+        let decision = try decision(for: vector.url)
+        guard vector.isIgnored != true else {
+            #expect(decision.plan == nil)
+            return
+        }
+        let plan = try #require(decision.plan)
+        let host = try Origin(url: vector.url).host
+        #expect(plan.realm == vector.realm ?? "EXAMPLE.TEST")
+        #expect(plan.servicePrincipal == vector.servicePrincipal ?? "HTTP/\(host)")
+        #expect(plan.serviceRealm == vector.serviceRealm)
+        #expect(plan.mutualAuthentication.rawValue == vector.mutualAuthentication ?? "required")
+        #expect(plan.delegation.rawValue == vector.delegation ?? "none")
+        #expect(plan.isPreemptive == vector.isPreemptive ?? false)
+        #expect(plan.bindsChannel == vector.bindsChannel ?? true)
+        for text in vector.mentions ?? [] { #expect(plan.reasons.contains { $0.detail.contains(text) }, "\(text) in \(plan.reasons)") }
+    }
+
+    /// What is said of a host and what is done for it are read from the same lists in two places.
+    @Test(arguments: try Vectors.load().decisions.filter { $0.isIgnored != true })
+    func reasonsSayWhatThePlanDoes(_ vector: Vectors.Decision) throws {
+        let plan = try #require(decision(for: vector.url).plan)
+        let reasons = plan.reasons.filter { HostSettingsTests.rules.contains($0.rule) }
+        #expect(reasons.map(\.rule) == HostSettingsTests.rules)
+        let expected = [
+            plan.configuration.servicePrincipals[plan.origin] != nil, plan.bindsChannel, plan.mutualAuthentication == .required,
+            plan.delegation != .none, plan.isPreemptive,
+        ]
+        #expect(reasons.map(\.verdict) == expected.map { $0 ? .passed : .notApplicable }, "\(reasons)")
+        #expect(reasons.allSatisfy { $0.detail.hasSuffix(".") && !$0.detail.contains("\n") })
+    }
+
+    /// A setting never stops a request, and never lets one through.
+    @Test func settingsDoNotDecide() throws {
+        for url in ["http://files.example.com/", "https://elsewhere.example.net/", "https://10.0.0.1/"] {
+            let reasons = try decision(for: url).reasons
+            #expect(reasons.contains { $0.verdict == .failed })
+            #expect(!reasons.contains { HostSettingsTests.rules.contains($0.rule) && $0.verdict == .failed })
+        }
+    }
+
+    @Test func theConfigurationThatStandsFirstWins() throws {
+        let configurations = try Vectors.load().configurations.map { try $0.make() }
+        let hosts = [try HostRule("www.example.net")]
+        let lists = [
+            ExtensionConfiguration(realm: "A.TEST", hosts: hosts, delegationHosts: hosts, noChannelBindingHosts: hosts),
+            ExtensionConfiguration(realm: "B.TEST", hosts: hosts, preemptiveHosts: hosts, unconditionalDelegationHosts: hosts),
+        ]
+        let origin = try Origin(url: "https://www.example.net")
+        let first = try #require(DecisionPolicy(configurations + lists).decision(for: origin).plan)
+        #expect(first.delegation == .byPolicy && !first.bindsChannel && !first.isPreemptive)
+        let second = try #require(DecisionPolicy(configurations + lists.reversed()).decision(for: origin).plan)
+        #expect(second.delegation == .always && second.bindsChannel && second.isPreemptive)
+    }
+}

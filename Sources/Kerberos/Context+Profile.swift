@@ -7,6 +7,11 @@ extension Context {
         try check(krb5_get_profile(raw, &profile), .readConfiguration, subject: path.joined(separator: "."))
         guard let profile else { return [] }
         defer { profile_release(profile) }
+        return Self.values(path, of: profile)
+    }
+
+    /// The values of a relation of a profile.
+    static func values(_ path: [String], of profile: profile_t) -> [String] {
         let copies = path.map { strdup($0) }
         defer { copies.forEach { free($0) } }
         var names = copies.map { $0.map { UnsafePointer<CChar>($0) } } + [nil]

@@ -31,7 +31,7 @@ final class Context {
     }
 
     deinit {
-        krb5_free_context(raw)
+        ProcessEnd.free { krb5_free_context(raw) }
     }
 
     /// Throws the complete error unless the status is 0.

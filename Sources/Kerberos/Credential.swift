@@ -12,6 +12,11 @@ public struct Credential: Sendable {
     public let times: TicketTimes
     /// Whether it can be renewed: the `renewable` flag.
     public let isRenewable: Bool
+    /// Whether the KDC gives out copies of it that can be passed on to a service: the `forwardable` flag.
+    public let isForwardable: Bool
+    /// Whether the KDC vouches for the service, so that a client may pass its own ticket on to it: the `ok-as-delegate` flag (RFC 4120
+    /// section 2.8).
+    public let isForTrustedService: Bool
     /// The whole of it as the FILE cache writes it (`krb5_marshal_credentials`).
     let encoded: Secret
 
@@ -30,6 +35,8 @@ extension Credential {
         server = try Self.server(of: raw, context: context)
         times = TicketTimes(raw.times)
         isRenewable = raw.ticket_flags & krb5_flags(TKT_FLG_RENEWABLE) != 0
+        isForwardable = raw.ticket_flags & krb5_flags(TKT_FLG_FORWARDABLE) != 0
+        isForTrustedService = raw.ticket_flags & krb5_flags(TKT_FLG_OK_AS_DELEGATE) != 0
         var data: UnsafeMutablePointer<krb5_data>?
         try context.check(krb5_marshal_credentials(context.raw, &raw, &data), .readCache, subject: server.description)
         guard let data, let start = data.pointee.data else {

@@ -1,6 +1,7 @@
 internal import CKerberos
 
-/// A security context that stands: both ends are known, and what was asked for was granted.
+/// A security context that stands: both ends are known, and what was asked for was granted; delegation and channel binding, which may be
+/// refused, are for the caller to look for in ``flags``.
 public struct EstablishedContext: ~Copyable, Sendable {
     private let context: SecurityContextHandle
     /// The name of the end that initiated: the user.
@@ -30,11 +31,12 @@ public struct EstablishedContext: ~Copyable, Sendable {
         guard ckerberos_oid_equal(mechanism, ckerberos_mech_krb5()) != 0 else {
             throw KerberosError(.invalidToken, subject: subject, message: "the server negotiated another mechanism than Kerberos.")
         }
-        guard granted.isSuperset(of: requested) else {
+        let missing = requested.subtracting(granted).subtracting(.wishes)
+        guard missing.isEmpty else {
             throw KerberosError(
                 .flagsNotGranted,
                 subject: subject,
-                message: "the security context grants less than was asked: \(requested.subtracting(granted).names) is missing."
+                message: "the security context grants less than was asked: \(missing.names) is missing."
             )
         }
         self.context = context
@@ -50,8 +52,9 @@ extension ContextFlags {
     fileprivate var names: String {
         let all: [(ContextFlags, String)] = [
             (.mutualAuthentication, "mutual authentication"), (.integrity, "integrity"), (.replayDetection, "replay detection"),
-            (.delegation, "delegation"), (.channelBound, "channel binding"),
         ]
-        return all.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+        let others = all.reduce(self) { $0.subtracting($1.0) }
+        let names = all.filter { contains($0.0) }.map(\.1) + (others.isEmpty ? [] : ["flag 0x\(String(others.rawValue, radix: 16))"])
+        return names.joined(separator: ", ")
     }
 }

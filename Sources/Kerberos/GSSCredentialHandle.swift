@@ -22,6 +22,7 @@ final class GSSCredentialHandle: @unchecked Sendable {
     }
 
     deinit {
+        if ProcessEnd.hasBegun { return }
         var minor: OM_uint32 = 0
         var raw: gss_cred_id_t? = raw
         gss_release_cred(&minor, &raw)

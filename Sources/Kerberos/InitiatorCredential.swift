@@ -1,9 +1,9 @@
 internal import CKerberos
 
-/// One service ticket, ready to make tokens: kept in a MEMORY cache of its own under a held GSSAPI credential.
+/// One service ticket, ready to make tokens: kept in MEMORY caches of its own under held GSSAPI credentials.
 ///
-/// Making a token touches neither the network nor a file, and costs the same however many tickets the user has, since libkrb5 has only
-/// this one to look through. Use it from any thread, and from several at once.
+/// Making a token touches neither the network nor a ticket file, and costs the same however many tickets the user has, since libkrb5 has
+/// only this one to look through. Use it from any thread, and from several at once.
 public final class InitiatorCredential: Sendable {
     /// Whose ticket it is.
     public let client: Principal
@@ -11,23 +11,26 @@ public final class InitiatorCredential: Sendable {
     public let server: Principal
     /// When it holds.
     public let times: TicketTimes
-    let handle: GSSCredentialHandle
+    /// Whether the client's ticket-granting ticket is in it too, so that a copy can go to the service.
+    ///
+    /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)`` then.
+    public let canDelegate: Bool
     let target: GSSName
-    private let cache: MemoryCache
+    let handles: InitiatorHandles
 
-    init(_ credential: Credential, context: Context) throws(KerberosError) {
-        client = credential.client
-        server = credential.server
-        times = credential.times
-        // With KRB5_CLIENT_KTNAME set GSSAPI would go to the KDC by itself for a ticket that ends soon, from whatever thread: it gets none.
-        // Made by the realm's own context: that is how the KDC's clock offset reaches GSSAPI.
-        cache = try MemoryCache(holding: credential, context: context)
-        handle = try GSSCredentialHandle(
-            usage: GSS_C_INITIATE,
-            store: [("ccache", cache.name.rawValue), ("client_keytab", "MEMORY:none")],
-            subject: credential.server.description
+    init(_ ticket: Credential, ticketGrantingTicket: Credential? = nil, context: Context) throws(KerberosError) {
+        client = ticket.client
+        server = ticket.server
+        times = ticket.times
+        canDelegate = ticketGrantingTicket != nil
+        target = try GSSName(principal: ticket.server)
+        handles = try InitiatorHandles(
+            holding: [ticket] + (ticketGrantingTicket.map { [$0] } ?? []),
+            subject: ticket.server.description,
+            // With a ticket-granting ticket the realm's one thread makes all tokens.
+            count: canDelegate ? 1 : InitiatorHandles.usualCount,
+            context: context
         )
-        target = try GSSName(principal: credential.server)
     }
 }
 
@@ -36,41 +39,17 @@ extension KerberosClient {
     ///
     /// - Parameters:
     ///   - ticket: the service ticket.
+    ///   - ticketGrantingTicket: the client's own, forwardable, where a copy of it shall go to the service; nil where it stays here.
     ///   - cache: where the ticket comes from. The KDC's clock offset is kept there, and a token without it would carry this machine's time.
-    public func initiatorCredential(for ticket: Credential, from cache: CredentialCacheName? = nil) async throws(KerberosError)
-        -> InitiatorCredential
-    {
+    public func initiatorCredential(
+        for ticket: Credential,
+        ticketGrantingTicket: Credential? = nil,
+        from cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> InitiatorCredential {
         try await perform { context throws(KerberosError) in
             // Reading the principal, not opening alone, is what makes libkrb5 take the offset over.
             if let cache { try context.withCache(cache) { raw throws(KerberosError) in _ = try context.principal(of: raw) } }
-            return try InitiatorCredential(ticket, context: context)
+            return try InitiatorCredential(ticket, ticketGrantingTicket: ticketGrantingTicket, context: context)
         }
-    }
-}
-
-/// Owns an imported name.
-///
-/// `@unchecked Sendable`: a name is not changed after it was imported.
-final class GSSName: @unchecked Sendable {
-    let raw: gss_name_t
-
-    init(principal: Principal) throws(KerberosError) {
-        var minor: OM_uint32 = 0
-        var name: gss_name_t?
-        let bytes = Array(principal.description.utf8)
-        let major = bytes.withUnsafeBytes { bytes in
-            var buffer = gss_buffer_desc()
-            buffer.length = bytes.count
-            buffer.value = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-            return gss_import_name(&minor, &buffer, ckerberos_nt_krb5_principal(), &name)
-        }
-        guard ckerberos_gss_is_error(major) == 0, let name else { throw .gss(major, minor, subject: principal.description) }
-        raw = name
-    }
-
-    deinit {
-        var minor: OM_uint32 = 0
-        var raw: gss_name_t? = raw
-        gss_release_name(&minor, &raw)
     }
 }

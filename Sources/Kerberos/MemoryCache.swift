@@ -5,15 +5,17 @@ internal import Synchronization
 final class MemoryCache: Sendable {
     let name: CredentialCacheName
 
-    init(holding credential: Credential, context: Context) throws(KerberosError) {
+    /// A cache of the first ticket's client.
+    init(holding tickets: [Credential], context: Context) throws(KerberosError) {
+        guard let first = tickets.first else { throw KerberosError(.noCredentials, subject: "MEMORY", message: "there is no ticket.") }
         var cache: krb5_ccache?
         try context.check(krb5_cc_new_unique(context.raw, "MEMORY", nil, &cache), .writeCache, subject: "MEMORY")
         guard let cache else { throw KerberosError(.cacheUnusable, subject: "MEMORY", message: "no cache can be made.") }
         do throws(KerberosError) {
-            try credential.client.withRaw(in: context) { client throws(KerberosError) in
+            try first.client.withRaw(in: context) { client throws(KerberosError) in
                 try context.check(krb5_cc_initialize(context.raw, cache, client), .writeCache, subject: "MEMORY")
             }
-            try Self.store(credential, in: cache, context: context)
+            for ticket in tickets { try Self.store(ticket, in: cache, context: context) }
             name = try context.name(of: cache)
         } catch {
             krb5_cc_destroy(context.raw, cache)
@@ -39,7 +41,7 @@ final class MemoryCache: Sendable {
     /// Ends a MEMORY cache at once: what was put off could meet the end of the process, at which libkrb5 takes its locks down.
     static func destroy(_ name: CredentialCacheName) {
         destroyer.withLock { context in
-            guard let context = try? context.get() else { return }
+            guard !ProcessEnd.hasBegun, let context = try? context.get() else { return }
             var cache: krb5_ccache?
             if krb5_cc_resolve(context.raw, name.rawValue, &cache) == 0 { krb5_cc_destroy(context.raw, cache) }
         }

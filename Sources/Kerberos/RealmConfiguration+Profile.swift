@@ -54,17 +54,21 @@ extension RealmConfiguration {
         switch base {
         case .none: return nil
         case .files(let paths): return try open(paths)
-        case .system:
-            // The library itself knows which files count; a context is the only public way to ask it.
-            var context: krb5_context?
-            var profile: profile_t?
-            let status = krb5_init_context(&context)
-            guard status == 0 else { throw .library(status, .readConfiguration, subject: baseDescription, context: nil) }
-            defer { krb5_free_context(context) }
-            let opened = krb5_get_profile(context, &profile)
-            guard opened == 0 else { throw .library(opened, .readConfiguration, subject: baseDescription, context: context) }
-            return profile
+        case .system: return try Self.openProcessProfile()
         }
+    }
+
+    /// The profile that every context of the library gets by itself; the caller releases it.
+    static func openProcessProfile() throws(KerberosError) -> profile_t? {
+        // The library itself knows which files count; a context is the only public way to ask it.
+        var context: krb5_context?
+        var profile: profile_t?
+        let status = krb5_init_context(&context)
+        guard status == 0 else { throw .library(status, .readConfiguration, subject: "krb5.conf", context: nil) }
+        defer { krb5_free_context(context) }
+        let opened = krb5_get_profile(context, &profile)
+        guard opened == 0 else { throw .library(opened, .readConfiguration, subject: "krb5.conf", context: context) }
+        return profile
     }
 
     private func open(_ paths: [String]) throws(KerberosError) -> profile_t? {

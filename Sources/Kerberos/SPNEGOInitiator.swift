@@ -8,18 +8,34 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
     private let credential: InitiatorCredential
     private let bindings: ChannelBindings?
     private let flags: ContextFlags
+    /// What the mechanism grants so far. Whether the client's own ticket goes along is settled with the first token: it is in there or not.
+    public private(set) var granted: ContextFlags = []
 
-    /// Makes the first token. Does not block: no network, no file.
+    /// Makes the first token. Does not block: no network, no ticket file.
     ///
     /// - Parameters:
-    ///   - credential: the service ticket.
-    ///   - flags: what to ask for; the context counts as established only with all of it granted.
+    ///   - credential: the service ticket, and nothing else: one that can delegate is for
+    ///     ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``.
+    ///   - flags: what to ask for; the context counts as established only with all of it granted, delegation and channel binding excepted.
     ///   - channelBindings: of the TLS connection that will carry the token.
     /// - Throws: ``KerberosError``; `noCredentials` when the ticket has expired.
     public static func begin(
         with credential: InitiatorCredential,
         flags: ContextFlags = [.mutualAuthentication, .integrity],
         channelBindings: ChannelBindings? = nil
+    ) throws(KerberosError) -> InitiatorStep {
+        guard !credential.canDelegate else {
+            let message = "a credential that can delegate may have to wait for the KDC. Begin with the realm's KerberosClient."
+            throw KerberosError(.other, subject: credential.server.description, message: message)
+        }
+        return try start(with: credential, flags: flags, channelBindings: channelBindings)
+    }
+
+    /// Makes the first token, of whatever credential: one that can delegate blocks until the KDC has answered.
+    static func start(
+        with credential: InitiatorCredential,
+        flags: ContextFlags,
+        channelBindings: ChannelBindings?
     ) throws(KerberosError) -> InitiatorStep {
         try SPNEGOInitiator(credential: credential, bindings: channelBindings, flags: flags).advance([])
     }
@@ -43,32 +59,9 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
     private consuming func advance(_ token: [UInt8]) throws(KerberosError) -> InitiatorStep {
         var minor: OM_uint32 = 0
         var output = gss_buffer_desc()
-        var granted: OM_uint32 = 0
-        var mechanism: gss_OID?
-        var raw = context.raw
-        let major = ChannelBindings.withRaw(bindings) { bindings in
-            token.withUnsafeBytes { bytes in
-                var input = gss_buffer_desc()
-                input.length = bytes.count
-                input.value = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-                return gss_init_sec_context(
-                    &minor,
-                    credential.handle.raw,
-                    &raw,
-                    credential.target.raw,
-                    ckerberos_mech_spnego(),
-                    flags.rawValue,
-                    0,
-                    bindings,
-                    &input,
-                    &mechanism,
-                    &output,
-                    &granted,
-                    nil
-                )
-            }
-        }
-        context.raw = raw
+        var returned: OM_uint32 = 0
+        let major = call(token, &output, &returned, &minor)
+        granted = ContextFlags(rawValue: returned)
         let answer = takeBytes(&output)  // a token that comes with an error is not sent
         if ckerberos_gss_is_error(major) != 0 {
             let error = KerberosError.gss(major, minor, subject: credential.server.description)
@@ -78,11 +71,47 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
         let established = try EstablishedContext(
             context,
-            granted: ContextFlags(rawValue: granted),
+            granted: granted,
             requested: flags,
             subject: credential.server.description
         )
         return .established(token: answer.isEmpty ? nil : answer, established)
+    }
+
+    private mutating func call(
+        _ token: [UInt8],
+        _ output: inout gss_buffer_desc,
+        _ returned: inout OM_uint32,
+        _ minor: inout OM_uint32
+    ) -> OM_uint32 {
+        // The closures can't have self, which can't be copied.
+        let (credential, flags, bindings) = (credential, flags, bindings)
+        var raw = context.raw
+        defer { context.raw = raw }
+        return ChannelBindings.withRaw(bindings) { bindings in
+            token.withUnsafeBytes { bytes in
+                credential.handles.withHandle { handle in
+                    var input = gss_buffer_desc()
+                    input.length = bytes.count
+                    input.value = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                    return gss_init_sec_context(
+                        &minor,
+                        handle,
+                        &raw,
+                        credential.target.raw,
+                        ckerberos_mech_spnego(),
+                        flags.rawValue,
+                        0,
+                        bindings,
+                        &input,
+                        nil,
+                        &output,
+                        &returned,
+                        nil
+                    )
+                }
+            }
+        }
     }
 }
 

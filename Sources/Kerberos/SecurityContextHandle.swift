@@ -9,7 +9,7 @@ struct SecurityContextHandle: ~Copyable, @unchecked Sendable {
     init() {}
 
     deinit {
-        guard raw != nil else { return }
+        guard raw != nil, !ProcessEnd.hasBegun else { return }
         var minor: OM_uint32 = 0
         var raw = raw
         gss_delete_sec_context(&minor, &raw, nil)

@@ -1,3 +1,4 @@
+internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
@@ -9,6 +10,8 @@ final class InitiatorStore: Sendable {
         let realm: String
         let principal: String?
         let service: String
+        /// A credential with the user's own ticket in it is for no plan that does not ask for it.
+        var delegation = Delegation.none
     }
 
     struct Entry {

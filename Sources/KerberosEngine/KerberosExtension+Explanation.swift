@@ -25,6 +25,7 @@ extension KerberosExtension {
             let detail = "no ticket for \(plan.servicePrincipal) yet: the KDC is asked at the first challenge."
             reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
         }
+        reasons += await processReasons(for: plan, session: session, ticket: ticket)
         return Explanation(
             url: url.absoluteString,
             plan: plan,

@@ -22,7 +22,8 @@ extension KerberosExtension {
 
     func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
-        let ticket = try await client.initialCredential(for: session.principal, using: source)
+        let options = policy.initialCredentialOptions(for: session.principal)
+        let ticket = try await client.initialCredential(for: session.principal, using: source, options: options)
         return try await replace(session, with: ticket, client: client)
     }
 

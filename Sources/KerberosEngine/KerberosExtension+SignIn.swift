@@ -11,7 +11,8 @@ extension KerberosExtension {
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
     ///   - source: the password, the keytab, or who answers what libkrb5 asks.
-    ///   - options: what to ask of the KDC.
+    ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked for,
+    ///     unless these options say otherwise.
     ///   - cache: the cache to fill; nil lets the rule above choose.
     /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
@@ -27,6 +28,7 @@ extension KerberosExtension {
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
         // A person may take minutes to answer, which the realm's other requests must not wait for.
         let client = source.asksPerson ? clients.makeClient(for: principal.realm) : clients.client(for: principal.realm)
+        let options = policy.initialCredentialOptions(for: principal, options)
         let ticket = try await client.initialCredential(for: principal, using: source, options: options)
         let marks = SessionMark.all(for: source, at: self.options.clock())
         // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.

@@ -9,7 +9,12 @@ extension KerberosExtension {
         for plan: AuthorizationPlan,
         request: AuthorizationRequest
     ) async throws(AuthorizationError) -> InitiatorCredential {
-        let key = InitiatorStore.Key(realm: plan.realm, principal: request.principal, service: plan.servicePrincipal)
+        let key = InitiatorStore.Key(
+            realm: plan.realm,
+            principal: request.principal,
+            service: plan.servicePrincipal,
+            delegation: plan.delegation
+        )
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
         do throws(KerberosError) {
@@ -52,7 +57,11 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> InitiatorCredential {
         let client = clients.client(for: session.realm)
         let ticket = try await serviceTicket(for: plan, session: session, client: client)
-        let credential = try await client.initiatorCredential(for: ticket, from: session.cache)
+        let credential = try await client.initiatorCredential(
+            for: ticket,
+            ticketGrantingTicket: plan.delegation.allows(session.ticketGrantingTicket, to: ticket) ? session.ticketGrantingTicket : nil,
+            from: session.cache
+        )
         let authenticated = session.ticketGrantingTicket.times.authenticated
         let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: options.clock())
         initiators.insert(entry, for: flight.key, generation: flight.generation)
@@ -65,17 +74,19 @@ extension KerberosExtension {
         client: KerberosClient
     ) async throws(KerberosError) -> Credential {
         if let ticket = cachedTicket(for: plan, session: session) { return ticket }
-        let host = plan.origin.host
-        let realm: String? =
-            if let realm = plan.serviceRealm(for: session) { realm } else { try await client.configuredRealm(ofHost: host) }
-        let service = try Principal(service: "HTTP", host: host, realm: realm)
+        var service = try plan.service(for: session)
+        if service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) {
+            service = try Principal(service.description + realm)  // the description ends with the sign before the realm
+        }
         return try await client.serviceTicket(for: service, in: session.cache)
     }
 
     /// The service ticket of a session's cache, if one is there and can still be used.
     func cachedTicket(for plan: AuthorizationPlan, session: Session) -> Credential? {
+        guard let service = try? plan.service(for: session) else { return nil }
         let now = options.clock()
-        let ticket = session.ticket(for: ["HTTP", plan.origin.host], realm: plan.serviceRealm(for: session), validAt: now)
+        let realm = service.realm.isEmpty ? nil : service.realm
+        let ticket = session.ticket(for: service.components, realm: realm, validAt: now)
         return ticket.flatMap { $0.times.isUsable(at: now) ? $0 : nil }
     }
 }
@@ -86,12 +97,4 @@ struct TicketFlight: Hashable {
     let key: InitiatorStore.Key
     let mayAsk: Bool
     let generation: Int
-}
-
-extension AuthorizationPlan {
-    /// The realm to name in the request: the profile's mapping; else none, so that the user's KDC finds it; and for a principal of
-    /// another realm than the profile's, the profile's.
-    func serviceRealm(for session: Session) -> String? {
-        serviceRealm ?? (session.realm == realm ? nil : realm)
-    }
 }

@@ -36,7 +36,7 @@ public final class KerberosExtension: CredentialExtension {
                 KeytabSession(
                     source,
                     principal: principal,
-                    realm: policy.defaultConfiguration?.realm,
+                    policy: policy,
                     clients: clients,
                     clock: options.clock
                 )
@@ -55,7 +55,7 @@ public final class KerberosExtension: CredentialExtension {
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
         case .implicit:
-            return .headers(try Self.grant(with: try await initiatorCredential(for: plan, request: request)))
+            return .headers(try await grant(for: plan, request: request))
         case .login, .refresh, .logout:
             do throws(KerberosError) {
                 try await perform(request.operation, plan: plan, request: request)
@@ -69,6 +69,15 @@ public final class KerberosExtension: CredentialExtension {
         }
     }
 
+    /// Who would answer a request now: the session and its ticket are looked for, and asked for, as for a token, which is not made. Nil for
+    /// a URL that no rule covers and an operation that sends no token.
+    ///
+    /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
+    public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
+        guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
+        return plan.identity(with: try await initiatorCredential(for: plan, request: request))
+    }
+
     private func perform(
         _ operation: AuthorizationOperation,
         plan: AuthorizationPlan,
@@ -80,27 +89,6 @@ public final class KerberosExtension: CredentialExtension {
         case .refresh: try await refresh(session)
         case .logout: try await signOut(session.principal)
         default: break  // whoever asked to sign in is signed in now
-        }
-    }
-
-    /// Makes the first token of an exchange. It does not block: the ticket is at hand.
-    static func grant(with credential: InitiatorCredential) throws(AuthorizationError) -> AuthorizationGrant {
-        let step: InitiatorStep
-        do throws(KerberosError) {
-            step = try SPNEGOInitiator.begin(with: credential)
-        } catch {
-            throw AuthorizationError(error)
-        }
-        switch consume step {
-        case .proceed(let token, let initiator):
-            return AuthorizationGrant(
-                headers: NegotiateCredentials(token: token).headers,
-                principal: credential.client.description,
-                servicePrincipal: credential.server.description,
-                exchange: TokenExchange(initiator)
-            )
-        case .established:
-            throw AuthorizationError(.mutualAuthenticationFailed, "\(credential.server): mutual authentication was not negotiated.")
         }
     }
 }

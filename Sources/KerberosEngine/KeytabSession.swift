@@ -1,3 +1,4 @@
+internal import HTTPNegotiate
 internal import Kerberos
 
 internal import struct Foundation.Date
@@ -6,8 +7,7 @@ internal import struct Foundation.Date
 actor KeytabSession {
     private let source: InitialCredentialSource
     private let name: String?
-    /// The profile's default realm, for a name that has none.
-    private let realm: String?
+    private let policy: DecisionPolicy
     private let clients: RealmClients
     private let clock: @Sendable () -> Date
     private var session: Session?
@@ -17,13 +17,13 @@ actor KeytabSession {
     init(
         _ source: InitialCredentialSource,
         principal: String?,
-        realm: String?,
+        policy: DecisionPolicy,
         clients: RealmClients,
         clock: @escaping @Sendable () -> Date
     ) {
         self.source = source
         name = principal
-        self.realm = realm
+        self.policy = policy
         self.clients = clients
         self.clock = clock
         refusals = KeyRefusals(clock: clock)
@@ -78,7 +78,8 @@ actor KeytabSession {
 
     private func acquire(_ principal: Principal) async throws(KerberosError) -> Session {
         let client = clients.client(for: principal.realm)
-        let ticket = try await client.initialCredential(for: principal, using: source)
+        let options = policy.initialCredentialOptions(for: principal)
+        let ticket = try await client.initialCredential(for: principal, using: source, options: options)
         let cache: CredentialCacheName = if let session { session.cache } else { try await client.newCacheName(type: "MEMORY") }
         let marks = SessionMark.all(for: source, at: clock())
         try await client.replace(cache, principal: principal, credentials: [ticket], marks: marks)
@@ -92,7 +93,8 @@ actor KeytabSession {
     private func principal() async throws(KerberosError) -> Principal {
         guard let name else { return try await clients.local.firstPrincipal(inKeytab: source) }
         if let principal = try? Principal(name) { return principal }
-        guard let realm = if let realm { realm } else { try await clients.local.defaultRealm() } else { throw .noRealm(name) }
+        let configured = policy.defaultConfiguration?.realm
+        guard let realm = if let configured { configured } else { try await clients.local.defaultRealm() } else { throw .noRealm(name) }
         return try Principal(name, defaultRealm: realm)
     }
 

@@ -6,9 +6,18 @@ internal import Synchronization
 final class TokenExchange: AuthorizationExchange {
     /// Nil while a step runs, and after the last one.
     private let initiator: Mutex<SPNEGOInitiator?>
+    /// Settled with the first token: the user's ticket is in it, or never comes.
+    let isDelegated: Bool
 
     init(_ initiator: consuming SPNEGOInitiator) {
+        isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
+    }
+
+    /// An exchange that needs no answer.
+    init(established context: borrowing EstablishedContext) {
+        isDelegated = context.flags.contains(.delegation)
+        initiator = Mutex(nil)
     }
 
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep {

@@ -79,4 +79,51 @@ struct ExplanationTests {
         _ = try await kerberos.grant("www.example.test")
         #expect(try await explain(kerberos).principal == "explained@EXAMPLE.TEST")
     }
+
+    /// The last reason of a rule: the one about this process.
+    private func detail(_ explanation: Explanation, _ rule: String) -> String? {
+        explanation.reasons.last { $0.rule == rule }?.detail
+    }
+
+    /// Only the process's own krb5.conf counts: each client here is a process of its own.
+    @Test(arguments: [true, false])
+    func whetherTokensWithoutBindingsAreOfUseToOthers(isAware: Bool) async throws {
+        let home = try Home(try #require(TestRealm.current))
+        let file = "\(home.directory)/aware.conf"
+        try "[libdefaults]\n    client_aware_channel_bindings = \(isAware)\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let client = try ClientProcess(home, configurationPath: file)
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess, isAware = isAware as Bool] in
+            client.begin()
+            let url = try #require(URL(string: "https://explained.example.test/"))
+            let reasons = try await client.makeExtension().explanation(for: url).reasons.filter { $0.rule == "channelBinding" }
+            let reason = try #require(reasons.last)
+            try #require(reasons.count == 2)
+            try #require(reason.verdict == (isAware ? .passed : .notApplicable))
+            try #require(reason.detail.contains("client_aware_channel_bindings is \(isAware ? "on" : "off")"))
+            endChildProcess()
+        }
+    }
+
+    @Test func noBindingNoWordOfItsEnforcement() async throws {
+        var home = try Home(try #require(TestRealm.current))
+        home.options.configurations[0].noChannelBindingHosts = [try HostRule("explained.example.test")]
+        let reasons = try await explain(home.makeExtension()).reasons
+        #expect(reasons.allSatisfy { !$0.detail.contains("client_aware") })
+    }
+
+    @Test func whyAConfiguredDelegationDoesNotHappen() async throws {
+        let realm = try #require(TestRealm.current)
+        var home = try Home(realm)
+        try await home.kinit("alice")
+        #expect(detail(try await explain(home.makeExtension()), "delegation")?.contains("DelegationHosts does not cover") == true)
+        home.options.configurations[0].delegationHosts = [try HostRule(".example.test")]
+        #expect(detail(try await explain(home.makeExtension()), "delegation")?.contains("is not forwardable") == true)
+
+        try await home.kinit("alice", ["-f"])
+        let kerberos = home.makeExtension()
+        #expect(detail(try await explain(kerberos), "delegation")?.contains("names no KDC of EXAMPLE.TEST") == true)
+        _ = try await kerberos.grant("www.example.test")
+        let explanation = try await explain(kerberos, "www.example.test")
+        #expect(detail(explanation, "delegation")?.contains("does not vouch for HTTP/www.example.test") == true)
+    }
 }

@@ -63,11 +63,43 @@ extension KerberosExtension {
     /// Answers a challenge of a host.
     func grant(_ host: String, as principal: String? = nil, mayAsk: Bool = false) async throws -> AuthorizationGrant {
         guard let url = URL(string: "https://\(host)/") else { throw AuthorizationError(.invalidURL, host) }
-        let request = AuthorizationRequest(url: url, principal: principal, isUserInterfaceEnabled: mayAsk)
+        return try await grant(AuthorizationRequest(url: url, principal: principal, isUserInterfaceEnabled: mayAsk))
+    }
+
+    /// Answers a challenge of an origin, with what its connection and its caller have to say.
+    func grant(
+        origin: String,
+        channelBindings: [UInt8]? = nil,
+        mutualAuthentication: MutualAuthentication? = nil
+    ) async throws -> AuthorizationGrant {
+        guard let url = URL(string: "\(origin)/") else { throw AuthorizationError(.invalidURL, origin) }
+        return try await grant(
+            AuthorizationRequest(url: url, channelBindings: channelBindings, mutualAuthentication: mutualAuthentication)
+        )
+    }
+
+    private func grant(_ request: AuthorizationRequest) async throws -> AuthorizationGrant {
         guard case .headers(let grant) = try await beginAuthorization(with: request) else {
-            throw AuthorizationError(.notHandled, "\(host) is not handled.")
+            throw AuthorizationError(.notHandled, "\(request.url) is not handled.")
         }
         return grant
+    }
+}
+
+/// What a server learned from a client's first token.
+struct ServerEnd {
+    let flags: ContextFlags
+    let service: String
+    let reply: [UInt8]
+
+    /// Accepts a token with the keys of a keytab.
+    init(_ token: [UInt8], keytab: String, channelBindings: ChannelBindings? = nil) throws {
+        let credential = try AcceptorCredential(keytab: keytab, replayCache: .disabled)
+        switch try SPNEGOAcceptor(credential: credential, channelBindings: channelBindings).step(token) {
+        case .proceed: throw KerberosTestingFailure(program: "acceptor", errors: "one token does not suffice")
+        case .established(let reply, let context):
+            (flags, service, self.reply) = (context.flags, context.acceptor, reply ?? [])
+        }
     }
 }
 

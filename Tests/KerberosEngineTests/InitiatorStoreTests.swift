@@ -1,4 +1,5 @@
 import Foundation
+import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import TestSupport
@@ -43,6 +44,19 @@ struct InitiatorStoreTests {
         store.removeAll()
         store.insert(entry, for: key("late"), generation: generation)
         #expect(store.fresh(key("late"), now: now) == nil)
+    }
+
+    /// A credential with the user's own ticket in it answers for no host that may not have it.
+    @Test func delegationsAreKeptApart() async throws {
+        let store = InitiatorStore()
+        let now = Date()
+        var delegating = key("www")
+        delegating.delegation = .always
+        store.insert(try await makeEntry(checked: now), for: delegating, generation: 0)
+        #expect(store.fresh(delegating, now: now) != nil)
+        #expect(store.fresh(key("www"), now: now) == nil)
+        delegating.delegation = .byPolicy
+        #expect(store.fresh(delegating, now: now) == nil)
     }
 
     @Test func isLookedAtAgainAfterAWhile() async throws {

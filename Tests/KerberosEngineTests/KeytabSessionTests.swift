@@ -67,6 +67,8 @@ struct KeytabSessionTests {
         let isDue = home.makeExtension()
         for _ in 0..<3 {
             #expect(try await isDue.grant(host).principal == "robot@EXAMPLE.TEST")
+            // It is sent beside, while the old ticket serves.
+            #expect(try await comesTrue { try await home.realm.failedAttempts(of: "robot") == 1 })
             home.clock.advance(by: 10)
         }
         #expect(try await home.realm.failedAttempts(of: "robot") == 1)

@@ -33,8 +33,12 @@ func firstToken(
 }
 
 /// Feeds an answer to an initiator that has just begun.
-func initiatorEnd(from credential: InitiatorCredential, answer: [UInt8]) throws -> ContextEnd {
-    switch try SPNEGOInitiator.begin(with: credential) {
+func initiatorEnd(
+    from credential: InitiatorCredential,
+    answer: [UInt8],
+    flags: ContextFlags = [.mutualAuthentication, .integrity]
+) throws -> ContextEnd {
+    switch try SPNEGOInitiator.begin(with: credential, flags: flags) {
     case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
     case .proceed(_, let initiator): return try end(initiator.step(answer))
     }

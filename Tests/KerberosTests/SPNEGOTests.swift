@@ -39,12 +39,36 @@ import Testing
         #expect(credential.times.expires > credential.times.starts)
     }
 
-    @Test func delegationThatIsNotGrantedIsAnError() async throws {
+    /// Nothing that is not asked for is granted, and a user's ticket is never passed on unasked (CVE-2011-2192).
+    @Test func theDefaultFlagsDelegateNothing() async throws {
         let (credential, acceptor) = try await ends()
+        let (client, server) = try establish(credential, acceptor)
+        for end in [client, server] { #expect(end.flags.isDisjoint(with: [.delegation, .delegationByPolicy])) }
+    }
+
+    @Test(arguments: [.delegation, .delegationByPolicy] as [ContextFlags])
+    func delegationThatIsNotGrantedIsNoErrorAndIsSeen(flag: ContextFlags) async throws {
+        let (credential, acceptor) = try await ends()
+        let (client, server) = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, flag])
+        for end in [client, server] { #expect(end.flags.isDisjoint(with: [.delegation, .delegationByPolicy])) }
+    }
+
+    /// Requested is not granted: GSSAPI makes a context all the same. An anonymous client is what Kerberos does not grant here.
+    @Test func flagsThatAreAskedForAndNotGrantedAreAnError() async throws {
+        let (credential, acceptor) = try await ends()
+        let anonymous = ContextFlags(rawValue: 0x40)
         let error = await expectFailure(.flagsNotGranted) {
-            _ = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, .delegation])
+            _ = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, anonymous])
         }
-        #expect(error?.message.contains("delegation is missing") == true)
+        #expect(error?.message.contains("flag 0x40 is missing") == true)
+    }
+
+    /// libkrb5's SPNEGO waits for the acceptor's word even where it is not asked for proof.
+    @Test func withoutMutualAuthenticationTheServerProvesNothing() async throws {
+        let (credential, acceptor) = try await ends()
+        let (client, server) = try establish(credential, acceptor, flags: [.integrity])
+        for end in [client, server] { #expect(!end.flags.contains(.mutualAuthentication)) }
+        #expect(client.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
     @Test func tokensNeedNoKDC() async throws {

@@ -1,0 +1,72 @@
+internal import CKerberos
+
+/// Owns the name of a service, in the form that costs least to address tokens to.
+///
+/// `@unchecked Sendable`: a name is not changed after it was imported.
+final class GSSName: @unchecked Sendable {
+    let raw: gss_name_t
+
+    /// Imports a principal's name as it stands: nothing is looked up.
+    ///
+    /// For a plain name the krb5 mechanism inside SPNEGO would import it and release it again with each token, and read krb5.conf both
+    /// times. An exported name says of which mechanism it is, and one that is made SPNEGO's own is taken as it is.
+    init(principal: Principal) throws(KerberosError) {
+        let subject = principal.description
+        let plain = try Self.imported(Array(subject.utf8), type: ckerberos_nt_krb5_principal(), subject: subject)
+        defer { Self.release(plain) }
+        let kerberos = try Self.canonical(plain, ckerberos_mech_krb5(), subject: subject)
+        defer { Self.release(kerberos) }
+        let exported = try Self.importedExport(Self.exported(kerberos, subject: subject), subject: subject)
+        defer { Self.release(exported) }
+        raw = try Self.canonical(exported, ckerberos_mech_spnego(), subject: subject)
+    }
+
+    deinit {
+        if !ProcessEnd.hasBegun { Self.release(raw) }
+    }
+
+    private static func imported(_ bytes: [UInt8], type: gss_OID?, subject: String) throws(KerberosError) -> gss_name_t {
+        var minor: OM_uint32 = 0
+        var name: gss_name_t?
+        let major = bytes.withUnsafeBytes { bytes in
+            var buffer = gss_buffer_desc()
+            buffer.length = bytes.count
+            buffer.value = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+            return gss_import_name(&minor, &buffer, type, &name)
+        }
+        guard ckerberos_gss_is_error(major) == 0, let name else { throw .gss(major, minor, subject: subject) }
+        return name
+    }
+
+    /// Imports an exported name (RFC 2743 section 3.2). Its type, `GSS_C_NT_EXPORT_NAME`, is a global that C may change.
+    private static func importedExport(_ bytes: [UInt8], subject: String) throws(KerberosError) -> gss_name_t {
+        var identifier: [UInt8] = [0x2b, 0x06, 0x01, 0x05, 0x06, 0x04]
+        let result = identifier.withUnsafeMutableBytes { elements in
+            var type = gss_OID_desc(length: OM_uint32(elements.count), elements: elements.baseAddress)
+            return Result { () throws(KerberosError) in try imported(bytes, type: &type, subject: subject) }
+        }
+        return try result.get()
+    }
+
+    private static func canonical(_ name: gss_name_t, _ mechanism: gss_OID?, subject: String) throws(KerberosError) -> gss_name_t {
+        var minor: OM_uint32 = 0
+        var canonical: gss_name_t?
+        let major = gss_canonicalize_name(&minor, name, mechanism, &canonical)
+        guard ckerberos_gss_is_error(major) == 0, let canonical else { throw .gss(major, minor, subject: subject) }
+        return canonical
+    }
+
+    private static func exported(_ name: gss_name_t, subject: String) throws(KerberosError) -> [UInt8] {
+        var minor: OM_uint32 = 0
+        var buffer = gss_buffer_desc()
+        let major = gss_export_name(&minor, name, &buffer)
+        guard ckerberos_gss_is_error(major) == 0 else { throw .gss(major, minor, subject: subject) }
+        return takeBytes(&buffer)
+    }
+
+    private static func release(_ name: gss_name_t) {
+        var minor: OM_uint32 = 0
+        var name: gss_name_t? = name
+        gss_release_name(&minor, &name)
+    }
+}

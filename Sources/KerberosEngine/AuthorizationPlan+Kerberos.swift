@@ -1,0 +1,56 @@
+internal import HTTPNegotiate
+internal import Kerberos
+
+extension AuthorizationPlan {
+    /// The service to ask for: the plan's, in the realm that the plan names; else in none, so that the user's KDC finds it; and for a
+    /// principal of another realm than the profile's, in the profile's.
+    func service(for session: Session) throws(KerberosError) -> Principal {
+        let name =
+            if serviceRealm != nil { servicePrincipal } else { "\(servicePrincipal)@\(session.realm == realm ? "" : realm)" }
+        do throws(KerberosError) {
+            return try Principal(name)
+        } catch {
+            let origin = configuration.servicePrincipals[origin] == nil ? "The URL's host" : "ServicePrincipals of the profile"
+            throw KerberosError(
+                .malformedPrincipal,
+                subject: servicePrincipal,
+                message: "this is no service's name. \(origin) has it for \(self.origin); write it as HTTP/host or HTTP/host@REALM."
+            )
+        }
+    }
+
+    /// Who answers whom with a credential.
+    func identity(with credential: InitiatorCredential) -> AuthorizationIdentity {
+        AuthorizationIdentity(
+            principal: credential.client.description,
+            servicePrincipal: credential.server.description,
+            delegation: delegation
+        )
+    }
+
+    /// What to ask of a security context that carries out this plan.
+    func flags(mutualAuthentication: MutualAuthentication, credential: InitiatorCredential) -> ContextFlags {
+        var flags: ContextFlags = .integrity
+        if mutualAuthentication != .off { flags.insert(.mutualAuthentication) }
+        // Without TLS there is nothing to bind to; but who catches the token shall not be able to use it where there is.
+        if origin.scheme == .http { flags.insert(.channelBound) }
+        if credential.canDelegate { flags.insert(delegation == .always ? .delegation : .delegationByPolicy) }
+        return flags
+    }
+}
+
+extension Delegation {
+    /// Whether a copy of a ticket-granting ticket may go to a service, and can: otherwise the KDC need not be asked for one.
+    func allows(_ ticketGrantingTicket: Credential, to service: Credential) -> Bool {
+        switch self {
+        case .none: false
+        case .byPolicy: service.isForTrustedService && ticketGrantingTicket.isForwardable
+        case .always: ticketGrantingTicket.isForwardable
+        }
+    }
+}
+
+extension Principal {
+    /// The host of a service's name.
+    var host: String? { components.count == 2 ? components[1] : nil }
+}

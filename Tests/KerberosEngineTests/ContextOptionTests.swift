@@ -1,0 +1,120 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What a plan, and the caller, make of a security context.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
+struct ContextOptionTests {
+    private static let certificate = Array("tls-server-end-point:one".utf8)
+    private static let bindings = ChannelBindings(applicationData: certificate)
+    private let origin = "https://www.example.test"
+
+    private func makeHome() async throws -> Home {
+        var home = try Home(try #require(TestRealm.current))
+        home.options.configurations[0].plainHTTPHosts = [try HostRule("www.example.test")]
+        try await home.makeExtension().signIn("alice", using: .secret)
+        return home
+    }
+
+    // MARK: Channel bindings
+
+    @Test func theTicketIsBoundToTheServersCertificate() async throws {
+        let home = try await makeHome()
+        let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
+        #expect(try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
+        let another = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
+        let error = await kerberosError { try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another) }
+        #expect(error?.code == .channelBindingsDiffer)
+    }
+
+    @Test func bindingsAreNotUsedWhereTheProfileSaysSo() async throws {
+        var home = try await makeHome()
+        home.options.configurations[0].noChannelBindingHosts = [try HostRule("www.example.test")]
+        let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
+        // The server sees the certificate of the proxy's side, which is another.
+        let another = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
+        #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another).flags.contains(.channelBound))
+    }
+
+    @Test func overPlainHTTPThereIsNothingToBindTo() async throws {
+        let home = try await makeHome()
+        let token = try await home.makeExtension().grant(origin: "http://www.example.test", channelBindings: Self.certificate).token
+        #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
+    }
+
+    /// Caught on plain http and used over https: an acceptor that has bindings refuses the token once its maker is known to know of them.
+    /// libkrb5 1.20 takes that from `client_aware_channel_bindings` of the process's krb5.conf alone; without it only an acceptor that
+    /// demands bindings refuses, by the flag that is missing.
+    @Test(arguments: [true, false])
+    func aTokenForPlainHTTPIsOfNoUseOverHTTPS(isAware: Bool) async throws {
+        let home = try await makeHome()
+        let file = "\(home.directory)/token"
+        let setting = "\(home.directory)/aware.conf"
+        try "[libdefaults]\n    client_aware_channel_bindings = \(isAware)\n".write(toFile: setting, atomically: true, encoding: .utf8)
+        let client = try ClientProcess(home, configurationPath: "\(setting):\(home.realm.configurationPath)")
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess, file = file as String] in
+            client.begin()
+            try Data(try await client.makeExtension().grant(origin: "http://www.example.test").token).write(to: URL(filePath: file))
+            endChildProcess()
+        }
+        let token = try Array(Data(contentsOf: URL(filePath: file)))
+        let keytab = home.realm.keytabPath
+        #expect(try ServerEnd(token, keytab: keytab).service == "HTTP/www.example.test@EXAMPLE.TEST", "over plain http")
+        if isAware {
+            let error = await kerberosError { try ServerEnd(token, keytab: keytab, channelBindings: Self.bindings) }
+            #expect(error?.code == .channelBindingsDiffer)
+        } else {
+            let flags = try? ServerEnd(token, keytab: keytab, channelBindings: Self.bindings).flags
+            #expect(flags?.contains(.channelBound) != true)
+        }
+    }
+
+    // MARK: Mutual authentication
+
+    @Test func theServerMustProveItself() async throws {
+        let home = try await makeHome()
+        let grant = try await home.makeExtension().grant(origin: origin)
+        let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
+        #expect(server.flags.contains(.mutualAuthentication))
+        #expect(try await grant.exchange.respond(to: server.reply) == .established)
+    }
+
+    /// P41: what a relay without the service's key can say.
+    @Test func acceptCompletedWithoutAnAPREPIsNoProof() async throws {
+        let grant = try await makeHome().makeExtension().grant(origin: origin)
+        let answer = try #require(Data(base64Encoded: "oRQwEqADCgEAoQsGCSqGSIb3EgECAg=="))
+        #expect(await authorizationError { try await grant.exchange.respond(to: Array(answer)) }?.code == .invalidResponse)
+    }
+
+    @Test(arguments: [true, false])
+    func aServerThatIsNotAskedForProofGivesNone(byProfile: Bool) async throws {
+        var home = try await makeHome()
+        if byProfile { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
+        let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: byProfile ? nil : .off)
+        let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
+        #expect(!server.flags.contains(.mutualAuthentication))
+        #expect(!grant.exchange.isDelegated)
+        // A client need not look at it; one that does finds no fault.
+        #expect(try await grant.exchange.respond(to: server.reply) == .established)
+    }
+
+    @Test(
+        arguments: [(.off, .required, true), (.off, .optional, true), (.required, .off, false), (.required, nil, true)]
+            as [(MutualAuthentication, MutualAuthentication?, Bool)]
+    )
+    func theCallersChoiceBeatsTheProfiles(
+        profile: MutualAuthentication,
+        caller: MutualAuthentication?,
+        isAskedForProof: Bool
+    ) async throws {
+        var home = try await makeHome()
+        if profile == .off { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
+        let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: caller)
+        let flags = try ServerEnd(grant.token, keytab: home.realm.keytabPath).flags
+        #expect(flags.contains(.mutualAuthentication) == isAskedForProof)
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The user's own ticket goes to a server that a list of the profile names, if the KDC lets it, and to no other. Each client here is a process
+/// of its own, since GSSAPI finds the KDC by `KRB5_CONFIG`.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
+struct DelegationTests {
+    /// The columns: what the profile says of the host, the host, whether its server gets the ticket.
+    @Test(
+        arguments: [
+            (.none, "plain", false), (.none, "trusted", false), (.byPolicy, "plain", false), (.byPolicy, "trusted", true),
+            (.always, "plain", true), (.always, "trusted", true),
+        ] as [(Delegation, String, Bool)]
+    )
+    func theUsersTicketGoesWhereTheProfileAndTheKDCSay(delegation: Delegation, host: String, isDelegated: Bool) async throws {
+        let home = try await makeHome(delegation)
+        try await home.makeExtension().signIn("alice", using: .secret)
+        let client = try ClientProcess(home)
+        await #expect(processExitsWith: .success) {
+            [
+                client = client as ClientProcess, host = host as String, delegation = delegation.rawValue as String,
+                isDelegated = isDelegated as Bool
+            ] in
+            client.begin()
+            let kerberos = try client.makeExtension()
+            for _ in 0..<2 {  // from the KDC, then from what is at hand
+                let grant = try await kerberos.grant("\(host).example.test")
+                try #require(grant.identity.delegation.rawValue == delegation)
+                let server = try ServerEnd(grant.token, keytab: client.keytabPath)
+                try #require(server.flags.contains(.delegation) == isDelegated)
+                try #require(try await grant.exchange.respond(to: server.reply) == .established)
+                try #require(grant.exchange.isDelegated == isDelegated)
+            }
+            endChildProcess()
+        }
+    }
+
+    /// The rules name one host; another one of the same extension, in the same process, gets nothing.
+    @Test func anotherHostGetsNothingOfIt() async throws {
+        var home = try Home(try #require(TestRealm.current))
+        home.options.configurations[0].unconditionalDelegationHosts = [try HostRule("plain.example.test")]
+        try await home.makeExtension().signIn("alice", using: .secret)
+        let client = try ClientProcess(home)
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+            client.begin()
+            let kerberos = try client.makeExtension()
+            for (host, isDelegated) in [("plain", true), ("trusted", false), ("plain", true)] {
+                let grant = try await kerberos.grant("\(host).example.test")
+                try #require(grant.exchange.isDelegated == isDelegated)
+                try #require(try ServerEnd(grant.token, keytab: client.keytabPath).flags.contains(.delegation) == isDelegated)
+            }
+            endChildProcess()
+        }
+    }
+
+    @Test func aServerThatNeedNotProveItselfGetsTheTicketAllTheSame() async throws {
+        let home = try await makeHome(.always)
+        try await home.makeExtension().signIn("alice", using: .secret)
+        let client = try ClientProcess(home)
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+            client.begin()
+            let grant = try await client.makeExtension().grant(origin: "https://plain.example.test", mutualAuthentication: .off)
+            try #require(grant.exchange.isDelegated)
+            try #require(try ServerEnd(grant.token, keytab: client.keytabPath).flags.isSuperset(of: .delegation))
+            endChildProcess()
+        }
+    }
+
+    /// kinit's ticket is forwardable only if it is told so; the KDC need not be asked to know what it would say.
+    @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
+    func aTicketThatIsNotForwardableStaysHereAndThatIsNoError() async throws {
+        let home = try await makeHome(.always)
+        try await home.kinit("alice")
+        let grant = try await home.makeExtension().grant("plain.example.test")
+        #expect(!grant.exchange.isDelegated)
+        #expect(try !ServerEnd(grant.token, keytab: home.realm.keytabPath).flags.contains(.delegation))
+        let realm = home.realm.name
+        #expect(try home.realm.received(.serviceTicket, client: "alice", server: "krbtgt/\(realm)") == 0)
+    }
+
+    @Test func whereTheProcessKnowsNoKDCTheTicketStaysHereAndThatIsNoError() async throws {
+        let home = try await makeHome(.always)
+        try await home.makeExtension().signIn("alice", using: .secret)
+        let file = "\(home.directory)/empty.conf"
+        try "[libdefaults]\n    dns_lookup_kdc = false\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let client = try ClientProcess(home, configurationPath: file)
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+            client.begin()
+            let kerberos = try client.makeExtension()
+            let grant = try await kerberos.grant("plain.example.test")
+            try #require(!grant.exchange.isDelegated)
+            let url = try #require(URL(string: "https://plain.example.test/"))
+            let reasons = await kerberos.explanation(for: url).reasons.filter { $0.rule == "delegation" }
+            try #require(reasons.last?.detail.contains("names no KDC of EXAMPLE.TEST") == true)
+            endChildProcess()
+        }
+    }
+
+    /// Whether the ticket is forwardable: what the profile needs, unless the caller says otherwise; krb5.conf's choice without such a list.
+    @Test(
+        arguments: [(.none, nil, false), (.byPolicy, nil, true), (.always, nil, true), (.always, false, false), (.none, true, true)]
+            as [(Delegation, Bool?, Bool)]
+    )
+    func aSignInAsksForWhatTheProfileNeeds(delegation: Delegation, asked: Bool?, isForwardable: Bool) async throws {
+        let home = try await makeHome(delegation)
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret, options: .init(isForwardable: asked))
+        let listing = try await home.run("klist", ["-f"]).output
+        let flags = try #require(listing.split(separator: "Flags: ").last).prefix { $0.isLetter }
+        #expect(flags.contains("F") == isForwardable, "\(listing)")
+    }
+
+    private func makeHome(_ delegation: Delegation) async throws -> Home {
+        let realm = try #require(TestRealm.current)
+        _ = try await realm.kadmin(["modify_principal", "+ok_as_delegate", "HTTP/trusted.example.test"])
+        var home = try Home(realm)
+        let rules = [try HostRule(".example.test")]
+        switch delegation {
+        case .none: break
+        case .byPolicy: home.options.configurations[0].delegationHosts = rules
+        case .always: home.options.configurations[0].unconditionalDelegationHosts = rules
+        }
+        return home
+    }
+}

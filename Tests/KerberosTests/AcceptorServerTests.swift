@@ -1,0 +1,190 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The tests' own server, asked by curl.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct AcceptorServerTests {
+    let realm: TestRealm
+
+    init() throws {
+        realm = try TestRealm.required()
+    }
+
+    @Test(arguments: [nil] + ServerCertificate.all.map(Optional.some))
+    func curlIsGreeted(certificate: ServerCertificate?) async throws {
+        var identity: ServerIdentity?
+        if let certificate { identity = try await realm.makeServerIdentity(certificate) }
+        let cache = try await realm.signIn().cache
+        try await withAcceptorServer(realm: realm, .init(identity: identity)) { server in
+            let trust = identity.map { ["--cacert", $0.certificatePath] } ?? []
+            let reply = try await realm.curl(trust + ["--negotiate", "-u", ":", "\(server.url)/page?q=1"], cache: cache)
+            #expect(reply.output == "Hello alice@EXAMPLE.TEST\n", "\(reply.errors)")
+            let request = try #require(server.requests.last)
+            #expect(server.requests.count == 1, "curl sends a token at once")
+            #expect((request.connection, request.method, request.path) == (1, "GET", "/page?q=1"))
+            #expect(request.hasAuthorization)
+            #expect(request.initiator == "alice@EXAMPLE.TEST")
+            #expect(request.flags.contains(.mutualAuthentication))
+            #expect(request.flags.isDisjoint(with: [.channelBound, .delegation]))
+            #expect((request.bodyBytes, request.status) == (0, 200))
+        }
+    }
+
+    @Test func aStrangerIsAskedForATicket() async throws {
+        try await withAcceptorServer(realm: realm) { server in
+            let reply = try await realm.curl(["-i", "-H", "Authorization: Basic YTpi", server.url, "--next", "-si", "-I", server.url])
+            #expect(reply.output.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"))
+            #expect(reply.output.components(separatedBy: "WWW-Authenticate: Negotiate\r\n").count == 3)
+            #expect(server.requests.map(\.method) == ["GET", "HEAD"])
+            #expect(server.requests.map(\.hasAuthorization) == [true, false])
+            #expect(server.requests.map(\.connection) == [1, 1])
+            #expect(server.requests.allSatisfy { $0.initiator == nil && $0.refusal == nil && $0.status == 401 })
+        }
+    }
+
+    @Test func connectionsAreToldApart() async throws {
+        try await withAcceptorServer(realm: realm) { server in
+            for path in ["a", "b"] { _ = try await realm.curl(["\(server.url)/\(path)", "\(server.url)/\(path)"]) }
+            _ = try await realm.curl(["-H", "Connection: close", "\(server.url)/c", "\(server.url)/c"])
+            #expect(server.requests.map(\.connection) == [1, 1, 2, 2, 3, 4])
+        }
+    }
+
+    @Test(arguments: ["QUJD", "***", ""]) func garbageIsRefused(token: String) async throws {
+        try await withAcceptorServer(realm: realm) { server in
+            let reply = try await realm.curl(["-H", "Authorization: Negotiate \(token)", server.url])
+            #expect(reply.output == "who are you?\n")
+            #expect(server.requests.map(\.refusal?.code) == (token.isEmpty ? [nil] : [.invalidToken]))
+        }
+    }
+
+    @Test func bodiesAreCounted() async throws {
+        let body = realm.newPath()
+        try Data(count: 1 << 20).write(to: URL(filePath: body))
+        let cache = try await realm.signIn().cache
+        try await withAcceptorServer(realm: realm) { server in
+            let credentials = ["--negotiate", "-u", ":", "-H", "Content-Type: application/octet-stream", "--data-binary", "@\(body)"]
+            for fields in [["-H", "Expect: 100-continue"], ["-H", "Expect:"], ["-H", "Transfer-Encoding: chunked"]] {
+                let reply = try await realm.curl(fields + credentials + [server.url], cache: cache)
+                #expect(reply.output == "Hello alice@EXAMPLE.TEST\n", "\(reply.errors)")
+            }
+            #expect(server.requests.map(\.bodyBytes) == [1 << 20, 1 << 20, 1 << 20])
+        }
+    }
+
+    @Test func aTokenOf64KiBPasses() async throws {
+        try await withAcceptorServer(realm: realm) { server in
+            let reply = try await realm.send([UInt8](repeating: 0x41, count: 65_536), to: server)
+            #expect(reply.output.contains("401 Unauthorized"))
+            #expect(server.requests.map(\.refusal?.code) == [.invalidToken])
+        }
+    }
+
+    @Test(arguments: [true, false]) func oneTokenVouchesForAConnectionOnlyWhenBound(isBound: Bool) async throws {
+        let cache = try await realm.signIn().cache
+        try await withAcceptorServer(realm: realm, .init(isConnectionBound: isBound)) { server in
+            let first = ["-i", "--negotiate", "-u", ":", server.url]
+            let reply = try await realm.curl(first + ["--next", "-si", server.url], cache: cache)
+            #expect(reply.output.contains("Persistent-Auth: true") == isBound)
+            #expect(server.requests.map(\.connection) == [1, 1])
+            #expect(server.requests.map(\.hasAuthorization) == [true, false])
+            #expect(server.requests.map(\.status) == [200, isBound ? 200 : 401])
+            #expect(server.requests.last?.initiator == (isBound ? "alice@EXAMPLE.TEST" : nil))
+        }
+    }
+
+    /// A connection that a stranger opened is his: nobody else's token counts on it.
+    @Test func aBoundConnectionIsNotAnothers() async throws {
+        let cache = try await realm.signIn().cache
+        try await withAcceptorServer(realm: realm, .init(isConnectionBound: true)) { server in
+            _ = try await realm.curl(["--negotiate", "-u", ":", server.url], cache: cache)
+            #expect(try await realm.curl([server.url]).output == "who are you?\n")
+        }
+    }
+
+    @Test(arguments: [(["always"], true), (["none"], false)]) func delegationIsSeen(how: [String], isSeen: Bool) async throws {
+        let cache = realm.newCache().rawValue
+        let login = try await realm.run("kinit", ["-f", "alice"], environment: ["KRB5CCNAME": cache], input: "secret\n")
+        #expect(login.exitStatus == 0, "\(login.errors)")
+        try await withAcceptorServer(realm: realm) { server in
+            let options = ["--delegation"] + how + ["--negotiate", "-u", ":"]
+            _ = try await realm.curl(options + [server.url], cache: CredentialCacheName(rawValue: cache))
+            #expect(server.requests.map { $0.flags.contains(.delegation) } == [isSeen])
+        }
+    }
+
+    @Test func theEndIsAnnouncedAndComes() async throws {
+        try await withAcceptorServer(realm: realm) { server in
+            try await withClientConnection(port: server.port) { connection in
+                let first = try await connection.get()
+                #expect(first?["Connection"] == [] && first?.body == "who are you?\n")
+                let last = try await connection.get(fields: ["Connection": "close"])
+                #expect(last?["Connection"] == ["close"])
+                let isOver = try await connection.ends()
+                #expect(isOver)
+            }
+        }
+    }
+
+    /// The client keeps its connection, so that the server has to end it.
+    @Test func nothingIsOpenInTheEnd() async throws {
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let (answers, answered) = AsyncStream.makeStream(of: Int?.self)
+        async let isEnded = Self.keepsItsConnection(ports, answered)
+        let url = try await withAcceptorServer(realm: realm) { server in
+            port.yield(server.port)
+            for await status in answers { #expect(status == 401) }
+            return server.url
+        }
+        #expect(try await isEnded)
+        let reply = try await realm.curl([url])
+        #expect(reply.exitStatus == 7, "curl cannot connect")
+    }
+
+    /// Reports the status of one answer, and says whether the server ends the connection.
+    private static func keepsItsConnection(_ ports: AsyncStream<Int>, _ answered: AsyncStream<Int?>.Continuation) async throws -> Bool {
+        defer { answered.finish() }
+        var isEnded = false
+        for await port in ports.prefix(1) {
+            isEnded = try await withClientConnection(port: port) { connection in
+                answered.yield(try await connection.get()?.status)
+                answered.finish()
+                return try await connection.ends()
+            }
+        }
+        return isEnded
+    }
+
+    @Test func whatTheClosureThrowsComesOut() async throws {
+        await #expect(throws: UnexpectedStep.self) {
+            try await withAcceptorServer(realm: realm) { server in throw UnexpectedStep(text: server.url) }
+        }
+    }
+
+    @Test func manyAtOnceAreServed() async throws {
+        let cache = try await realm.signIn().cache
+        try await withAcceptorServer(realm: realm) { server in
+            let urls = Array(repeating: server.url, count: 24)
+            let parallel = ["--no-progress-meter", "--parallel", "--parallel-immediate", "--parallel-max", "8"]
+            let reply = try await realm.curl(parallel + ["--negotiate", "-u", ":"] + urls, cache: cache)
+            #expect(reply.output == String(repeating: "Hello alice@EXAMPLE.TEST\n", count: 24), "\(reply.errors)")
+            #expect(server.requests.count { $0.status == 200 } == 24)
+            #expect(Set(server.requests.map(\.connection)).count > 1)
+        }
+    }
+}
+
+extension TestRealm {
+    /// Runs curl, with a fixed limit of time and no proxy.
+    func curl(_ arguments: [String], cache: CredentialCacheName? = nil, input: String? = nil) async throws -> CommandResult {
+        let extra = ["no_proxy": "*", "KRB5CCNAME": cache?.rawValue ?? "MEMORY:"]
+        return try await run("curl", ["-sS", "--max-time", "20"] + arguments, environment: extra, input: input)
+    }
+
+    /// Sends a token; by standard input, since arguments are anyone's to read.
+    func send(_ token: [UInt8], to server: AcceptorServer, path: String = "/") async throws -> CommandResult {
+        try await curl(["-i", "-H", "@-", server.url + path], input: "Authorization: Negotiate \(Data(token).base64EncodedString())\n")
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import Kerberos
+
+/// A client's own ticket goes to a server where it is asked for, and GSSAPI finds the KDC that it needs for it. Each client here is a
+/// process of its own, since GSSAPI reads `KRB5_CONFIG`.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
+struct DelegationTests {
+    /// The columns: what is asked for, of which host, whether the ticket went along.
+    @Test(
+        arguments: [
+            ([], "trusted", false), (.delegation, "plain", true), (.delegation, "trusted", true),
+            (.delegationByPolicy, "plain", false), (.delegationByPolicy, "trusted", true),
+        ] as [(ContextFlags, String, Bool)]
+    )
+    func theTicketGoesToWhomItMay(flag: ContextFlags, host: String, isDelegated: Bool) async throws {
+        let client = try await client(host: host)
+        await #expect(processExitsWith: .success) {
+            [client = client as ClientProcess, flag = flag.rawValue as UInt32, isDelegated = isDelegated as Bool] in
+            setenv("KRB5_CONFIG", client.settings, 1)  // the process is this closure's own
+            let (token, granted) = try await client.firstToken(asking: ContextFlags(rawValue: flag))
+            try #require(granted.contains(.delegation) == isDelegated)
+            try #require((token.count > 1200) == isDelegated, "a ticket takes room")
+            let acceptor = try AcceptorCredential(keytab: client.keytab, replayCache: .disabled)
+            try #require(try acceptorEnd(acceptor, token: token).end.flags.contains(.delegation) == isDelegated)
+            endChildProcess()
+        }
+    }
+
+    @Test func aTicketThatIsNotForwardableIsNotPassedOnAndThatIsNoError() async throws {
+        let client = try await client(host: "plain", isForwardable: false)
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+            setenv("KRB5_CONFIG", client.settings, 1)
+            try #require(try await client.firstToken(asking: .delegation).granted.isDisjoint(with: .delegation))
+            endChildProcess()
+        }
+    }
+
+    @Test func whereTheProcesssConfigurationKnowsNoKDCNothingIsPassedOnAndThatIsNoError() async throws {
+        let client = try await client(host: "plain")
+        let empty = try TestRealm.required().writeConfiguration("[libdefaults]\n    dns_lookup_kdc = false\n")
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess, empty = empty as String] in
+            setenv("KRB5_CONFIG", empty, 1)
+            try #require(try await client.firstToken(asking: .delegation).granted.isDisjoint(with: .delegation))
+            endChildProcess()
+        }
+    }
+
+    /// GSSAPI waits for half a minute; the caller does not.
+    @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test"]))
+    func aKDCThatSwallowsPacketsIsGivenUpAtTheDeadline() async throws {
+        let client = try await client(host: "plain")
+        try await TestRealm.required().pauseKDC()
+        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+            setenv("KRB5_CONFIG", client.settings, 1)
+            let start = ContinuousClock.now
+            let error = await #expect(throws: KerberosError.self) {
+                _ = try await client.firstToken(asking: .delegation, deadline: .milliseconds(300))
+            }
+            try #require(error?.code == .kdcUnreachable)
+            try #require(ContinuousClock.now - start < .seconds(10))
+            endChildProcess()
+        }
+    }
+
+    @Test func aCredentialThatCanDelegateIsNotForTheCallersThread() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn(options: .init(isForwardable: true))
+        #expect(user.ticket.isForwardable)
+        let ticket = try await user.serviceTicket(realm.principal("HTTP/plain.example.test"))
+        let credential = try await user.client.initiatorCredential(for: ticket, ticketGrantingTicket: user.ticket)
+        #expect(credential.canDelegate)
+        let error = await expectFailure(.other) { _ = try SPNEGOInitiator.begin(with: credential) }
+        #expect(error?.message.contains("KerberosClient") == true)
+        #expect(try await !user.initiator(for: realm.principal("HTTP/plain.example.test")).canDelegate)
+    }
+
+    @Test(arguments: [("plain", false), ("trusted", true)])
+    func aServiceTicketSaysWhetherTheKDCVouchesForTheService(host: String, isTrusted: Bool) async throws {
+        let realm = try TestRealm.required()
+        try await trust("HTTP/trusted.example.test", realm: realm)
+        let ticket = try await realm.signIn().serviceTicket(realm.principal("HTTP/\(host).example.test"))
+        #expect(ticket.isForTrustedService == isTrusted)
+    }
+
+    private func trust(_ service: String, realm: TestRealm) async throws {
+        _ = try await realm.kadmin(["modify_principal", "+ok_as_delegate", service])
+    }
+
+    /// What a client's process needs, its tickets in a cache.
+    private func client(host: String, isForwardable: Bool = true) async throws -> ClientProcess {
+        let realm = try TestRealm.required()
+        if host == "trusted" { try await trust("HTTP/trusted.example.test", realm: realm) }
+        let user = try await realm.signIn(options: .init(isForwardable: isForwardable))
+        _ = try await user.serviceTicket(realm.principal("HTTP/\(host).example.test"))
+        return ClientProcess(
+            settings: realm.configurationPath,
+            cache: user.cache.rawValue,
+            keytab: realm.keytabPath,
+            service: "HTTP/\(host).example.test@EXAMPLE.TEST"
+        )
+    }
+}
+
+/// What is handed to a process that plays a client.
+private struct ClientProcess: Codable, Sendable {
+    let settings: String
+    let cache: String
+    let keytab: String
+    let service: String
+
+    func firstToken(asking flag: ContextFlags, deadline: Duration? = nil) async throws -> (token: [UInt8], granted: ContextFlags) {
+        let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST", base: .files([settings])))
+        let name = CredentialCacheName(rawValue: cache)
+        let ticket = try await client.serviceTicket(for: Principal(service), in: name, cachedOnly: true)
+        let own = try await client.contents(of: name).ticketGrantingTicket
+        let credential = try await client.initiatorCredential(for: ticket, ticketGrantingTicket: own, from: name)
+        let flags: ContextFlags = [.mutualAuthentication, .integrity, flag]
+        switch try await client.beginNegotiation(with: credential, flags: flags, deadline: deadline) {
+        case .proceed(let token, let initiator): return (token, initiator.granted)
+        case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+        }
+    }
+}

@@ -12,6 +12,20 @@ public struct ExtensionPayload: Sendable, Hashable {
     public let hosts: [HostRule]
     /// The hosts that are answered over plain http as well: `PlainHTTPHosts`, a key of our own that a Mac passes over.
     public let plainHTTPHosts: [HostRule]
+    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`, a key of our own.
+    public let preemptiveHosts: [HostRule]
+    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`, a key of our own.
+    public let delegationHosts: [HostRule]
+    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`, a key of our own.
+    public let unconditionalDelegationHosts: [HostRule]
+    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`, a key of our own.
+    public let optionalMutualAuthenticationHosts: [HostRule]
+    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`, a key of our own.
+    public let noMutualAuthenticationHosts: [HostRule]
+    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`, a key of our own.
+    public let noChannelBindingHosts: [HostRule]
+    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`, a key of our own.
+    public let servicePrincipals: [Origin: String]
     /// The keys of `ExtensionData`.
     public let extensionData: ExtensionData
     private let keys: [String: ProfileValue]
@@ -24,7 +38,14 @@ public struct ExtensionPayload: Sendable, Hashable {
         self.keys = keys
         self.realm = realm
         self.hosts = hosts.compactMap { try? HostRule($0) }
-        plainHTTPHosts = (keys["PlainHTTPHosts"]?.strings ?? []).compactMap { try? HostRule($0) }
+        plainHTTPHosts = HostList.plainHTTP.rules(in: keys)
+        preemptiveHosts = HostList.preemptive.rules(in: keys)
+        delegationHosts = HostList.delegation.rules(in: keys)
+        unconditionalDelegationHosts = HostList.unconditionalDelegation.rules(in: keys)
+        optionalMutualAuthenticationHosts = HostList.optionalMutualAuthentication.rules(in: keys)
+        noMutualAuthenticationHosts = HostList.noMutualAuthentication.rules(in: keys)
+        noChannelBindingHosts = HostList.noChannelBinding.rules(in: keys)
+        servicePrincipals = ServicePrincipalEntry.all(in: keys).reduce(into: [:]) { $0[$1.origin] = $1.principal }
         extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
     }
 
@@ -61,6 +82,13 @@ public struct ExtensionPayload: Sendable, Hashable {
             realm: realm,
             hosts: hosts,
             plainHTTPHosts: plainHTTPHosts,
+            preemptiveHosts: preemptiveHosts,
+            delegationHosts: delegationHosts,
+            unconditionalDelegationHosts: unconditionalDelegationHosts,
+            optionalMutualAuthenticationHosts: optionalMutualAuthenticationHosts,
+            noMutualAuthenticationHosts: noMutualAuthenticationHosts,
+            noChannelBindingHosts: noChannelBindingHosts,
+            servicePrincipals: servicePrincipals,
             principalName: extensionData.principalName,
             isDefaultRealm: extensionData.isDefaultRealm ?? false,
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],

@@ -41,7 +41,9 @@ enum KeyChecker {
         case "PayloadType" where key.place == .payload: only([ProfileReader.payloadType], value)
         case "ScreenLockedBehavior": only(ScreenLockedBehavior.allCases.map(\.rawValue), value)
         case "credentialUseMode": only(CredentialUseMode.allCases.map(\.rawValue), value)
-        case "Hosts", "PlainHTTPHosts": each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
+        case "Hosts": each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
+        case let name where HostList(rawValue: name) != nil: each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
+        case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
         case "preferredKDCs": each(value) { text throws(HostRuleError) in _ = try PreferredKDC(text) }
         case "principalName": principalFault(value.string ?? "").map { [Fault($0)] } ?? []
         case "domainRealmMapping": mappingFaults(value.dictionary ?? [:])
@@ -62,6 +64,10 @@ enum KeyChecker {
         case (.stringsByName, .dictionary(let entries)):
             entries.sorted { $0.key < $1.key }.flatMap { name, list in
                 typeFaults(list, .strings).map { Fault($0.verdict, at: [.key(name)] + $0.steps) }
+            }
+        case (.stringByName, .dictionary(let entries)):
+            entries.sorted { $0.key < $1.key }.compactMap { name, element in
+                element.string == nil ? Fault(.wrongType(expected: "a string", found: found(element)), at: [.key(name)]) : nil
             }
         default: [Fault(.wrongType(expected: type.description, found: found(value)))]
         }
@@ -95,7 +101,7 @@ enum KeyChecker {
     }
 
     /// RFC 4120 section 6.1, domain style: the realm goes into krb5's configuration, so nothing that could end a word is let through.
-    private static func realmFault(_ realm: String) -> KeyVerdict? {
+    static func realmFault(_ realm: String) -> KeyVerdict? {
         let letters = realm.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true

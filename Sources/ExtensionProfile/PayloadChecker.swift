@@ -114,21 +114,6 @@ struct PayloadChecker {
             let sentence = "\(host.rule) covers the subdomains only. If \(name) itself is meant too, list it as well."
             advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))
         }
-        for (offset, text) in (keys["PlainHTTPHosts"]?.strings ?? []).enumerated() {
-            guard let rule = try? HostRule(text) else { continue }
-            let place = path.appending(key: "PlainHTTPHosts").appending(index: offset)
-            if !rules.contains(where: { PayloadChecker.covers($0, rule) }) {
-                let sentence = "\(rule) is covered by no entry of Hosts, so it is not answered over http either. List it there too."
-                advice.append(ProfileAdvice(.warning, path: place, payloadIndex: index, sentence))
-            }
-        }
-    }
-
-    /// Whether every host of `inner` is one of `outer`.
-    private static func covers(_ outer: HostRule, _ inner: HostRule) -> Bool {
-        switch inner.kind {
-        case .exact: outer.matches(host: inner.name)
-        case .suffix: outer.kind == .suffix && (outer.name == inner.name || inner.name.hasSuffix(outer.name))
-        }
+        advice += hostListAdvice() + servicePrincipalAdvice()
     }
 }

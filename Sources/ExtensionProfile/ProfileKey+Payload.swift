@@ -12,6 +12,13 @@ extension ProfileKey {
         ProfileKey("Type", .payload, .string, .used, isRequired: true),
         ProfileKey("ExtensionData", .payload, .dictionary, .used),
         ProfileKey("PlainHTTPHosts", .payload, .strings, .used),
+        ProfileKey("PreemptiveHosts", .payload, .strings, .used),
+        ProfileKey("DelegationHosts", .payload, .strings, .used),
+        ProfileKey("UnconditionalDelegationHosts", .payload, .strings, .used),
+        ProfileKey("OptionalMutualAuthenticationHosts", .payload, .strings, .used),
+        ProfileKey("NoMutualAuthenticationHosts", .payload, .strings, .used),
+        ProfileKey("NoChannelBindingHosts", .payload, .strings, .used),
+        ProfileKey("ServicePrincipals", .payload, .stringByName, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
         ProfileKey(
             "DeniedBundleIdentifiers",

@@ -24,6 +24,8 @@ public struct ProfileKey: Sendable, Hashable {
         case strings = "an array of strings"
         /// Lists of texts by name.
         case stringsByName = "a dictionary of arrays of strings"
+        /// Texts by name.
+        case stringByName = "a dictionary of strings"
         /// A list.
         case array = "an array"
         /// Values by key.

@@ -21,7 +21,19 @@ struct CommonOptions: ParsableArguments {
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
+        configureProcess(for: sso)
         return sso
+    }
+
+    /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf: it gets the one that stock programs get.
+    ///
+    /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as good
+    /// as a stock program's, and `ksso explain` says what is missing.
+    private func configureProcess(for sso: SingleSignOn) {
+        guard !sso.kerberos.policy.configurations.isEmpty else { return }
+        let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: nil)
+        guard let value = try? file.install(environment: ProcessInfo.processInfo.environment) else { return }
+        setenv("KRB5_CONFIG", value, 1)
     }
 
     /// Runs a command's work; every error becomes one line and a status.

@@ -7,7 +7,8 @@ struct KerberosConfigurationFile {
     init(_ configurations: [ExtensionConfiguration], defaultRealm: String?) {
         var lines = ["# Made by ksso from its profiles; changes are lost.", "[libdefaults]"]
         if let defaultRealm { lines.append("    default_realm = \(defaultRealm)") }
-        lines += ["    dns_canonicalize_hostname = false", "    rdns = false", "", "[realms]"]
+        lines += ["    dns_canonicalize_hostname = false", "    rdns = false"]
+        lines += KerberosConfigurationFile.channelBindings + KerberosConfigurationFile.forwardable(configurations) + ["", "[realms]"]
         for configuration in configurations where !configuration.preferredKDCs.isEmpty {
             lines.append("    \(configuration.realm) = {")
             lines += configuration.preferredKDCs.map { "        kdc = \($0.mitSyntax)" }
@@ -21,5 +22,18 @@ struct KerberosConfigurationFile {
             }
         }
         text = lines.joined(separator: "\n") + "\n"
+    }
+
+    private static let channelBindings = [
+        "    # Each ticket says that its client knows channel bindings. One that goes out without them, over http or from a",
+        "    # program that has none, is then refused by an https server that enforces them: nobody can pass it on there.",
+        "    client_aware_channel_bindings = true",
+    ]
+
+    /// Only a forwardable ticket can be handed to a server. It is asked for in the realms alone where the profile delegates: whether a
+    /// stock program hands it over, and to whom, is the program's own choice.
+    private static func forwardable(_ configurations: [ExtensionConfiguration]) -> [String] {
+        let delegating = configurations.filter { !$0.delegationHosts.isEmpty || !$0.unconditionalDelegationHosts.isEmpty }
+        return Set(delegating.map(\.realm)).sorted().flatMap { ["    \($0) = {", "        forwardable = true", "    }"] }
     }
 }

@@ -54,15 +54,32 @@ struct ProfileCommand: AsyncParsableCommand {
         private func show(_ configuration: ExtensionConfiguration) {
             Console.print("\(configuration.realm)\(configuration.isDefaultRealm ? " (default realm)" : ""), from \(configuration.source)")
             Console.print("    hosts: \(configuration.hosts.map(\.description).joined(separator: " "))")
-            if !configuration.plainHTTPHosts.isEmpty {
-                Console.print("    over plain http as well: \(configuration.plainHTTPHosts.map(\.description).joined(separator: " "))")
-            }
+            showSettings(configuration)
             if let name = configuration.principalName { Console.print("    principal: \(name)") }
             if !configuration.preferredKDCs.isEmpty {
                 Console.print("    KDCs first: \(configuration.preferredKDCs.map(\.description).joined(separator: " "))")
             }
             for (realm, suffixes) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
                 Console.print("    \(realm) serves: \(suffixes.joined(separator: " "))")
+            }
+        }
+
+        /// The lists that say how a host is answered, where they are not empty.
+        private func showSettings(_ configuration: ExtensionConfiguration) {
+            let lists = [
+                ("over plain http as well", configuration.plainHTTPHosts),
+                ("a ticket without asking, once they have asked", configuration.preemptiveHosts),
+                ("the user's own ticket, if the KDC vouches for them", configuration.delegationHosts),
+                ("the user's own ticket, whatever the KDC says", configuration.unconditionalDelegationHosts),
+                ("need not prove themselves", configuration.optionalMutualAuthenticationHosts),
+                ("are not asked to prove themselves", configuration.noMutualAuthenticationHosts),
+                ("a ticket that is not bound to the TLS connection", configuration.noChannelBindingHosts),
+            ]
+            for (label, rules) in lists where !rules.isEmpty {
+                Console.print("    \(label): \(rules.map(\.description).joined(separator: " "))")
+            }
+            for (origin, principal) in configuration.servicePrincipals.sorted(by: { $0.key.description < $1.key.description }) {
+                Console.print("    service principal at \(origin): \(principal)")
             }
         }
     }

@@ -5,6 +5,9 @@ import Testing
 
 /// The files under Fixtures.
 enum Fixture {
+    /// A row of another kind than the test is about.
+    struct Unexpected: Error { let row: ProfileReportRow }
+
     static func path(_ name: String) throws -> String {
         try #require(Bundle.module.resourceURL).appending(path: "Fixtures/\(name)").path
     }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPNegotiate
 import Testing
 
 @testable import ExtensionProfile
@@ -13,6 +14,33 @@ import Testing
             documented == expected,
             "Sources/ExtensionProfile/ExtensionProfile.docc/Keys.md should have:\n\(expected.joined(separator: "\n"))"
         )
+    }
+
+    @Test func `each key of our own is told with its danger`() throws {
+        let told = try KeyDocumentationTests.rows(under: "## The keys of our own").map { $0.components(separatedBy: " | ") }
+        #expect(told.map { $0.first } == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key]).map { "| `\($0)`" })
+        #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
+    }
+
+    @Test func `the example of our own keys is a profile`() throws {
+        let lines = try KeyDocumentationTests.section("## The keys of our own")
+        let example = lines.drop { $0 != "```yaml" }.dropFirst().prefix { $0 != "```" }
+        let others = profileText(realm: "CORP.EXAMPLE", hosts: "").components(separatedBy: "\n").filter { !$0.hasPrefix("Hosts:") }
+        let profile = try Profile(data: Data((others + example).joined(separator: "\n").utf8), source: "Keys.yaml")
+        #expect(!profile.report.hasWarnings, "\(profile.report.advice)")
+        #expect(profile.configurations.first?.servicePrincipals.count == 2)
+    }
+
+    @Test func `what the comparison of lists says of Hosts is so`() throws {
+        let rows = try KeyDocumentationTests.rows(under: "## Hosts").map { row in
+            row.split(separator: "|").map { $0.trimmingCharacters(in: [" ", "`"]) }
+        }
+        #expect(rows.count == 7)
+        for row in rows {
+            try #require(row.count == 8)
+            let rule = try? HostRule(row[0])
+            #expect((rule.map { $0.matches(host: row[1]) ? "yes" : "no" } ?? "refused") == row[2], "\(row)")
+        }
     }
 
     @Test func `names are unique and 38 keys are the extension's`() {
@@ -36,10 +64,14 @@ import Testing
     }
 
     private static func rows(under heading: String) throws -> [String] {
+        try section(heading).filter { $0.hasPrefix("| `") }
+    }
+
+    private static func section(_ heading: String) throws -> [String] {
         let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let page = package.appending(path: "Sources/ExtensionProfile/ExtensionProfile.docc/Keys.md")
         let lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
         let start = try #require(lines.firstIndex(of: heading))
-        return lines[(start + 1)...].prefix { !$0.hasPrefix("## ") }.filter { $0.hasPrefix("| `") }
+        return Array(lines[(start + 1)...].prefix { !$0.hasPrefix("## ") })
     }
 }

@@ -16,8 +16,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "Realm", "Hosts", "Type", "ExtensionIdentifier", "TeamIdentifier", "PlainHTTPHosts", "principalName", "isDefaultRealm",
-        "domainRealmMapping", "preferredKDCs",
+        "Realm", "Hosts", "Type", "ExtensionIdentifier", "TeamIdentifier", "PlainHTTPHosts", "PreemptiveHosts", "DelegationHosts",
+        "UnconditionalDelegationHosts", "OptionalMutualAuthenticationHosts", "NoMutualAuthenticationHosts", "NoChannelBindingHosts",
+        "ServicePrincipals", "principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs",
     ])
     func `what is acted on is called used`(_ key: String) throws {
         let row = try #require(Fixture.report("every-key.mobileconfig").rows.first { $0.key == key })
@@ -36,6 +37,14 @@ import Testing
         ("ExtensionData.preferedKDC", "preferredKDCs"),
         ("ExtensionData.isDefautlRealm", "isDefaultRealm"),
         ("ExtensionData.PlainHTTPHosts", "PlainHTTPHosts beside ExtensionData"),
+        ("PremptiveHosts", "PreemptiveHosts"),
+        ("delegationHosts", "DelegationHosts"),
+        ("UnconditionalDelegationHsots", "UnconditionalDelegationHosts"),
+        ("OptionalMutualAuthenticationHost", "OptionalMutualAuthenticationHosts"),
+        ("NoMutualAuthenticationsHosts", "NoMutualAuthenticationHosts"),
+        ("NoChanelBindingHosts", "NoChannelBindingHosts"),
+        ("ServicePrincipal", "ServicePrincipals"),
+        ("ExtensionData.ServicePrincipals", "ServicePrincipals beside ExtensionData"),
     ])
     func `a misspelt key is told what it should be`(_ path: String, _ suggestion: String) throws {
         let report = try Fixture.report("misspelt.yaml")

@@ -14,10 +14,12 @@ struct ExecTests {
     }
 
     /// The file that `env` and `exec` write; its name depends on its content.
+    /// The file for other programs: it has a default realm, unlike the one that the command makes for itself.
     private func generatedFile() throws -> String {
         let folder = "\(station.directory)/run"
-        let name = try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.hasPrefix("krb5-") && $0.hasSuffix(".conf") }
-        return "\(folder)/\(try #require(name))"
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("krb5-") && $0.hasSuffix(".conf") }
+        let files = names.map { "\(folder)/\($0)" }
+        return try #require(try files.first { try String(contentsOfFile: $0, encoding: .utf8).contains("default_realm") })
     }
 
     private func configuration() throws -> String { "\(try generatedFile()):\(station.realm.configurationPath)" }
@@ -68,6 +70,37 @@ struct ExecTests {
         }
         let attributes = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/run")
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    }
+
+    /// The file's lines, each by itself, so that one in a comment does not count.
+    private func generatedLines() throws -> [String] {
+        try String(contentsOfFile: generatedFile(), encoding: .utf8).split(separator: "\n").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+    }
+
+    /// A ticket without channel bindings says that its client knows of them, so that a server which enforces them can refuse it.
+    @Test func theConfigurationSpeaksOfChannelBindings() async throws {
+        try station.install(profile())
+        #expect(try await station.ksso("env").exitStatus == 0)
+        let lines = try generatedLines()
+        let place = try #require(lines.firstIndex(of: "client_aware_channel_bindings = true"))
+        #expect(lines[place - 1].hasPrefix("# ") && lines[..<place].contains("[libdefaults]") && !lines[..<place].contains("[realms]"))
+        #expect(!lines.contains("forwardable = true"), "no profile here delegates")
+    }
+
+    /// `kinit` under `ksso exec` gets a forwardable ticket only in a realm where the profile delegates.
+    @Test(arguments: [
+        ("EXAMPLE.TEST", "DelegationHosts", true), ("EXAMPLE.TEST", "UnconditionalDelegationHosts", true),
+        ("OTHER.TEST", "DelegationHosts", false), ("EXAMPLE.TEST", "PreemptiveHosts", false),
+    ])
+    func ticketsAreForwardableWhereTheProfileDelegates(realm: String, key: String, isForwardable: Bool) async throws {
+        try station.install(profile())
+        try station.install("\(key): [files.test]\n\(profile(hosts: ["files.test"], realm: realm))", as: "other.yaml")
+        let kinit = try await station.ksso("exec", "--", "kinit", "alice@EXAMPLE.TEST", input: "secret\n")
+        #expect(kinit.exitStatus == 0, "\(kinit)")
+        let flags = try await station.run(["klist", "-f"])
+        #expect(flags.output.contains("Flags: F") == isForwardable, "\(flags.output)")
     }
 
     @Test func klistSeesTheTickets() async throws {

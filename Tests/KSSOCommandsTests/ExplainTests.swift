@@ -94,8 +94,15 @@ struct ExplainTests {
               + address: example.com is a name.
               + hostRule: example.com of realm EXAMPLE.TEST (\(path)) covers example.com.
                 serviceRealm: domainRealmMapping does not name the host: the KDC of EXAMPLE.TEST is asked, and its referrals followed.
+                servicePrincipal: The service principal comes from the URL's host: ServicePrincipals does not name https://example.com.
+              + channelBinding: The ticket is bound to the server's certificate.
+              + mutualAuthentication: The server must prove itself.
+                delegation: The user's own ticket stays here: DelegationHosts does not cover example.com.
+                preemptive: A request goes without a ticket first: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
               + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
+              + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings refuses this user's tokens that \
+            carry none.
 
             """
         #expect(result.output.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, with: "TIME") == text)
@@ -116,9 +123,49 @@ struct ExplainTests {
         #expect(document.servicePrincipal == "HTTP/www.corp.example.com")
         #expect(document.hostRule == ".corp.example.com")
         #expect(document.profile == path)
-        #expect(document.reasons.map(\.rule) == ["scheme", "address", "hostRule", "serviceRealm", "session", "ticket"])
-        let verdicts = ["passed", "passed", "passed", "notApplicable", "passed", "notApplicable"]
-        #expect(document.reasons.map(\.verdict) == verdicts)
+        let verdicts = [
+            ("scheme", "passed"), ("address", "passed"), ("hostRule", "passed"), ("serviceRealm", "notApplicable"),
+            ("servicePrincipal", "notApplicable"), ("channelBinding", "passed"), ("mutualAuthentication", "passed"),
+            ("delegation", "notApplicable"), ("preemptive", "notApplicable"), ("session", "passed"), ("ticket", "notApplicable"),
+            ("channelBinding", "passed"),
+        ]
+        #expect(document.reasons.map(\.rule) == verdicts.map(\.0))
+        #expect(document.reasons.map(\.verdict) == verdicts.map(\.1))
+    }
+
+    /// The settings of a host are told as reasons; the document has no other keys for them.
+    @Test func theSettingsOfAHost() async throws {
+        let settings = """
+            PreemptiveHosts: [.corp.example.com]
+            UnconditionalDelegationHosts: [www.corp.example.com]
+            NoMutualAuthenticationHosts: [.corp.example.com]
+            NoChannelBindingHosts: [www.corp.example.com]
+            ServicePrincipals: { "https://www.corp.example.com": HTTP/real.example.com }
+
+            """
+        try station.install(settings + Self.rules)
+        let url = "https://www.corp.example.com/"
+        let result = try await station.ksso("explain", url)
+        #expect(result.exitStatus == 0)
+        #expect(
+            result.output.hasPrefix(
+                "\(url) is answered once somebody of EXAMPLE.TEST is signed in, with a ticket for HTTP/real.example.com."
+            )
+        )
+        let lines = """
+              + servicePrincipal: ServicePrincipals names HTTP/real.example.com for https://www.corp.example.com.
+                channelBinding: NoChannelBindingHosts has www.corp.example.com: the ticket is not bound to the server's certificate.
+                mutualAuthentication: NoMutualAuthenticationHosts has .corp.example.com: the server is not asked to prove itself.
+              + delegation: UnconditionalDelegationHosts has www.corp.example.com: the server gets the user's own ticket.
+              + preemptive: PreemptiveHosts has .corp.example.com: once the server has asked for a ticket, later requests carry one unasked.
+
+            """
+        #expect(result.output.contains(lines), "\(result.output)")
+        let json = try await station.ksso("explain", "--json", url)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let keys: Set = ["url", "outcome", "realm", "principal", "servicePrincipal", "hostRule", "profile", "reasons"]
+        #expect(Set(object.keys) == keys)
+        #expect(object["servicePrincipal"] as? String == "HTTP/real.example.com")
     }
 
     @Test func asJSONWhenNotCovered() async throws {

@@ -83,6 +83,55 @@ struct ProfileCommandTests {
         #expect(try await station.ksso("profile", "show") == .done(text))
     }
 
+    @Test func howHostsAreAnswered() async throws {
+        let settings = """
+            PreemptiveHosts: [api.corp.test]
+            DelegationHosts: [files.corp.test, .files.corp.test]
+            UnconditionalDelegationHosts: [old.corp.test]
+            OptionalMutualAuthenticationHosts: [box.corp.test]
+            NoMutualAuthenticationHosts: [printer.corp.test]
+            NoChannelBindingHosts: [.balanced.corp.test]
+            ServicePrincipals:
+              https://b.corp.test:8443: HTTP/real.corp.test@OTHER.TEST
+              HTTPS://A.corp.test/: HTTP/real.corp.test
+
+            """
+        let path = try station.install(settings + profile(hosts: [".corp.test"]))
+        let text = """
+            EXAMPLE.TEST, from \(path)
+                hosts: .corp.test
+                over plain http as well: .corp.test
+                a ticket without asking, once they have asked: api.corp.test
+                the user's own ticket, if the KDC vouches for them: files.corp.test .files.corp.test
+                the user's own ticket, whatever the KDC says: old.corp.test
+                need not prove themselves: box.corp.test
+                are not asked to prove themselves: printer.corp.test
+                a ticket that is not bound to the TLS connection: .balanced.corp.test
+                service principal at https://a.corp.test: HTTP/real.corp.test
+                service principal at https://b.corp.test:8443: HTTP/real.corp.test@OTHER.TEST
+
+            """
+        #expect(try await station.ksso("profile", "show") == .done(text))
+        let check = try await station.ksso("profile", "check", path)
+        #expect(check.exitStatus == 0, "\(check)")
+        for key in ["PreemptiveHosts", "UnconditionalDelegationHosts", "NoChannelBindingHosts", "ServicePrincipals"] {
+            #expect(check.output.contains(try Regex("(?m)^  \(key) +used$")), "\(key): \(check.output)")
+        }
+    }
+
+    @Test(arguments: [
+        ("ServicePrincipals: { 'https://localhost': 'HTTP@localhost' }", "! ServicePrincipals.https://localhost "),
+        ("ServicePrincipals: { localhost: HTTP/localhost }", "! ServicePrincipals.localhost "),
+        ("DelegationHosts: ['*']", "! DelegationHosts[0] "),
+        ("NoMutualAuthenticationHost: [localhost]", "! NoMutualAuthenticationHost "),
+    ])
+    func aFaultInASetting(setting: String, line: String) async throws {
+        let (result, path) = try await check("\(setting)\n\(profile())")
+        #expect(result.exitStatus == 1)
+        #expect(result.output.split(separator: "\n").contains { $0.hasPrefix(line) }, "\(result.output)")
+        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+    }
+
     @Test func theRealProfile() async throws {
         let path = repositoryFile("krb5/example.mobileconfig")
         let text = """

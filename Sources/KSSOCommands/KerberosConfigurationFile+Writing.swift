@@ -1,0 +1,35 @@
+internal import Foundation
+internal import KerberosEngine
+internal import KerberosSSO
+
+extension KerberosConfigurationFile {
+    private static let prefix = "krb5-"
+
+    /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there before.
+    func install(environment: [String: String]) throws(CommandFailure) -> String {
+        let runtime = PrivateDirectory(path: RuntimeDirectory(environment: environment).path)
+        guard runtime.make() else {
+            throw CommandFailure(.failed, "\(runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
+        }
+        // A name for its content: a command that runs under other profiles keeps its own.
+        let path = "\(runtime.path)/\(Self.prefix)\(Self.fingerprint(text)).conf"
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file can't be written.")
+        }
+        let base = environment["KRB5_CONFIG"].map { Self.withoutOurs(runtime.path, in: $0) } ?? "/etc/krb5.conf"
+        return base.isEmpty ? path : "\(path):\(base)"
+    }
+
+    /// `ksso exec` inside `ksso exec` must not name our file twice.
+    private static func withoutOurs(_ runtime: String, in list: String) -> String {
+        list.split(separator: ":").filter { !$0.hasPrefix("\(runtime)/\(prefix)") }.joined(separator: ":")
+    }
+
+    /// FNV-1a of 64 bits: the same in every process, and nothing that must hold against an attacker, since only the user writes there.
+    private static func fingerprint(_ text: String) -> String {
+        let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return String(hash, radix: 16)
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+@testable import ExtensionProfile
+
+/// The keys of our own: lists of hosts, and service principals.
+@Suite struct OwnKeyTests {
+    struct Vectors: Decodable {
+        struct Origin: Decodable, CustomTestStringConvertible {
+            let text: String
+            let origin: String?
+            let fault: String?
+            var testDescription: String { text.debugDescription }
+        }
+
+        struct Principal: Decodable, CustomTestStringConvertible {
+            let text: String
+            let fault: String?
+            var testDescription: String { text.debugDescription }
+        }
+
+        let origins: [Origin]
+        let principals: [Principal]
+
+        static func load() throws -> Vectors { try JSONDecoder().decode(Vectors.self, from: Fixture.data("service-principals.json")) }
+    }
+
+    /// A profile with one more key. JSON is YAML too, so any text can be a key or a value.
+    private static func profile(_ key: String, _ json: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        let value = String(decoding: try encoder.encode(json), as: UTF8.self)
+        return Data("\(profileText(realm: "EXAMPLE.TEST", hosts: "www.example.test"))\n\(key): \(value)".utf8)
+    }
+
+    @Test(arguments: ["host-settings.yaml", "host-settings.mobileconfig", "host-settings-binary.mobileconfig"])
+    func `our own keys say the same in every format`(_ name: String) throws {
+        let profile = try Fixture.profile(name)
+        func rules(_ texts: String...) throws -> [HostRule] { try texts.map { try HostRule($0) } }
+        let expected = ExtensionConfiguration(
+            realm: "EXAMPLE.TEST",
+            hosts: try rules("example.test", ".example.test"),
+            plainHTTPHosts: try rules("lab.example.test"),
+            preemptiveHosts: try rules("api.example.test", ".fast.example.test"),
+            delegationHosts: try rules("files.example.test"),
+            unconditionalDelegationHosts: try rules("old.example.test"),
+            optionalMutualAuthenticationHosts: try rules(".appliance.example.test"),
+            noMutualAuthenticationHosts: try rules("printer.example.test"),
+            noChannelBindingHosts: try rules(".balanced.example.test"),
+            servicePrincipals: [
+                try Origin(url: "https://alias.example.test"): "HTTP/real.example.test",
+                try Origin(url: "https://alias.example.test:8443"): "HTTP/other.example.test:8443@PARTNER.TEST",
+                try Origin(url: "http://lab.example.test"): "HTTP/Node1@EXAMPLE.TEST",
+            ],
+            source: name
+        )
+        #expect(profile.configurations == [expected])
+        #expect(!profile.report.hasErrors && !profile.report.hasWarnings, "\(profile.report)")
+        #expect(profile.payloads.first?.servicePrincipals == expected.servicePrincipals)
+    }
+
+    @Test func `a payload without them has empty lists`() throws {
+        let payload = try #require(Fixture.profile("corporate.yaml").payloads.first)
+        #expect(payload.servicePrincipals.isEmpty)
+        #expect(HostList.allCases.allSatisfy { $0.rules(in: [:]).isEmpty })
+        #expect(payload.delegationHosts.isEmpty && payload.unconditionalDelegationHosts.isEmpty)
+        #expect(payload.noMutualAuthenticationHosts.isEmpty && payload.noChannelBindingHosts.isEmpty && payload.preemptiveHosts.isEmpty)
+    }
+
+    @Test(arguments: HostList.allCases)
+    func `a list of hosts is held to the rules of Hosts`(_ list: HostList) throws {
+        let key = list.rawValue
+        #expect(ProfileKey.named(key, in: .payload)?.isActedOn == true)
+        for (entry, part) in [("*.example.test", "wildcard"), ("www.example.test:80", "port"), ("10.0.0.1", "address"), ("", "empty")] {
+            let data = try OwnKeyTests.profile(key, ["www.example.test", entry])
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }
+            #expect(error.code == .badValue)
+            #expect(error.keyPath?.description == "\(key)[1]")
+            #expect(error.reason.contains(part), "\(error)")
+        }
+        let data = try OwnKeyTests.profile(key, "www.example.test")
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }
+        #expect(error.code == .wrongType)
+        #expect(error.reason.contains("expected an array of strings"))
+    }
+
+    @Test(arguments: try Vectors.load().origins)
+    func `a service principal is for an origin`(_ vector: Vectors.Origin) throws {
+        let report = try Profile.check(
+            data: OwnKeyTests.profile("ServicePrincipals", [vector.text: "HTTP/real.example.test"]),
+            source: "a.yaml"
+        )
+        guard let fault = vector.fault else {
+            #expect(report.errors.isEmpty, "\(report.errors)")
+            #expect(try ServicePrincipalEntry.origin(vector.text).description == vector.origin)
+            return
+        }
+        let row = try #require(report.errors.first)
+        #expect(report.errors.count == 1 && row.rejectsFile)
+        #expect(row.path.components.last == .key(vector.text))
+        guard case .badValue(let reason) = row.verdict else { throw Fixture.Unexpected(row: row) }
+        #expect(reason.contains(fault) && reason.hasSuffix("."), "\(reason)")
+    }
+
+    @Test(arguments: try Vectors.load().principals)
+    func `a service principal has a service and a host`(_ vector: Vectors.Principal) throws {
+        let data = try OwnKeyTests.profile("ServicePrincipals", ["https://www.example.test": vector.text])
+        guard let fault = vector.fault else {
+            let configuration = try #require(Profile(data: data, source: "a.yaml").configurations.first)
+            #expect(configuration.servicePrincipals == [try Origin(url: "https://www.example.test"): vector.text])
+            return
+        }
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }
+        #expect(error.code == .badValue)
+        #expect(error.keyPath?.description == "ServicePrincipals.\"https://www.example.test\"")
+        #expect(error.reason.contains(fault) && !error.reason.contains("\n"), "\(error)")
+        #expect(error.reason.hasSuffix("Write HTTP/www.example.com or HTTP/www.example.com@EXAMPLE.COM."), "\(error)")
+    }
+
+    @Test func `the origin and the principal of an entry can both be wrong`() throws {
+        let report = try Profile.check(data: OwnKeyTests.profile("ServicePrincipals", ["www.example.test": "HTTP"]), source: "a.yaml")
+        #expect(report.errors.map(\.key) == ["ServicePrincipals", "ServicePrincipals"])
+    }
+
+    @Test(
+        arguments: [
+            ("PlainHTTPHosts[0]", nil, ""),
+            ("PlainHTTPHosts[1]", .advice, "in part only, as with www.example.test"),
+            ("PlainHTTPHosts[2]", .warning, "so it is not answered over http either. List it there too."),
+            ("PreemptiveHosts[0]", nil, ""),
+            (
+                "PreemptiveHosts[1]", .warning,
+                "evilcorp.test is covered by no entry of Hosts, so it is not answered, and this entry changes"
+            ),
+            ("PreemptiveHosts[2]", .warning, ".www.example.test is covered by no entry"),
+            (
+                "DelegationHosts[0]", .warning,
+                "stands in UnconditionalDelegationHosts too, which wins: the server gets the user's own ticket"
+            ),
+            ("DelegationHosts[1]", .warning, "b.a.corp.test is covered by .a.corp.test of UnconditionalDelegationHosts, which wins"),
+            ("DelegationHosts[2]", .advice, ".corp.test does not decide for .a.corp.test: UnconditionalDelegationHosts has it and wins"),
+            ("DelegationHosts[3]", nil, ""),
+            ("UnconditionalDelegationHosts[0]", nil, ""),
+            ("UnconditionalDelegationHosts[2]", .warning, "example.test is covered by no entry"),
+            ("NoMutualAuthenticationHosts[0]", .warning, "OptionalMutualAuthenticationHosts too, which wins: the server need not prove"),
+            ("NoMutualAuthenticationHosts[1]", .warning, ".a.corp.test of OptionalMutualAuthenticationHosts, which wins"),
+            ("NoMutualAuthenticationHosts[2]", .advice, "there the server need not prove itself, but a proof that it sends must hold."),
+            ("NoMutualAuthenticationHosts[3]", nil, ""),
+            ("OptionalMutualAuthenticationHosts[0]", nil, ""),
+            ("NoChannelBindingHosts[0]", nil, ""),
+            ("NoChannelBindingHosts[1]", .warning, "lb.test is covered by no entry"),
+            ("ServicePrincipals.\"https://a.corp.test\"", nil, ""),
+            ("ServicePrincipals.\"https://alias.test\"", .warning, "alias.test is covered by no entry of Hosts"),
+            ("ServicePrincipals.\"http://www.example.test\"", nil, ""),
+            ("ServicePrincipals.\"http://a.corp.test\"", .warning, "not answered over plain http, so this entry changes nothing"),
+            ("ServicePrincipals.\"https://b.corp.test\"", .warning, "HTTP, in capitals, and a ticket for http/real.corp.test"),
+            ("ServicePrincipals.\"https://c.corp.test\"", .warning, "HTTP, in capitals, and a ticket for cifs/real.corp.test"),
+        ] as [(String, ProfileAdvice.Severity?, String)]
+    )
+    func `what changes nothing, or less than it seems to, is said`(_ path: String, _ severity: ProfileAdvice.Severity?, _ part: String)
+        throws
+    {
+        let report = try Fixture.report("host-settings-advice.yaml")
+        #expect(!report.hasErrors)
+        let remarks = report.advice.filter { $0.path.description == path }
+        #expect(remarks.map(\.severity) == (severity.map { [$0] } ?? []), "\(remarks)")
+        #expect(remarks.allSatisfy { $0.sentence.contains(part) && $0.sentence.hasSuffix(".") }, "\(remarks)")
+    }
+
+    @Test func `a host that two remarks are true of gets both`() throws {
+        let remarks = try Fixture.report("host-settings-advice.yaml").advice.filter {
+            $0.path.description == "NoMutualAuthenticationHosts[4]"
+        }
+        #expect(remarks.map(\.severity) == [.warning, .warning])
+    }
+}

@@ -1,34 +1,59 @@
 import AsyncHTTPClient
+import HTTPNegotiate
 import NIOCore
 import Synchronization
 
-/// The sole use of a client, and thereby of its one connection, for a whole exchange. It ends when the last reference goes.
+/// The use of a client: its sole use, and thereby that of its one connection, for a whole exchange; or a shared use, where the connection is
+/// multiplexed. It ends when the body of the response that it was kept for is read, or else when the last reference goes.
 final class ClientLease: Sendable {
-    let client: HTTPClient
-    let identity: ClientIdentity
+    let client: IdentityClient
     private let store: ClientStore
-    private let isTrusted = Mutex(false)
+    private let outcome = Mutex(Outcome())
 
-    init(client: HTTPClient, identity: ClientIdentity, store: ClientStore) {
+    private struct Outcome {
+        /// The connection of the last response.
+        var connection: Int?
+        var isKept = false
+        var isAuthenticated = false
+        var isEnded = false
+    }
+
+    init(_ client: IdentityClient, store: ClientStore) {
         self.client = client
-        self.identity = identity
         self.store = store
     }
 
-    deinit {
-        store.release(client, identity: identity, isReusable: isTrusted.withLock { $0 })
+    deinit { end() }
+
+    /// Sends over the client. Further requests of the lease go out over the same connection or not at all.
+    func send(_ request: HTTPClientRequest, to origin: Origin) async throws -> StampedResponse {
+        var response = StampedResponse(stampedBy: try await client.client.send(request, to: origin))
+        let connection = response.stamp?.connection
+        outcome.withLock { $0.connection = connection }
+        if !client.isMultiplexed { client.pin.hold(connection) }
+        response.response.body = .stream(LeasedBody(body: response.response.body, lease: self))
+        return response
+    }
+}
+
+extension ClientLease {
+    /// The body of a response is read. When it was the last of the exchange the connection is free, whoever still holds the response.
+    fileprivate func bodyEnded() {
+        if outcome.withLock({ $0.isKept }) { end() }
+    }
+
+    private func end() {
+        let last = outcome.withLock { outcome -> Outcome? in
+            defer { outcome.isEnded = true }
+            return outcome.isEnded ? nil : outcome
+        }
+        guard let last else { return }
+        store.release(client, isReusable: last.isKept, authenticatedConnection: last.isAuthenticated ? last.connection : nil)
     }
 
     /// The exchange ended as it should: the connection may serve the same identity again. Without this it is closed with the lease.
-    func keepConnection() {
-        isTrusted.withLock { $0 = true }
-    }
-
-    /// The response, with the lease held until its body is read or dropped.
-    func carrying(_ response: HTTPClientResponse) -> HTTPClientResponse {
-        var response = response
-        response.body = .stream(LeasedBody(body: response.body, lease: self))
-        return response
+    func keep(isAuthenticated: Bool) {
+        outcome.withLock { ($0.isKept, $0.isAuthenticated) = (true, isAuthenticated) }
     }
 }
 
@@ -40,7 +65,11 @@ private struct LeasedBody: AsyncSequence, Sendable {
         let lease: ClientLease
         var base: HTTPClientResponse.Body.AsyncIterator
 
-        mutating func next() async throws -> ByteBuffer? { try await base.next() }
+        mutating func next() async throws -> ByteBuffer? {
+            let piece = try await base.next()
+            if piece == nil { lease.bodyEnded() }
+            return piece
+        }
     }
 
     let body: HTTPClientResponse.Body

@@ -1,34 +1,37 @@
 import AsyncHTTPClient
+import HTTPNegotiate
 import NIOCore
 import Synchronization
 
 /// The AsyncHTTPClients beneath one ``NegotiatingHTTPClient``: what keeps connections of different identities apart.
 ///
-/// A pool of AsyncHTTPClient gives any idle connection to any request, so each class of requests has a pool of its own. An exchange has a
-/// client with one connection to itself: all its legs then use the same connection, which servers that authenticate a connection need,
-/// and exchanges do not wait for each other.
+/// A pool of AsyncHTTPClient gives any idle connection to any request, so each class of requests has a pool of its own. Over HTTP/1.1 an
+/// exchange has a client with one connection to itself: all its legs then use the same connection, which servers that authenticate a
+/// connection need, and exchanges do not wait for each other. Over HTTP/2 the exchanges of one identity share a client.
 final class ClientStore: Sendable {
-    /// How many clients with a connection that carried tickets are kept for later.
-    static let maximumIdleClients = 16
-
-    private struct Idle {
-        let client: HTTPClient
-        let identity: ClientIdentity
-    }
+    /// How many clients with connections that carried tickets are kept for later, of either kind.
+    static let maximumIdleClients = 64
 
     private struct State {
-        var anonymous: HTTPClient?
-        var singleUse: HTTPClient?
-        /// The longest unused first.
-        var idle: [Idle] = []
-        var leased: [ObjectIdentifier: HTTPClient] = [:]
+        var pools: [Pool: HTTPClient] = [:]
+        var identities = IdentityClients()
         var closing: [ObjectIdentifier: Task<Void, Never>] = [:]
         var isShutDown = false
 
         mutating func removeAll() -> [HTTPClient] {
-            defer { (anonymous, singleUse, idle, leased) = (nil, nil, [], [:]) }
-            return [anonymous, singleUse].compactMap(\.self) + idle.map(\.client) + Array(leased.values)
+            defer { (pools, identities) = ([:], IdentityClients()) }
+            return Array(pools.values) + identities.all
         }
+    }
+
+    /// A class of requests without a ticket.
+    enum Pool: Hashable {
+        /// Without credentials.
+        case anonymous
+        /// Without credentials, to servers that want HTTP/1.1.
+        case anonymousHTTP1
+        /// With the user's own credentials, which are not known here: each uses a connection of its own.
+        case singleUse
     }
 
     private let state = Mutex(State())
@@ -48,53 +51,41 @@ final class ClientStore: Sendable {
         for client in state.withLock({ $0.removeAll() }) { client.shutdown { _ in } }
     }
 
-    /// For requests without credentials, to any origin. Throws `shutDown`.
-    func anonymousClient() throws(HTTPTransportError) -> HTTPClient {
+    /// The client for requests without a ticket. Throws `shutDown`.
+    func client(_ pool: Pool) throws(HTTPTransportError) -> HTTPClient {
         try withOpenState { state in
-            if let client = state.anonymous { return client }
-            let client = HTTPClient(eventLoopGroup: eventLoopGroup, configuration: connections)
-            state.anonymous = client
-            return client
-        }
-    }
-
-    /// For requests with the user's own credentials, which are not known here: each uses a connection of its own. Throws `shutDown`.
-    func singleUseClient() throws(HTTPTransportError) -> HTTPClient {
-        try withOpenState { state in
-            if let client = state.singleUse { return client }
-            var connections = connections
-            connections.httpVersion = .http1Only
-            connections.maximumUsesPerConnection = 1
-            connections.connectionPool.preWarmedHTTP1ConnectionCount = 0
-            let client = HTTPClient(eventLoopGroup: eventLoopGroup, configuration: connections)
-            state.singleUse = client
+            if let client = state.pools[pool] { return client }
+            let client = makeClient(configuration(for: pool), pin: nil)
+            state.pools[pool] = client
             return client
         }
     }
 
     /// For the requests with tickets of one exchange. Throws `shutDown`.
-    func lease(for identity: ClientIdentity) throws(HTTPTransportError) -> ClientLease {
+    func lease(for identity: ConnectionIdentity, isMultiplexed: Bool) throws(HTTPTransportError) -> ClientLease {
         let client = try withOpenState { state in
-            let client: HTTPClient
-            if let position = state.idle.lastIndex(where: { $0.identity == identity }) {
-                client = state.idle.remove(at: position).client
-            } else {
-                client = HTTPClient(eventLoopGroup: eventLoopGroup, configuration: oneConnection)
-            }
-            state.leased[ObjectIdentifier(client)] = client
-            return client
+            if let client = state.identities.take(identity, isMultiplexed: isMultiplexed) { return client }
+            let pin = ConnectionPin(identity)
+            let client = makeClient(isMultiplexed ? connections : oneConnection, pin: pin)
+            return state.identities.add(IdentityClient(client: client, identity: identity, pin: pin, isMultiplexed: isMultiplexed))
         }
-        return ClientLease(client: client, identity: identity, store: self)
+        client.pin.hold(nil)
+        return ClientLease(client, store: self)
+    }
+
+    /// For a request without a ticket over a connection that the server has authenticated; nil when none is idle. Throws `shutDown`.
+    func authenticatedLease(for identity: ConnectionIdentity) throws(HTTPTransportError) -> ClientLease? {
+        let found = try withOpenState { $0.identities.takeAuthenticated(identity) }
+        guard let (client, connection) = found else { return nil }
+        client.pin.hold(connection)
+        return ClientLease(client, store: self)
     }
 
     /// Ends a lease.
-    func release(_ client: HTTPClient, identity: ClientIdentity, isReusable: Bool) {
+    func release(_ client: IdentityClient, isReusable: Bool, authenticatedConnection: Int?) {
         state.withLock { state in
-            // After a shutdown it is no longer there, and closed already.
-            guard state.leased.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
-            guard isReusable else { return close(client, &state) }
-            state.idle.append(Idle(client: client, identity: identity))
-            if state.idle.count > ClientStore.maximumIdleClients { close(state.idle.removeFirst().client, &state) }
+            let surplus = state.identities.release(client, isReusable: isReusable, authenticatedConnection: authenticatedConnection)
+            for client in surplus { close(client, &state) }
         }
     }
 
@@ -112,14 +103,6 @@ final class ClientStore: Sendable {
         if let failure { throw HTTPTransportError(.other, "A connection was not closed in order: \(failure).", cause: failure) }
     }
 
-    private var oneConnection: HTTPClient.Configuration {
-        var connections = connections
-        connections.httpVersion = .http1Only
-        connections.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1
-        connections.connectionPool.preWarmedHTTP1ConnectionCount = 0
-        return connections
-    }
-
     private func close(_ client: HTTPClient, _ state: inout State) {
         let identifier = ObjectIdentifier(client)
         state.closing[identifier] = Task {
@@ -133,5 +116,34 @@ final class ClientStore: Sendable {
         let value: Value? = state.withLock { state in state.isShutDown ? nil : body(&state) }
         guard let value else { throw HTTPTransportError(.shutDown, "The client was shut down. Make a new one.") }
         return value
+    }
+}
+
+extension ClientStore {
+    private func makeClient(_ configuration: HTTPClient.Configuration, pin: ConnectionPin?) -> HTTPClient {
+        var configuration = configuration
+        configuration.guardConnections(pin)
+        return HTTPClient(eventLoopGroup: eventLoopGroup, configuration: configuration)
+    }
+
+    private func configuration(for pool: Pool) -> HTTPClient.Configuration {
+        var connections = connections
+        switch pool {
+        case .anonymous: break
+        case .anonymousHTTP1: connections.httpVersion = .http1Only
+        case .singleUse:
+            connections.httpVersion = .http1Only
+            connections.maximumUsesPerConnection = 1
+            connections.connectionPool.preWarmedHTTP1ConnectionCount = 0
+        }
+        return connections
+    }
+
+    private var oneConnection: HTTPClient.Configuration {
+        var connections = connections
+        connections.httpVersion = .http1Only
+        connections.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1
+        connections.connectionPool.preWarmedHTTP1ConnectionCount = 0
+        return connections
     }
 }

@@ -45,7 +45,6 @@ extension HTTPTransportError {
         case HTTPParserError.invalidEOFState: .connectionClosed
         case is HTTPParserError: .malformedResponse
         case is SocketAddressError: .hostNotFound
-        // The module is not a dependency of this target for the sake of three error types.
         case _ where String(reflecting: type(of: error)).hasPrefix("NIOSSL."): .tls
         default: .other
         }

@@ -5,11 +5,14 @@ public import HTTPNegotiate
 public struct NegotiatedResponse: Sendable {
     /// The response.
     public let response: HTTPClientResponse
-    /// Whether Negotiate was used for it, and with what result. It speaks of the last response when redirects were followed.
-    public let delivery: NegotiateExchange.Delivery
+    /// Whether Negotiate was used for it, for whom, and with what result. It speaks of the last response when redirects were followed.
+    public let report: NegotiationReport
 
-    init(response: HTTPClientResponse, delivery: NegotiateExchange.Delivery) {
+    init(response: HTTPClientResponse, report: NegotiationReport) {
         self.response = response
-        self.delivery = delivery
+        self.report = report
     }
+
+    /// Whether Negotiate was used for it, and with what result.
+    public var delivery: NegotiateExchange.Delivery { report.delivery }
 }

@@ -1,6 +1,7 @@
 public import AsyncHTTPClient
 public import HTTPNegotiate
 public import NIOCore
+import NIOHTTP1
 
 /// An HTTP client that answers Negotiate challenges with the tickets of a `CredentialExtension`.
 ///
@@ -10,9 +11,10 @@ public import NIOCore
 /// try await http.shutdown()
 /// ```
 ///
-/// It makes and owns its connections. A request begins without credentials; a 401 with `WWW-Authenticate: Negotiate` is answered when the
-/// extension answers, and the server's final token is verified before the response is handed on. A connection that carried a ticket is
-/// never used for another principal, another service or a request without credentials. A 407 is never answered.
+/// It makes and owns its connections. A request begins without credentials, except to hosts that the profile lets have a ticket unasked; a
+/// 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, bound to the server's TLS certificate, and the server's
+/// final token is verified before the response is handed on. A connection that carried a ticket is never used for another principal, another
+/// service, another delegation or a request without credentials. A 407 is never answered.
 ///
 /// Call ``shutdown()`` when it is no longer needed, or use ``withClient(extension:configuration:eventLoopGroup:isolation:_:)``; one that is
 /// dropped closes its connections in the background. Safe to use from any task.
@@ -21,9 +23,16 @@ public final class NegotiatingHTTPClient: Sendable {
     public let configuration: Configuration
 
     private let credentialExtension: any CredentialExtension
-    private let clients: ClientStore
+    private let connections: Connections
+    private let unboundTLS: UnboundTLS
+    private let memory = OriginMemory()
 
-    /// Makes a client. Nothing is connected before the first request.
+    private enum Connections {
+        case own(OwnConnections)
+        case given(GivenClient)
+    }
+
+    /// Makes a client that makes and owns its connections. Nothing is connected before the first request.
     ///
     /// - Parameters:
     ///   - credentialExtension: What holds the tickets.
@@ -36,7 +45,31 @@ public final class NegotiatingHTTPClient: Sendable {
     ) {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
-        clients = ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)
+        connections = .own(OwnConnections(clients: ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)))
+        unboundTLS = .refused
+    }
+
+    /// Makes a client over an `HTTPClient` that was made elsewhere, for what can't give its connections up.
+    ///
+    /// That client hides its connections and certificates, so this much is lost: no ticket is bound to a TLS certificate; a server that
+    /// wants several requests over one connection is not served; each request with a ticket closes its connection (over HTTP/2 it shares
+    /// one with requests without). The client must not follow redirects by itself, and is not shut down with this one.
+    ///
+    /// - Parameters:
+    ///   - credentialExtension: What holds the tickets.
+    ///   - client: The client, made with `redirectConfiguration = .disallow`.
+    ///   - unboundTLS: What becomes of a ticket for an https server that is to be bound to a certificate nobody sees.
+    ///   - configuration: How challenges are answered; its `connections` are not looked at.
+    public init(
+        extension credentialExtension: any CredentialExtension,
+        client: HTTPClient,
+        unboundTLS: UnboundTLS,
+        configuration: Configuration = Configuration()
+    ) {
+        self.credentialExtension = credentialExtension
+        self.configuration = configuration
+        self.unboundTLS = unboundTLS
+        connections = .given(GivenClient(client: client))
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.
@@ -74,10 +107,14 @@ public final class NegotiatingHTTPClient: Sendable {
         timeout: Duration = .seconds(30),
         body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
     ) async throws -> NegotiatedResponse {
-        let call = Call(credentialExtension: credentialExtension, configuration: configuration, clients: clients)
-        let requestBody = body.map(RequestBody.made) ?? RequestBody(request.body)
+        let pending = PendingRequest(request, body: body.map(RequestBody.made) ?? RequestBody(request.body))
         do {
-            return try await withDeadline(timeout) { try await call.run(request, body: requestBody) }
+            return try await withDeadline(timeout) {
+                switch self.connections {
+                case .own(let transport): try await self.run(pending, over: transport)
+                case .given(let transport): try await self.run(pending, over: transport)
+                }
+            }
         } catch {
             // Whatever noticed the cancellation first, the caller sees the one error that stands for it.
             try Task.checkCancellation()
@@ -85,11 +122,31 @@ public final class NegotiatingHTTPClient: Sendable {
         }
     }
 
+    private func run<Transport: NegotiateTransport>(
+        _ request: PendingRequest,
+        over transport: Transport
+    ) async throws -> NegotiatedResponse where Transport.Request == PendingRequest, Transport.Response == StampedResponse {
+        let call = NegotiatingCall(
+            credentialExtension: credentialExtension,
+            settings: configuration.settings(unboundTLS: unboundTLS),
+            transport: transport,
+            memory: memory
+        )
+        let result = try await call.run(request)
+        var response = result.response.response
+        response.history = result.hops.map { hop in
+            let answer = hop.response.response
+            let head = HTTPResponseHead(version: answer.version, status: answer.status, headers: answer.headers)
+            return HTTPClientRequestResponse(request: hop.request.head, responseHead: head)
+        }
+        return NegotiatedResponse(response: response, report: result.report)
+    }
+
     /// Ends the requests in progress and closes every connection. Later requests throw ``HTTPTransportError/Code-swift.struct/shutDown``.
     ///
     /// Throws ``HTTPTransportError`` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
     public func shutdown() async throws {
-        try await clients.shutdown()
+        if case .own(let transport) = connections { try await transport.clients.shutdown() }
     }
 
     /// Runs `body` with a client, and shuts the client down on every way out.

@@ -3,6 +3,7 @@ import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import NegotiateAsyncHTTPClient
@@ -102,26 +103,33 @@ import Testing
         }
     }
 
-    @Test func idleClientsAreBounded() async throws {
+    @Test(arguments: [false, true]) func idleClientsAreBounded(isMultiplexed: Bool) async throws {
         let store = ClientStore(connections: .init(), eventLoopGroup: HTTPClient.defaultEventLoopGroup)
-        let origin = try Origin(url: "https://a.test/")
-        let identities = (0...ClientStore.maximumIdleClients).map {
-            ClientIdentity(origin: origin, principal: "user\($0)@EXAMPLE.TEST", servicePrincipal: "HTTP/a.test")
-        }
+        let identities = try (0...ClientStore.maximumIdleClients).map { try identity("user\($0)@EXAMPLE.TEST") }
         var clients: [HTTPClient] = []
         for identity in identities {
-            let lease = try store.lease(for: identity)
-            lease.keepConnection()
-            clients.append(lease.client)
+            let lease = try store.lease(for: identity, isMultiplexed: isMultiplexed)
+            lease.keep(isAuthenticated: false)
+            clients.append(lease.client.client)
         }
         do {
-            let leases = try identities.map { try store.lease(for: $0) }
-            #expect(leases[0].client !== clients[0], "the one unused the longest is gone")
-            for position in 1..<leases.count { #expect(leases[position].client === clients[position]) }
-            let second = try store.lease(for: identities[1])
-            #expect(second.client !== clients[1], "a leased client is not leased again")
+            let leases = try identities.reversed().map { try store.lease(for: $0, isMultiplexed: isMultiplexed) }.reversed()
+            for (position, lease) in leases.enumerated() {
+                #expect((lease.client.client === clients[position]) == (position > 0), "the one unused the longest is gone")
+            }
+            let second = try store.lease(for: identities[1], isMultiplexed: isMultiplexed)
+            #expect((second.client.client === clients[1]) == isMultiplexed, "a client with one connection is leased once at a time")
         }
         try await store.shutdown()
+    }
+
+    private func identity(_ principal: String) throws -> ConnectionIdentity {
+        ConnectionIdentity(
+            origin: try Origin(url: "https://a.test/"),
+            authorization: AuthorizationIdentity(principal: principal, servicePrincipal: "HTTP/a.test"),
+            bindsChannel: true,
+            channelBindings: nil
+        )
     }
 
     @Test func afterAShutdownNothingIsSent() async throws {

@@ -4,6 +4,7 @@ import HTTPNegotiate
 import HTTPTypes
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
+import TestSupport
 import Testing
 
 @Suite struct ExchangeTests {
@@ -117,16 +118,23 @@ import Testing
         }
     }
 
-    @Test func withoutMutualAuthenticationAMissingTokenIsTakenAndAWrongOneIsNot() async throws {
-        let configuration = loopback { $0.mutualAuthentication = .off }
+    @Test(arguments: [MutualAuthentication.optional, .off])
+    func aMissingProofIsTakenWhereNoneIsRequired(mutualAuthentication: MutualAuthentication) async throws {
+        let configuration = loopback { $0.mutualAuthentication = mutualAuthentication }
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/forged" ? "forged" : nil)
         }
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: script) { server, client in
             let status = try await client.execute(server.request()).status
             #expect(status == .ok)
-            let error = await #expect(throws: AuthorizationError.self) { try await client.execute(server.request("a.test", "/forged")) }
-            #expect(error?.code == .invalidResponse)
+            let forged = server.request("a.test", "/forged")
+            if mutualAuthentication == .off {
+                let delivery = try await client.negotiate(forged).delivery
+                #expect(delivery == .authenticated, "what nobody asked for is not looked at")
+            } else {
+                let error = await #expect(throws: AuthorizationError.self) { try await client.execute(forged) }
+                #expect(error?.code == .invalidResponse)
+            }
         }
     }
 

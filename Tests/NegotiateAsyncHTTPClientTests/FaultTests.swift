@@ -3,6 +3,7 @@ import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct FaultTests {

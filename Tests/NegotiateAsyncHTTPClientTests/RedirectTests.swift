@@ -3,6 +3,7 @@ import Foundation
 import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import NegotiateAsyncHTTPClient
@@ -137,58 +138,6 @@ import Testing
             let status = try await client.execute(server.request()).status
             #expect(status == .found)
         }
-    }
-
-    @Test(arguments: [
-        "http://b test/", "http://b.test\\@a.test/", "ftp://b.test/", "file:///etc/passwd", "javascript:0", "http:///nowhere",
-        "http://%62.test/",
-        "http://b.test:99999/", "http://b\u{E9}.test/", "//", "",
-    ])
-    func aLocationThatIsNoURLIsAnError(location: String) throws {
-        #expect {
-            try Redirect(from: HTTPClientRequest(url: "http://a.test/"), location: location)
-        } throws: { ($0 as? HTTPTransportError)?.code == .invalidRedirect }
-    }
-
-    @Test(arguments: [
-        ("end", "https://a.test/x/end"), ("../end", "https://a.test/end"), ("/end", "https://a.test/end"),
-        ("?q=1", "https://a.test/x/y?q=1"),
-        ("//b.test/end", "https://b.test/end"), ("https://b.test", "https://b.test"), ("/end#part", "https://a.test/end#part"),
-        ("./a/./b/../c", "https://a.test/x/a/c"), ("https://example.com@b.test/", "https://example.com@b.test/"),
-    ])
-    func aLocationIsResolved(location: String, expected: String) throws {
-        let redirect = try Redirect(from: HTTPClientRequest(url: "https://a.test/x/y?z=1"), location: location)
-        #expect(redirect?.request.url == expected)
-    }
-
-    @Test func theFragmentIsInherited() throws {
-        let redirect = try Redirect(from: HTTPClientRequest(url: "https://a.test/x#part"), location: "/end")
-        #expect(redirect?.request.url == "https://a.test/end#part")
-    }
-
-    @Test(arguments: [301, 302, 303, 307, 308]) func fromHTTPSToHTTPIsHandedOn(status: Int) throws {
-        let request = HTTPClientRequest(url: "https://a.test/")
-        #expect(try Redirect(from: request, status: status, location: "http://a.test/") == nil)
-        #expect(try Redirect(from: request, status: status, location: "https://a.test/") != nil)
-    }
-
-    @Test(arguments: ["http://a.test:8080/", "https://a.test/", "http://a.test.evil.test/"])
-    func anotherSchemePortOrHostIsAnotherOrigin(location: String) throws {
-        var request = HTTPClientRequest(url: "http://a.test/")
-        request.headers = ["Authorization": "Basic QQ==", "Cookie": "c", "Host": "a.test"]
-        #expect(try Redirect(from: request, location: location)?.request.headers.isEmpty == true)
-        #expect(try Redirect(from: request, location: "http://A.test:80/")?.request.headers.count == 3)
-    }
-
-    @Test(arguments: [200, 300, 304, 305, 306, 401, 404]) func otherStatusesAreNoRedirects(status: Int) throws {
-        #expect(try Redirect(from: HTTPClientRequest(url: "http://a.test/"), status: status, location: "/end") == nil)
-    }
-}
-
-extension Redirect {
-    fileprivate init?(from request: HTTPClientRequest, status: Int = 302, location: String) throws {
-        let response = HTTPClientResponse(status: HTTPResponseStatus(statusCode: status), headers: ["Location": location], body: .init())
-        try self.init(from: request, origin: Origin(url: request.url), response: response)
     }
 }
 

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct RequestBodyTests {

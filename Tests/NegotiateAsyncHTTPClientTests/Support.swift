@@ -3,6 +3,7 @@ import Foundation
 import HTTPNegotiate
 import NIOCore
 import NegotiateAsyncHTTPClient
+import TestSupport
 
 /// `Negotiate` and a made-up token, as it stands in a field.
 func negotiate(_ token: String) -> String { "Negotiate " + Data(token.utf8).base64EncodedString() }

@@ -1,0 +1,39 @@
+import AsyncHTTPClient
+import HTTPNegotiate
+
+/// The transport over clients of our own: every class of requests has its connections, and certificates can be seen.
+struct OwnConnections: NegotiateTransport {
+    let clients: ClientStore
+
+    var showsCertificates: Bool { true }
+
+    func sendWithoutCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
+        do {
+            return try await send(request, over: .anonymous, to: origin)
+        } catch ConnectionChange.protocolVersion {
+            return try await send(request, over: .anonymousHTTP1, to: origin)
+        }
+    }
+
+    func sendWithOwnCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
+        try await send(request, over: .singleUse, to: origin)
+    }
+
+    private func send(_ request: PendingRequest, over pool: ClientStore.Pool, to origin: Origin) async throws -> StampedResponse {
+        StampedResponse(stampedBy: try await clients.client(pool).send(request.sending(), to: origin))
+    }
+
+    func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> ClientLease {
+        try clients.lease(for: identity, isMultiplexed: isMultiplexed)
+    }
+
+    func authenticatedConnection(for identity: ConnectionIdentity) throws -> ClientLease? {
+        try clients.authenticatedLease(for: identity)
+    }
+
+    func send(_ request: PendingRequest, over connection: ClientLease, to origin: Origin) async throws -> StampedResponse {
+        try await connection.send(request.sending(), to: origin)
+    }
+}
+
+extension ClientLease: NegotiatedConnection {}

@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+
+/// A file that a body is written to, made when it is needed.
+final class DownloadedFile: Sendable {
+    private struct State {
+        var handle: FileHandle?
+        /// It is the caller's, or gone.
+        var isClosed = false
+    }
+
+    private let url: URL
+    private let state = Mutex(State())
+
+    init(in directory: URL) {
+        url = directory.appending(path: "NegotiateURLSession-\(UUID().uuidString)")
+    }
+
+    /// Adds to it; to one that was discarded nothing.
+    func append(_ piece: Data) throws {
+        try state.withLock { state in
+            guard !state.isClosed else { return }
+            let handle = try state.handle ?? create()
+            state.handle = handle
+            try handle.write(contentsOf: piece)
+        }
+    }
+
+    /// Closes it and gives it to the caller.
+    func handOver() throws -> URL {
+        try state.withLock { state in
+            let handle = try state.handle ?? create()
+            state = State(handle: handle, isClosed: true)
+            try handle.close()
+            return url
+        }
+    }
+
+    /// Removes it, unless it was handed over. It may have to wait for what is being written.
+    func discard() {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            if state.handle != nil { try? FileManager.default.removeItem(at: url) }
+            state = State(handle: nil, isClosed: true)
+        }
+    }
+
+    private func create() throws -> FileHandle {
+        guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
+        }
+        return try FileHandle(forWritingTo: url)
+    }
+}

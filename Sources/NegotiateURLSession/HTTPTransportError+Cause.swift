@@ -1,0 +1,63 @@
+import Foundation
+import FoundationNetworking
+import HTTPNegotiate
+
+extension HTTPTransportError {
+    /// What a session that was closed gives.
+    static let shutDown = HTTPTransportError(.shutDown, "The session was invalidated. Make a new one.")
+
+    /// Names what a request to an origin died of. Cancellation, and what has its name already, stays as it is.
+    static func naming(_ cause: any Error, origin: Origin) -> any Error {
+        switch cause {
+        case is CancellationError, is HTTPTransportError: cause
+        default: HTTPTransportError(code(of: cause, origin: origin), origin: origin, cause: cause)
+        }
+    }
+
+    private init(_ code: Code, origin: Origin, cause: any Error) {
+        let reason = cause.localizedDescription
+        let message =
+            switch code {
+            case .hostNotFound: "No address was found for \(origin.host). Check its spelling and the name service."
+            case .connectionRefused:
+                "\(origin.host) refuses connections on port \(origin.port). Check that the server runs and that the port is right."
+            case .connectionClosed:
+                "\(origin) closed the connection before its response was complete. Try again; the server's log says why it did."
+            case .timedOut: "\(origin) did not answer in time. Check that it is reachable from here."
+            case .tls:
+                "No TLS connection with \(origin) came about: \(reason). Check its certificate and the authorities that are trusted here."
+            case .malformedResponse: "\(origin) answered with something that is not HTTP. Check scheme and port: \(reason)."
+            case .shutDown: HTTPTransportError.shutDown.message
+            default: "The request to \(origin) failed: \(reason)."
+            }
+        self.init(code, message, cause: cause)
+    }
+
+    private static func code(of error: any Error, origin: Origin) -> Code {
+        guard let error = error as? URLError else { return .other }
+        switch error.code {
+        case .cannotFindHost, .dnsLookupFailed: return .hostNotFound
+        case .cannotConnectToHost: return .connectionRefused
+        case .networkConnectionLost, .badServerResponse: return .connectionClosed
+        case .timedOut: return .timedOut
+        case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+            .serverCertificateHasUnknownRoot:
+            return .tls
+        // The URL's scheme was looked at before; here it is the answer that is not supported.
+        case .unsupportedURL: return .malformedResponse
+        // Tasks in progress are cancelled so when their session is invalidated.
+        case .cancelled: return .shutDown
+        default: return code(ofText: error.localizedDescription, origin: origin)
+        }
+    }
+
+    /// FoundationNetworking has a code for few of libcurl's errors; of the others only the text is left.
+    private static func code(ofText text: String, origin: Origin) -> Code {
+        let kinds: [(Code, [String])] = [
+            (.connectionClosed, ["transfer closed", "Recv failure", "Send failure", "Connection reset", "unexpected eof", "HTTP/2"]),
+            (.malformedResponse, ["Failed writing header", "Header without colon", "Weird server reply"]),
+            (.tls, origin.scheme == .https ? ["SSL", "TLS", "certificate", "gnutls"] : []),
+        ]
+        return kinds.first { $0.1.contains { text.contains($0) } }?.0 ?? .other
+    }
+}

@@ -1,0 +1,115 @@
+import Dispatch
+import FoundationNetworking
+import HTTPNegotiate
+import HTTPTypes
+
+import struct Foundation.Data
+import struct Foundation.URL
+import struct Foundation.URLComponents
+
+/// A request as URLSession gets it, and its body, which may have to be sent more than once.
+struct SessionRequest: NegotiableRequest {
+    enum Body: Sendable {
+        case none
+        /// The request's own, in memory.
+        case data
+        /// The request's own, which can be read only once.
+        case stream
+        case upload(Data)
+        case file(URL)
+    }
+
+    /// What URLSession frames a body with by itself. A length beside a stream would give the server two ends to choose from.
+    private static let framingFields = ["Content-Length", "Transfer-Encoding"]
+
+    private(set) var request: URLRequest
+    private(set) var body: Body
+
+    /// - Parameters:
+    ///   - body: What is sent instead of the request's own body; nil for that.
+    ///   - fields: What is sent beside the request's own fields.
+    init(_ request: URLRequest, body: Body? = nil, fields: [String: String] = [:]) {
+        self.request = request
+        self.body = request.httpBody != nil ? .data : request.httpBodyStream != nil ? .stream : .none
+        if let body {
+            removeBody()
+            self.body = body
+        }
+        self.request.cachePolicy = .reloadIgnoringLocalCacheData
+        self.request.url = request.url.flatMap(SessionRequest.withoutUserInformation)
+        for (name, value) in fields where !hasField(name) { self.request.setValue(value, forHTTPHeaderField: name) }
+        for name in SessionRequest.framingFields { removeField(name) }
+    }
+
+    var url: String {
+        get { request.url?.absoluteString ?? "" }
+        set { request.url = URL(string: newValue).flatMap(SessionRequest.withoutUserInformation) }
+    }
+
+    var methodName: String {
+        get { request.httpMethod ?? "GET" }
+        set { request.httpMethod = newValue }
+    }
+
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        for (name, value) in request.allHTTPHeaderFields ?? [:] {
+            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    var isReplayable: Bool {
+        if case .stream = body { false } else { true }
+    }
+
+    func hasField(_ name: String) -> Bool {
+        request.allHTTPHeaderFields?.keys.contains { $0.lowercased() == name.lowercased() } ?? false
+    }
+
+    mutating func removeField(_ name: String) {
+        request.allHTTPHeaderFields = request.allHTTPHeaderFields?.filter { $0.key.lowercased() != name.lowercased() }
+    }
+
+    mutating func replace(with fields: HTTPFields) {
+        for field in fields { removeField(field.name.rawName) }
+        for field in fields { request.addValue(field.value, forHTTPHeaderField: field.name.rawName) }
+    }
+
+    mutating func removeBody() {
+        request.httpBody = nil
+        request.httpBodyStream = nil
+        body = .none
+    }
+
+    mutating func makeReplayable(upTo limit: Int, for origin: Origin) async throws {
+        guard case .stream = body else { return }
+        guard let data = try await request.readBodyStream(upTo: limit) else {
+            let message =
+                "\(origin) may ask for a ticket, and then the body must be sent again, but it is a stream of over \(limit) bytes. "
+                + "Upload a file, or raise maximumReplayableBody."
+            throw AuthorizationError(.bodyNotReplayable, message)
+        }
+        removeBody()
+        request.httpBody = data
+        body = .data
+    }
+
+    func makeTask(in session: URLSession) -> URLSessionTask {
+        switch body {
+        case .none, .data, .stream: session.dataTask(with: request)
+        case .upload(let data): session.uploadTask(with: request, from: data)
+        case .file(let url): session.uploadTask(with: request, fromFile: url)
+        }
+    }
+
+    /// URLSession would send a name and a password as Basic credentials without being asked.
+    private static func withoutUserInformation(_ url: URL) -> URL? {
+        guard url.user != nil || url.password != nil else { return url }
+        var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        components?.user = nil
+        components?.password = nil
+        return components?.url
+    }
+}

@@ -1,0 +1,135 @@
+import FoundationNetworking
+import HTTPNegotiate
+import Synchronization
+
+/// The URLSessions beneath one ``NegotiatingURLSession``: what keeps connections of different identities apart.
+///
+/// A URLSession gives any idle connection to any request, so each class of requests has sessions of its own. An exchange has a session with
+/// one connection to itself, so that exchanges do not wait for each other.
+final class SessionStore: Sendable {
+    /// How many sessions with a connection that carried tickets are kept for later.
+    static let maximumIdleSessions = 16
+
+    private struct Idle {
+        let session: OpenSession
+        let identity: ConnectionIdentity
+    }
+
+    private enum Phase {
+        case open, finishing, closed
+    }
+
+    private struct State {
+        var phase = Phase.open
+        var calls = 0
+        var shared: OpenSession?
+        /// The longest unused first.
+        var idle: [Idle] = []
+        var leased: [ObjectIdentifier: OpenSession] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let shared: URLSessionConfiguration
+    private let oneConnection: URLSessionConfiguration
+
+    init(template: URLSessionConfiguration) {
+        shared = template.duplicate
+        // A cache would answer for others what one principal was let see; stored credentials would answer unasked.
+        shared.urlCache = nil
+        shared.requestCachePolicy = .reloadIgnoringLocalCacheData
+        shared.urlCredentialStorage = nil
+        shared.httpAdditionalHeaders = nil
+        oneConnection = shared.duplicate
+        oneConnection.httpMaximumConnectionsPerHost = 1
+    }
+
+    /// Throws `shutDown` when no further calls are taken.
+    func beginCall() throws(HTTPTransportError) {
+        let isOpen = state.withLock { state in
+            if state.phase == .open { state.calls += 1 }
+            return state.phase == .open
+        }
+        guard isOpen else { throw .shutDown }
+    }
+
+    func endCall() {
+        let isLast = state.withLock { state in
+            state.calls -= 1
+            return state.calls == 0 && state.phase == .finishing
+        }
+        if isLast { close() }
+    }
+
+    /// For requests without credentials, to any origin. Throws `shutDown`.
+    func sharedSession() throws(HTTPTransportError) -> OpenSession {
+        try withState { state in
+            let session = state.shared ?? OpenSession(configuration: shared)
+            state.shared = session
+            return session
+        }
+    }
+
+    /// For one request with the user's own credentials, which are not known here. Throws `shutDown`.
+    func singleUseLease() throws(HTTPTransportError) -> SessionLease {
+        let session = try withState { state in
+            let session = OpenSession(configuration: oneConnection)
+            state.leased[ObjectIdentifier(session)] = session
+            return session
+        }
+        return SessionLease(session: session, identity: nil, store: self)
+    }
+
+    /// For the requests with tickets of one exchange. Throws `shutDown`.
+    func lease(for identity: ConnectionIdentity) throws(HTTPTransportError) -> SessionLease {
+        let session = try withState { state in
+            let session: OpenSession
+            if let position = state.idle.lastIndex(where: { $0.identity == identity }) {
+                session = state.idle.remove(at: position).session
+            } else {
+                session = OpenSession(configuration: oneConnection)
+            }
+            state.leased[ObjectIdentifier(session)] = session
+            return session
+        }
+        return SessionLease(session: session, identity: identity, store: self)
+    }
+
+    /// Ends a lease.
+    ///
+    /// - Parameter identity: For whom the session is kept; nil to close it.
+    func release(_ session: OpenSession, identity: ConnectionIdentity?) {
+        let surplus: OpenSession? = state.withLock { state in
+            // Once everything is closed it is no longer there.
+            guard state.leased.removeValue(forKey: ObjectIdentifier(session)) != nil else { return nil }
+            guard let identity else { return session }
+            state.idle.append(Idle(session: session, identity: identity))
+            return state.idle.count > SessionStore.maximumIdleSessions ? state.idle.removeFirst().session : nil
+        }
+        surplus?.invalidate()
+    }
+
+    /// Takes no further calls, and closes everything when the last one has ended.
+    func finish() {
+        let isIdle = state.withLock { state in
+            if state.phase == .open { state.phase = .finishing }
+            return state.calls == 0
+        }
+        if isIdle { close() }
+    }
+
+    /// Closes everything; a second call finds nothing to close.
+    func close() {
+        let sessions = state.withLock { state in
+            let sessions = [state.shared].compactMap(\.self) + state.idle.map(\.session) + Array(state.leased.values)
+            (state.phase, state.shared, state.idle, state.leased) = (.closed, nil, [], [:])
+            return sessions
+        }
+        for session in sessions { session.invalidate() }
+    }
+
+    private func withState<Value: Sendable>(_ body: (inout State) -> Value) throws(HTTPTransportError) -> Value {
+        let value: Value? = state.withLock { $0.phase == .closed ? nil : body(&$0) }
+        guard let value else { throw .shutDown }
+        return value
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import FoundationNetworking
+import HTTPNegotiate
+import NegotiateURLSession
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+    /// Runs a server and a session that downloads into a folder of its own.
+    private func withFolder(
+        script: @escaping ScriptedServer.Script,
+        _ body: (ScriptedServer, NegotiatingURLSession, Folder) async throws -> Void
+    ) async throws {
+        let folder = Folder(url: FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID().uuidString)"))
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder.url) }
+        let configuration = settings { $0.downloadDirectory = folder.url }
+        try await withServer(configuration: configuration, script: script) { try await body($0, $1, folder) }
+    }
+
+    private struct Folder: Sendable {
+        let url: URL
+
+        var sizes: [Int] {
+            get throws {
+                let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
+                return names.compactMap {
+                    try? FileManager.default.attributesOfItem(atPath: url.appending(path: $0).path)[.size] as? Int
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [0, 5, 3_000_000]) func `the body comes in a file that is the caller's`(size: Int) async throws {
+        let script: ScriptedServer.Script = { request in
+            request.field("Authorization") == nil ? .challenge : .page(String(repeating: "x", count: size))
+        }
+        try await withFolder(script: script) { server, session, folder in
+            let (file, response) = try await session.download(for: server.request())
+            #expect(response.statusCode == 200)
+            #expect(try Data(contentsOf: file) == Data(repeating: UInt8(ascii: "x"), count: size))
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try folder.sizes == [size], "nothing is left of the challenge's body")
+            #expect(file.deletingLastPathComponent().path == folder.url.path)
+        }
+    }
+
+    @Test func `redirects leave no files`() async throws {
+        let script: ScriptedServer.Script = { $0.target == "/end" ? .page("the end", token: nil) : .redirect(302, to: "/end") }
+        try await withFolder(script: script) { server, session, folder in
+            let url = try #require(URL(string: server.url("elsewhere.localhost", "/start")))
+            let (file, _) = try await session.download(from: url)
+            #expect(try String(contentsOf: file, encoding: .utf8) == "the end")
+            #expect(try folder.sizes == [7])
+        }
+    }
+
+    static let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nWWW-Authenticate: "
+    static let half = "\r\n\r\n" + String(repeating: "x", count: 50_000)
+
+    @Test func `a download that breaks off leaves no file`() async throws {
+        let reply = ScriptedServer.Reply.raw(Self.head + negotiate("final") + Self.half)
+        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+            let error = await #expect(throws: HTTPTransportError.self) { try await session.download(for: server.request()) }
+            #expect(error?.code == .connectionClosed)
+            let sizes = try folder.sizes
+            #expect(sizes.isEmpty)
+        }
+    }
+
+    @Test func `nor does one of a server that does not prove itself`() async throws {
+        let reply = ScriptedServer.Reply.partial(Self.head + negotiate("forged") + Self.half)
+        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+            let error = await #expect(throws: AuthorizationError.self) { try await session.download(for: server.request()) }
+            #expect(error?.code == .invalidResponse)
+            let sizes = try folder.sizes
+            #expect(sizes.isEmpty)
+            try #require(await server.events.contains(.closed(connection: 2)))
+        }
+    }
+
+    @Test func `nor one that is cancelled, and its connection ends`() async throws {
+        let reply = ScriptedServer.Reply.partial(Self.head + negotiate("final") + Self.half)
+        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+            let request = try server.request()
+            let call = Task { try await session.download(for: request) }
+            let hasBegun = try await comesTrue { try folder.sizes.contains { $0 > 10_000 } }
+            #expect(hasBegun)
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(try folder.sizes.isEmpty)
+            try #require(await server.events.contains(.closed(connection: 2)))
+        }
+    }
+
+    @Test func `a folder that is none is an error`() async throws {
+        let configuration = settings { $0.downloadDirectory = URL(filePath: "/nonexistent/folder") }
+        try await withServer(configuration: configuration, script: ScriptedServer.protected) { server, session in
+            let error = await #expect(throws: HTTPTransportError.self) { try await session.download(for: server.request()) }
+            #expect(error?.code == .other)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import NegotiateURLSession
+
+@Suite(.timeLimit(.minutes(1))) struct PacedOperationQueueTests {
+    private final class Counts: Sendable {
+        let added = Atomic(0)
+        let done = Atomic(0)
+    }
+
+    @Test func `who adds too much waits until something is done`() async throws {
+        let queue = PacedOperationQueue()
+        let counts = Counts()
+        let gate = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            for position in 0..<200 {
+                queue.addOperation {
+                    if position == 0 { gate.wait() }
+                    counts.done.add(1, ordering: .relaxed)
+                }
+                counts.added.add(1, ordering: .relaxed)
+            }
+        }
+        let isFull = try await comesTrue { counts.added.load(ordering: .relaxed) == 64 }
+        #expect(isFull)
+        #expect(counts.added.load(ordering: .relaxed) == 64)
+        #expect(counts.done.load(ordering: .relaxed) == 0)
+        gate.signal()
+        let isDone = try await comesTrue { counts.done.load(ordering: .relaxed) == 200 }
+        #expect(isDone)
+    }
+}

@@ -5,7 +5,8 @@ DESTDIR ?=
 KSSO = .build/debug/ksso
 # All tests at once would start more KDCs than a small machine has time for.
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
-DOCUMENTED = Kerberos HTTPNegotiate ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient KerberosTesting
+DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
+    NegotiateURLSession KerberosTesting
 
 .PHONY: build demo test check bench docs install release packages compose-test format clean
 
@@ -23,9 +24,10 @@ test: packages
 	swift build --build-tests
 	$(TEST) --skip-build
 
-# The long gates: sanitizers. Each needs a build of its own.
+# The long gates: fuzzers and sanitizers. Each needs a build of its own.
 check: packages
 	Scripts/check
+	Fuzzing/run 60
 	$(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
 	    $(TEST) --sanitize=thread --scratch-path .build-thread
@@ -52,7 +54,8 @@ compose-test: build
 	Scripts/compose-test
 
 format:
-	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
+	    Fuzzing/Package.swift Fuzzing/Sources
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build
+	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build

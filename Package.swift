@@ -22,14 +22,19 @@ let package = Package(
         .library(name: "ExtensionProfile", targets: ["ExtensionProfile"]),
         .library(name: "KerberosEngine", targets: ["KerberosEngine"]),
         .library(name: "KerberosSSO", targets: ["KerberosSSO"]),
+        .library(name: "TLSChannelBinding", targets: ["TLSChannelBinding"]),
         .library(name: "NegotiateAsyncHTTPClient", targets: ["NegotiateAsyncHTTPClient"]),
+        .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .executable(name: "ksso", targets: ["ksso"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
@@ -46,6 +51,14 @@ let package = Package(
             swiftSettings: safeSettings
         ),
         .target(
+            name: "TLSChannelBinding",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
+            swiftSettings: safeSettings
+        ),
+        .target(
             name: "ExtensionProfile",
             dependencies: ["HTTPNegotiate", .product(name: "Yams", package: "Yams")],
             swiftSettings: safeSettings
@@ -58,13 +71,20 @@ let package = Package(
         .target(
             name: "NegotiateAsyncHTTPClient",
             dependencies: [
-                "HTTPNegotiate",
+                "HTTPNegotiate", "TLSChannelBinding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "NegotiateURLSession",
+            dependencies: ["HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: safeSettings
         ),
         .target(
@@ -99,10 +119,31 @@ let package = Package(
         ),
         .executableTarget(name: "ksso", dependencies: ["KSSOCommands"], swiftSettings: settings),
 
-        .target(name: "TestSupport", dependencies: ["Kerberos", "KerberosTesting"], path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "HTTPNegotiate", "Kerberos", "KerberosTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "HTTPNegotiateTests",
             dependencies: ["HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TLSChannelBindingTests",
+            dependencies: [
+                "TLSChannelBinding",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -116,12 +157,20 @@ let package = Package(
         .testTarget(
             name: "NegotiateAsyncHTTPClientTests",
             dependencies: [
-                "NegotiateAsyncHTTPClient", "HTTPNegotiate",
+                "NegotiateAsyncHTTPClient", "HTTPNegotiate", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "NegotiateURLSessionTests",
+            dependencies: [
+                "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
@@ -157,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient", "TestSupport",
+                "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient",
+                "TLSChannelBinding", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -49,6 +49,11 @@ public final class KerberosExtension: CredentialExtension {
     /// Answers a challenge with an `Authorization` header; or signs in, refreshes, signs out, for the realm that covers the URL. An
     /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons.
     ///
+    /// The token is bound to the request's `channelBindings` where the plan binds and the scheme is https. Where the plan delegates, the KDC
+    /// is asked for a ticket to pass on, by GSSAPI, which finds the KDC in the krb5.conf of this process (`KRB5_CONFIG`, else
+    /// /etc/krb5.conf) or in DNS, whatever the profile says. That a server gets no ticket all the same is no error: `isDelegated` of the
+    /// grant's exchange says it, and ``explanation(for:)`` says why.
+    ///
     /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         let decision = policy.decision(for: request.url)

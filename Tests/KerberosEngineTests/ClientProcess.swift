@@ -14,6 +14,7 @@ struct ClientProcess: Codable, Sendable {
     let plainHTTPHosts: [String]
     let delegationHosts: [String]
     let unconditionalDelegationHosts: [String]
+    let servicePrincipals: [String: String]
 
     /// A client in the surroundings of a home, whose tickets it finds there.
     ///
@@ -28,6 +29,7 @@ struct ClientProcess: Codable, Sendable {
         plainHTTPHosts = profile.plainHTTPHosts.map(\.description)
         delegationHosts = profile.delegationHosts.map(\.description)
         unconditionalDelegationHosts = profile.unconditionalDelegationHosts.map(\.description)
+        servicePrincipals = Dictionary(uniqueKeysWithValues: profile.servicePrincipals.map { ($0.key.description, $0.value) })
     }
 
     /// Call it first: the environment is the process's own, and libkrb5 has not looked at it yet.
@@ -41,7 +43,8 @@ struct ClientProcess: Codable, Sendable {
             hosts: [try HostRule(".example.test")],
             plainHTTPHosts: try rules(plainHTTPHosts),
             delegationHosts: try rules(delegationHosts),
-            unconditionalDelegationHosts: try rules(unconditionalDelegationHosts)
+            unconditionalDelegationHosts: try rules(unconditionalDelegationHosts),
+            servicePrincipals: try Dictionary(uniqueKeysWithValues: servicePrincipals.map { (try Origin(url: $0.key), $0.value) })
         )
         return KerberosExtension(.init(configurations: [profile], base: .files([realmConfigurationPath]), defaultCacheName: cache))
     }

@@ -19,7 +19,8 @@ struct DelegationTests {
     )
     func theUsersTicketGoesWhereTheProfileAndTheKDCSay(delegation: Delegation, host: String, isDelegated: Bool) async throws {
         let home = try await makeHome(delegation)
-        try await home.makeExtension().signIn("alice", using: .secret)
+        // The ticket could go along everywhere: it is the profile that keeps it.
+        try await home.makeExtension().signIn("alice", using: .secret, options: .init(isForwardable: true))
         let client = try ClientProcess(home)
         await #expect(processExitsWith: .success) {
             [
@@ -40,10 +41,11 @@ struct DelegationTests {
         }
     }
 
-    /// The rules name one host; another one of the same extension, in the same process, gets nothing.
+    /// The rules name one host; another one of the same extension, in the same process, gets nothing, even if its service is the same.
     @Test func anotherHostGetsNothingOfIt() async throws {
-        var home = try Home(try #require(TestRealm.current))
+        var home = try await makeHome(.none)
         home.options.configurations[0].unconditionalDelegationHosts = [try HostRule("plain.example.test")]
+        home.options.configurations[0].servicePrincipals[try Origin(url: "https://plain.example.test")] = "HTTP/trusted.example.test"
         try await home.makeExtension().signIn("alice", using: .secret)
         let client = try ClientProcess(home)
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in

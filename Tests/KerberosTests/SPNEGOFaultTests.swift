@@ -33,7 +33,8 @@ import Testing
     func theServerTakesNoSuchFirstToken(answer: Answer) async throws {
         let (_, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
-        await expectFailure(.invalidToken, comment: answer.name) { _ = try acceptorEnd(acceptor, token: bytes) }
+        // Where an NTLM mechanism is installed GSSAPI knows whose message it is, and that we have no credential for it.
+        await expectFailure(.invalidToken, .noCredentials, comment: answer.name) { _ = try acceptorEnd(acceptor, token: bytes) }
     }
 
     /// `accept-completed` alone is what a relay without the service's key can say: it counts where no proof was asked for, and nowhere else.

@@ -81,7 +81,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// A request that brings its own `Authorization` field is sent with it, and no challenge is answered for it.
     ///
-    /// Throws ``HTTPTransportError`` for the transport and redirects; `AuthorizationError` for a URL that is none, a body
+    /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for a URL that is none, a body
     /// that can't be replayed (before anything is sent), what the extension throws, a server that does not prove itself
     /// (`mutualAuthenticationFailed`, `invalidResponse`) and the deadline (`timedOut`); `CancellationError` when the task is cancelled.
     ///
@@ -142,9 +142,9 @@ public final class NegotiatingHTTPClient: Sendable {
         return NegotiatedResponse(response: response, report: result.report)
     }
 
-    /// Ends the requests in progress and closes every connection. Later requests throw ``HTTPTransportError/Code-swift.struct/shutDown``.
+    /// Ends the requests in progress and closes every connection. Later requests throw `HTTPTransportError` with the code `shutDown`.
     ///
-    /// Throws ``HTTPTransportError`` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
+    /// Throws `HTTPTransportError` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
     public func shutdown() async throws {
         if case .own(let transport) = connections { try await transport.clients.shutdown() }
     }

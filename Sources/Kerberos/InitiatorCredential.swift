@@ -28,7 +28,7 @@ public final class InitiatorCredential: Sendable {
             holding: [ticket] + (ticketGrantingTicket.map { [$0] } ?? []),
             subject: ticket.server.description,
             // With a ticket-granting ticket the realm's one thread makes all tokens.
-            count: canDelegate ? 1 : InitiatorHandles.usualCount,
+            limit: canDelegate ? 1 : InitiatorHandles.usualLimit,
             context: context
         )
     }

@@ -24,6 +24,15 @@ final class MemoryCache: Sendable {
         krb5_cc_close(context.raw, cache)
     }
 
+    /// A cache with the tickets of another one, and with its clock offset.
+    ///
+    /// A context keeps the offset that it has met first, so the copy is made by one that has met none.
+    convenience init(copying original: MemoryCache) throws(KerberosError) {
+        let context = try Context(RealmConfiguration(realm: "", base: .none))
+        let contents = try context.withCache(original.name) { cache throws(KerberosError) in try context.contents(of: cache) }
+        try self.init(holding: contents.credentials, context: context)
+    }
+
     /// GSSAPI looks for the service's full name, which need not be the one that was asked for.
     private static func store(_ credential: Credential, in cache: krb5_ccache, context: Context) throws(KerberosError) {
         try credential.withRaw(in: context) { raw throws(KerberosError) in

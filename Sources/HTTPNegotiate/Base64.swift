@@ -1,24 +1,12 @@
+internal import struct Foundation.Data
+
 /// Base64 exactly as RFC 4648 section 4 has it: no line breaks, no other alphabet, padding required, unused bits zero.
 ///
 /// Lenient decoders let one token be spelt in many ways; a challenge is read in one way or not at all.
 enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits: UInt32 = 0
-            for byte in group { bits = bits << 8 | UInt32(byte) }
-            bits <<= 8 * UInt32(3 - group.count)
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[Int(bits >> (18 - 6 * UInt32(place)) & 0x3F)] : padding)
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
     /// The bytes, or nil for anything that ``encode(_:)`` would not have written. Nothing at all is nil as well.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {

@@ -24,11 +24,12 @@ public final class NegotiatingHTTPClient: Sendable {
 
     private let credentialExtension: any CredentialExtension
     private let connections: Connections
+    private let scheduler: CallScheduler
     private let unboundTLS: UnboundTLS
     private let memory = OriginMemory()
 
     private enum Connections {
-        case own(OwnConnections)
+        case own(ClientStore)
         case given(GivenClient)
     }
 
@@ -45,7 +46,8 @@ public final class NegotiatingHTTPClient: Sendable {
     ) {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
-        connections = .own(OwnConnections(clients: ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)))
+        connections = .own(ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup))
+        scheduler = CallScheduler(eventLoopGroup)
         unboundTLS = .refused
     }
 
@@ -70,6 +72,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.configuration = configuration
         self.unboundTLS = unboundTLS
         connections = .given(GivenClient(client: client))
+        scheduler = CallScheduler(client.eventLoopGroup)
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.
@@ -109,9 +112,9 @@ public final class NegotiatingHTTPClient: Sendable {
     ) async throws -> NegotiatedResponse {
         let pending = PendingRequest(request, body: body.map(RequestBody.made) ?? RequestBody(request.body))
         do {
-            return try await withDeadline(timeout) {
+            return try await scheduler.run(within: timeout) { eventLoop in
                 switch self.connections {
-                case .own(let transport): try await self.run(pending, over: transport)
+                case .own(let clients): try await self.run(pending, over: OwnConnections(clients: clients, eventLoop: eventLoop))
                 case .given(let transport): try await self.run(pending, over: transport)
                 }
             }
@@ -146,7 +149,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// Throws `HTTPTransportError` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
     public func shutdown() async throws {
-        if case .own(let transport) = connections { try await transport.clients.shutdown() }
+        if case .own(let clients) = connections { try await clients.shutdown() }
     }
 
     /// Runs `body` with a client, and shuts the client down on every way out.

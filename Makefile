@@ -33,7 +33,9 @@ check: packages
 	    $(TEST) --sanitize=thread --scratch-path .build-thread
 
 bench: packages
-	swift run -c release --package-path Benchmarks TokenBenchmark
+	swift build -c release --package-path Benchmarks
+	Benchmarks/.build/release/TokenBenchmark
+	Benchmarks/.build/release/HTTPBenchmark
 
 docs:
 	@for target in $(DOCUMENTED); do \

@@ -5,9 +5,16 @@ import PackageDescription
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-kerberos-sso", path: "..")],
+    dependencies: [
+        .package(name: "swift-kerberos-sso", path: ".."),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    ],
     targets: [
-        // The floor: the same work as a plain C loop on the same ticket.
+        // The floor: the same work as plain C loops on the same ticket.
         .target(name: "CFloor", linkerSettings: [.linkedLibrary("gssapi_krb5"), .linkedLibrary("krb5")]),
         .executableTarget(
             name: "TokenBenchmark",
@@ -18,6 +25,23 @@ let package = Package(
                 .product(name: "KerberosEngine", package: "swift-kerberos-sso"),
                 .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
             ]
+        ),
+        .executableTarget(
+            name: "HTTPBenchmark",
+            dependencies: [
+                "CFloor",
+                .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
+                .product(name: "Kerberos", package: "swift-kerberos-sso"),
+                .product(name: "KerberosEngine", package: "swift-kerberos-sso"),
+                .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
+                .product(name: "NegotiateAsyncHTTPClient", package: "swift-kerberos-sso"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            resources: [.copy("peers.py")]
         ),
     ]
 )

@@ -1,22 +1,15 @@
 #include "cfloor.h"
+#include "internal.h"
 
-#include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
-#include <krb5/krb5.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-static gss_OID_desc spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
-static gss_OID_desc krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+gss_OID_desc cfloor_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
+gss_OID_desc cfloor_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 static gss_OID_desc principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
-
-struct cfloor {
-    krb5_context context;
-    krb5_ccache cache;
-    gss_cred_id_t credential;
-    gss_name_t target;
-};
 
 /// Copies the one ticket for the service out of a cache into a MEMORY cache of its own.
 static int copy_ticket(cfloor *self, const char *source_cache, const char *service) {
@@ -47,7 +40,7 @@ cfloor *cfloor_open(const char *source_cache, const char *service) {
     if (krb5_cc_get_full_name(self->context, self->cache, &name)) goto fail;
     gss_key_value_element_desc element = {"ccache", name};
     gss_key_value_set_desc store = {1, &element};
-    gss_OID_set_desc want = {1, &spnego}, inside = {1, &krb5};
+    gss_OID_set_desc want = {1, &cfloor_spnego}, inside = {1, &cfloor_krb5};
     OM_uint32 major = gss_acquire_cred_from(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &want, GSS_C_INITIATE, &store, &self->credential, NULL, NULL);
     krb5_free_string(self->context, name);
     if (GSS_ERROR(major) || GSS_ERROR(gss_set_neg_mechs(&minor, self->credential, &inside))) goto fail;
@@ -59,12 +52,27 @@ fail:
     return NULL;
 }
 
-unsigned long cfloor_token(cfloor *self) {
+static double microseconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+double cfloor_now(void) { return microseconds(CLOCK_MONOTONIC); }
+
+double cfloor_processor_time(void) { return microseconds(CLOCK_THREAD_CPUTIME_ID); }
+
+OM_uint32 cfloor_first_leg(cfloor *self, gss_ctx_id_t *context, gss_buffer_t output) {
     OM_uint32 minor, granted;
+    return gss_init_sec_context(&minor, self->credential, context, self->target, &cfloor_spnego, GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, 0,
+                                GSS_C_NO_CHANNEL_BINDINGS, GSS_C_NO_BUFFER, NULL, output, &granted, NULL);
+}
+
+unsigned long cfloor_token(cfloor *self) {
+    OM_uint32 minor;
     gss_ctx_id_t context = GSS_C_NO_CONTEXT;
     gss_buffer_desc output = GSS_C_EMPTY_BUFFER;
-    OM_uint32 major = gss_init_sec_context(&minor, self->credential, &context, self->target, &spnego, GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, 0,
-                                           GSS_C_NO_CHANNEL_BINDINGS, GSS_C_NO_BUFFER, NULL, &output, &granted, NULL);
+    OM_uint32 major = cfloor_first_leg(self, &context, &output);
     unsigned long length = GSS_ERROR(major) ? 0 : output.length;
     gss_release_buffer(&minor, &output);
     gss_delete_sec_context(&minor, &context, GSS_C_NO_BUFFER);

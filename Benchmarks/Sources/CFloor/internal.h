@@ -1,0 +1,24 @@
+#ifndef CFLOOR_INTERNAL_H
+#define CFLOOR_INTERNAL_H
+
+#include <gssapi/gssapi.h>
+#include <krb5/krb5.h>
+
+struct cfloor {
+    krb5_context context;
+    krb5_ccache cache;
+    gss_cred_id_t credential;
+    gss_name_t target;
+};
+
+extern gss_OID_desc cfloor_spnego;
+extern gss_OID_desc cfloor_krb5;
+
+/// The first leg; the context is the caller's to delete.
+OM_uint32 cfloor_first_leg(cfloor *self, gss_ctx_id_t *context, gss_buffer_t output);
+/// Microseconds of a clock that does not jump.
+double cfloor_now(void);
+/// Microseconds of processor time of this thread: what a busy machine does not change.
+double cfloor_processor_time(void);
+
+#endif

@@ -1,0 +1,102 @@
+import Foundation
+
+/// Rows measured in turn, round after round, so that whatever else the machine does falls on all alike.
+struct Comparison {
+    static let rounds = 5
+    /// About how long one row of one round takes.
+    static let secondsPerRound = 0.4
+
+    let rows: [Row]
+    /// What one request took, round by round.
+    private var timings: [String: [Timing]] = [:]
+    private var failures: [String: String] = [:]
+
+    init(rows: [Row]) { self.rows = rows }
+
+    /// Measures and prints the table.
+    mutating func run(title: String, site: Site) async throws {
+        var counts: [String: Int] = [:]
+        for row in rows {
+            await attempt(row) {
+                // The first answers take connections, tickets and caches, and tell how many fit into a round.
+                let timing = try await row.run(60)
+                counts[row.name] = min(20_000, max(60, Int(60 / max(timing.seconds, 1e-3) * Self.secondsPerRound)))
+            }
+        }
+        for _ in 0..<Self.rounds {
+            for row in rows where failures[row.name] == nil {
+                guard let count = counts[row.name] else { continue }
+                var timing: Timing?
+                await attempt(row) { timing = try await row.run(count) / Double(count) }
+                if let timing { timings[row.name, default: []].append(timing) }
+            }
+        }
+        report(table(title: title, sent: RequestCount.all(in: try site.server.accessLog())))
+    }
+
+    private mutating func attempt(_ row: Row, _ body: () async throws -> Void) async {
+        do { try await body() } catch { failures[row.name] = "\(error)" }
+    }
+
+    private func table(title: String, sent: [String: RequestCount]) -> String {
+        let heading = "\(title), one request after the other".padded(46) + "a second   of curl   µs each   µs of processor   sent for one"
+        let lines = rows.map { row in
+            if let failure = failures[row.name] { return "  \(row.name): not measured: \(failure)" }
+            let (rate, ratio) = (microseconds(row.name).map { 1e6 / $0 }, ratioToCurl(row.name))
+            let cells = [
+                (rate, "%.0f", 10), (ratio, "%.2f", 10), (microseconds(row.name), "%.0f", 10),
+                (processorMicroseconds(row.name), "%.0f", 18),
+                (sent[row.tag]?.ratio, "%.2f", 15),
+            ]
+            return "  " + row.name.padded(42)
+                + cells.map { value, format, width in
+                    (value.map { String(format: format, $0) } ?? "-").rightAligned(width)
+                }.joined()
+        }
+        return ([heading] + lines).joined(separator: "\n") + "\n"
+    }
+
+    private func ratioToCurl(_ name: String) -> Double? {
+        guard let own = microseconds(name), let curl = microseconds(Rows.reference) else { return nil }
+        return curl / own
+    }
+
+    /// For one request of a row, if it was measured: on the clock.
+    func microseconds(_ name: String) -> Double? {
+        failures[name] == nil ? timings[name].map { $0.map(\.seconds).median * 1e6 } : nil
+    }
+
+    /// Of the client's processor time.
+    func processorMicroseconds(_ name: String) -> Double? {
+        failures[name] == nil ? timings[name].map { $0.map(\.processorSeconds).median * 1e6 } : nil
+    }
+}
+
+/// How many requests of one tag the server saw, and how many it answered with 200.
+///
+/// The server vouches for no connection (`Persistent-Auth: false`), so that each 200 of the protected page took a ticket of its own.
+struct RequestCount {
+    var all = 0
+    var answered = 0
+
+    /// How many were sent for one answer.
+    var ratio: Double { Double(all) / Double(max(1, answered)) }
+
+    /// Each line begins with the status, and has the tag between `?` and `&` or a space.
+    static func all(in log: String) -> [String: RequestCount] {
+        var counts: [String: RequestCount] = [:]
+        for line in log.split(separator: "\n") {
+            guard let mark = line.firstIndex(of: "?") else { continue }
+            let tag = String(line[line.index(after: mark)...].prefix { $0 != "&" && $0 != " " })
+            counts[tag, default: RequestCount()].all += 1
+            if line.hasPrefix("200 ") { counts[tag]?.answered += 1 }
+        }
+        return counts
+    }
+}
+
+/// Prints at once, whatever standard output is.
+func report(_ text: String) {
+    print(text)
+    fflush(nil)
+}

@@ -1,0 +1,89 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPNegotiate
+import KerberosEngine
+import NIOCore
+import NIOSSL
+import NegotiateAsyncHTTPClient
+
+/// This package's client and the one beneath it, in a process of their own as their peers are: with the realm's environment, so that
+/// krb5.conf is found as any program finds it.
+enum OwnChild {
+    /// What is measured.
+    enum Mode: String {
+        /// AsyncHTTPClient alone.
+        case anonymous
+        /// A ticket when the server asks.
+        case asked
+        /// A ticket at once.
+        case unasked
+    }
+
+    static func row(_ name: String, _ mode: Mode, _ site: Site, page: String, tag: String) -> Row {
+        let expected = page == "open" ? "open\n" : site.greeting
+        return Row(name: name, tag: tag) { count in
+            let url = "\(site.server.url)/\(page)?\(tag)"
+            let words = ["own", mode.rawValue, url, expected, "\(count)", site.certificate ?? "", site.realm.name]
+            return try Timing(printed: try await site.run(ownPath(), words))
+        }
+    }
+
+    static func run(_ arguments: ArraySlice<String>) async throws {
+        let words = Array(arguments)
+        guard words.count == 6, let mode = Mode(rawValue: words[0]), let count = Int(words[3]) else {
+            throw Unavailable(reason: "own: wrong arguments")
+        }
+        let connections = try connections(trusting: words[4])
+        let request = HTTPClientRequest(url: words[1])
+        if mode == .anonymous {
+            let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: connections)
+            try await time(count, expecting: words[2]) { try await client.execute(request, timeout: .seconds(30)) }
+            return try await client.shutdown()
+        }
+        var configuration = NegotiatingHTTPClient.Configuration()
+        configuration.connections = connections
+        let sso = try credentialExtension(realm: words[5], isPreemptive: mode == .unasked)
+        try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
+            try await time(count, expecting: words[2]) { try await client.execute(request) }
+        }
+    }
+
+    /// With the process's own krb5.conf and credential cache.
+    static func credentialExtension(realm: String, isPreemptive: Bool) throws -> KerberosExtension {
+        let host = try HostRule("localhost")
+        let configuration = ExtensionConfiguration(
+            realm: realm,
+            hosts: [host],
+            plainHTTPHosts: [host],
+            preemptiveHosts: isPreemptive ? [host] : [],
+            source: "benchmark"
+        )
+        return KerberosExtension(.init(configurations: [configuration]))
+    }
+
+    private static func connections(trusting certificate: String) throws -> HTTPClient.Configuration {
+        var connections = HTTPClient.Configuration()
+        if !certificate.isEmpty {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(certificate))
+            connections.tlsConfiguration = tls
+        }
+        return connections
+    }
+
+    /// Prints what the requests took; the first one, with connection and ticket, is not timed.
+    private static func time(_ count: Int, expecting expected: String, _ send: () async throws -> HTTPClientResponse) async throws {
+        func fetch() async throws {
+            let response = try await send()
+            let text = String(buffer: try await response.body.collect(upTo: 4096))
+            guard response.status == .ok, text == expected else {
+                throw Unavailable(reason: "the server answered \(response.status.code): \(text.prefix(80))")
+            }
+        }
+        try await fetch()
+        let timing = try await Timing.of(.this) {
+            for _ in 0..<count { try await fetch() }
+        }
+        print(timing.seconds, timing.processorSeconds)
+    }
+}

@@ -1,0 +1,17 @@
+/// The clients that are compared.
+enum Rows {
+    /// What the others are measured by.
+    static let reference = "curl --negotiate"
+    /// What a ticket adds to.
+    static let unauthenticated = "AsyncHTTPClient, no authentication"
+    static let preemptive = "ours, preemptive"
+
+    static func all(_ site: Site, peers: Result<PythonPeers, Unavailable>) -> [Row] {
+        [
+            OwnChild.row(unauthenticated, .anonymous, site, page: "open", tag: "ahc"),
+            OwnChild.row("ours, no authentication asked", .asked, site, page: "open", tag: "open"),
+            OwnChild.row("ours, 401 first", .asked, site, page: "hello", tag: "ours401"),
+            OwnChild.row(preemptive, .unasked, site, page: "hello", tag: "ours"),
+        ] + Curl.rows(site) + [LibcurlChild.row(site)] + PythonPeers.rows(site, peers)
+    }
+}

@@ -13,10 +13,13 @@ public struct EstablishedContext: ~Copyable, Sendable {
     /// Seconds that the context still holds.
     public let remainingSeconds: UInt32
 
+    /// - Parameter names: What a ticket says of both ends, where there is one: each name that GSSAPI is asked for costs several libkrb5
+    ///   contexts. Nil asks it.
     init(
         _ context: consuming SecurityContextHandle,
         granted: ContextFlags,
         requested: ContextFlags,
+        names: (initiator: String, acceptor: String)? = nil,
         subject: String
     ) throws(KerberosError) {
         var minor: OM_uint32 = 0
@@ -24,9 +27,11 @@ public struct EstablishedContext: ~Copyable, Sendable {
         var target: gss_name_t?
         var lifetime: OM_uint32 = 0
         var mechanism: gss_OID?
-        let major = gss_inquire_context(&minor, context.raw, &source, &target, &lifetime, &mechanism, nil, nil, nil)
-        let initiator = takeName(&source)
-        let acceptor = takeName(&target)
+        let major =
+            names == nil
+            ? gss_inquire_context(&minor, context.raw, &source, &target, &lifetime, &mechanism, nil, nil, nil)
+            : gss_inquire_context(&minor, context.raw, nil, nil, &lifetime, &mechanism, nil, nil, nil)
+        let (initiator, acceptor) = names ?? (takeName(&source), takeName(&target))
         if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
         guard ckerberos_oid_equal(mechanism, ckerberos_mech_krb5()) != 0 else {
             throw KerberosError(.invalidToken, subject: subject, message: "the server negotiated another mechanism than Kerberos.")

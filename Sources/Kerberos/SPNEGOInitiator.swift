@@ -73,6 +73,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
             context,
             granted: granted,
             requested: flags,
+            names: (credential.client.description, credential.server.description),
             subject: credential.server.description
         )
         return .established(token: answer.isEmpty ? nil : answer, established)

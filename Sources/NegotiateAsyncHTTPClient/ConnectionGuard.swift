@@ -2,8 +2,8 @@ import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
 
-/// Stands before a connection, or a stream of one: stamps each response, and stops a request that is meant for another connection before a
-/// byte of it is written.
+/// Stands before a connection, or a stream of one: stamps each response, stops a request that is meant for another connection before a
+/// byte of it is written, and tells when a connection that was kept ends under a request.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -13,6 +13,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private let stamp: ConnectionStamp
     private let pin: ConnectionPin?
     private var objection: ConnectionChange?
+    private var hasServed = false
+    private var isWaiting = false
 
     init(_ stamp: ConnectionStamp, pin: ConnectionPin?) {
         self.stamp = stamp
@@ -21,12 +23,27 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        (hasServed, isWaiting) = (true, false)
         stamp.put(into: &head.headers)
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
+    /// A server may close a connection that it kept at any time, and a request may be on its way then (RFC 9112 section 9.5).
+    func channelInactive(context: ChannelHandlerContext) {
+        if hasServed, isWaiting { errorCaught(context: context, error: ChannelError.eof) }
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.fireErrorCaught(hasServed && isWaiting ? UnansweredRequest(cause: error) : error)
+        isWaiting = false
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if objection == nil, case .head = unwrapOutboundIn(data), let objection = pin?.objection(to: stamp) { refuse(objection, context) }
+        if objection == nil, case .head = unwrapOutboundIn(data) {
+            isWaiting = true
+            if let objection = pin?.objection(to: stamp) { refuse(objection, context) }
+        }
         if let objection { promise?.fail(objection) } else { context.write(data, promise: promise) }
     }
 

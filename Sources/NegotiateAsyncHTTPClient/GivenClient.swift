@@ -39,7 +39,7 @@ struct GivenClient: NegotiateTransport {
     }
 
     private func send(_ request: HTTPClientRequest, to origin: Origin) async throws -> StampedResponse {
-        let response = try await client.send(request, to: origin)
+        let response = try await client.send(request, isRepeatable: false, to: origin)
         guard response.history.count <= 1 else {
             let message =
                 "The HTTPClient followed a redirect of \(origin) by itself, so that no redirect could be judged. "

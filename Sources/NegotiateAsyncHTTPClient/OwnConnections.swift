@@ -23,7 +23,8 @@ struct OwnConnections: NegotiateTransport {
     }
 
     private func send(_ request: PendingRequest, over pool: ClientStore.Pool, to origin: Origin) async throws -> StampedResponse {
-        StampedResponse(stampedBy: try await clients.client(pool).send(request.sending(), to: origin))
+        let client = try clients.client(pool)
+        return StampedResponse(stampedBy: try await client.send(request.sending(), isRepeatable: request.isRepeatable, to: origin))
     }
 
     func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> ClientLease {
@@ -35,7 +36,7 @@ struct OwnConnections: NegotiateTransport {
     }
 
     func send(_ request: PendingRequest, over connection: ClientLease, to origin: Origin) async throws -> StampedResponse {
-        try await connection.send(request.sending(), to: origin)
+        try await connection.send(request.sending(), isRepeatable: request.isRepeatable, to: origin)
     }
 }
 

@@ -27,6 +27,8 @@ struct PendingRequest: NegotiableRequest {
 
     var fields: HTTPFields { head.headers.fields }
     var isReplayable: Bool { body.isReplayable }
+    /// Whether it does no harm if the server gets it twice (RFC 9110 section 9.2.2).
+    var isRepeatable: Bool { isReplayable && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(methodName) }
 
     func hasField(_ name: String) -> Bool { head.headers.contains(name: name) }
     mutating func removeField(_ name: String) { head.headers.remove(name: name) }

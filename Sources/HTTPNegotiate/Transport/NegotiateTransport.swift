@@ -7,7 +7,8 @@ package protocol NegotiateTransport: Sendable {
     /// Whether responses carry the channel bindings of their connection.
     var showsCertificates: Bool { get }
 
-    /// Sends over a connection that carries requests without credentials only.
+    /// Sends over a connection that carries requests without credentials only. Throws ``ConnectionChange/connection`` when the request is to
+    /// be sent again.
     func sendWithoutCredentials(_ request: Request, to origin: Origin) async throws -> Response
     /// Sends a request that carries the user's own credentials, over a connection that is used for nothing else.
     func sendWithOwnCredentials(_ request: Request, to origin: Origin) async throws -> Response
@@ -15,7 +16,7 @@ package protocol NegotiateTransport: Sendable {
     func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> Connection
     /// A connection that a server has authenticated for this identity, if one is idle.
     func authenticatedConnection(for identity: ConnectionIdentity) throws -> Connection?
-    /// Sends over such a connection. Throws ``ConnectionChange`` before anything left, when it is not the one meant.
+    /// Sends over such a connection. Throws ``ConnectionChange`` when it is not the one meant.
     func send(_ request: Request, over connection: Connection, to origin: Origin) async throws -> Response
 }
 

@@ -9,15 +9,21 @@ extension NegotiatingCall {
         let exchange: NegotiateExchange
         var channelBindings: [UInt8]?
         var isMultiplexed: Bool
+
+        var fieldSize: Int { grant.headers[.authorization]?.utf8.count ?? 0 }
     }
 
     /// How often one request gets a new context because its connection was not the one expected.
-    private static var maximumAttempts: Int { 3 }
+    static var maximumAttempts: Int { 3 }
+
+    /// Over HTTP/2 servers take less: Apache 64 KiB for a field with its name, whatever its LimitRequestFieldSize.
+    private static var maximumMultiplexedFieldSize: Int { 60_000 }
 
     /// Sends the request with a token. A connection that turns out to be another than expected gets a new security context.
     func authenticate(_ first: Attempt) async throws -> Answer {
         var attempt = first
         for number in 1...Self.maximumAttempts {
+            if attempt.fieldSize > Self.maximumMultiplexedFieldSize { attempt.isMultiplexed = false }
             do {
                 return try await run(attempt)
             } catch let change as ConnectionChange {

@@ -38,7 +38,15 @@ extension NegotiatingCall {
             if known.isConnectionBound, let answer = try await sendOverAuthenticatedConnection(target, known) { return answer }
             if plan.isPreemptive, let answer = try await sendUnasked(target, known) { return answer }
         }
-        return try await answer(try await transport.sendWithoutCredentials(request, to: origin), to: target)
+        return try await answer(try await sendWithoutCredentials(request, to: origin), to: target)
+    }
+
+    private func sendWithoutCredentials(_ request: Transport.Request, to origin: Origin) async throws -> Transport.Response {
+        for _ in 1...Self.maximumAttempts {
+            do { return try await transport.sendWithoutCredentials(request, to: origin) } catch ConnectionChange.connection {}
+        }
+        let message = "\(origin) closed each of several connections without an answer. Try again; the server's log says why it did."
+        throw HTTPTransportError(.connectionClosed, message)
     }
 
     /// Takes a response to a request without a ticket: hands it on, or answers its challenge.

@@ -26,6 +26,9 @@ static inline gss_OID ckerberos_nt_krb5_principal(void) {
     return &oid;
 }
 
+// Drops a context's clock offset, so that the next cache's own is taken. Exported by libkrb5 and in no installed header.
+krb5_error_code krb5_use_natural_time(krb5_context context);
+
 static inline OM_uint32 ckerberos_gss_routine_error(OM_uint32 major) { return GSS_ROUTINE_ERROR(major); }
 static inline int ckerberos_gss_is_error(OM_uint32 major) { return GSS_ERROR(major) != 0; }
 

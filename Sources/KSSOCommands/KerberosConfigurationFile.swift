@@ -15,12 +15,7 @@ struct KerberosConfigurationFile {
             lines.append("    }")
         }
         lines += ["", "[domain_realm]"]
-        for configuration in configurations {
-            for (realm, suffixes) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
-                lines += suffixes.map { "    \($0.lowercased()) = \(realm)" }
-                lines += suffixes.filter { !$0.hasPrefix(".") }.map { "    .\($0.lowercased()) = \(realm)" }
-            }
-        }
+        lines += configurations.domainRealmEntries.sorted { $0.key < $1.key }.map { "    \($0.key) = \($0.value)" }
         text = lines.joined(separator: "\n") + "\n"
     }
 

@@ -15,6 +15,10 @@ final class ClockOffset: Sendable {
         seconds.store(offset, ordering: .relaxed)
     }
 
+    /// Lets a context take the clock offset of the cache that it opens next: libkrb5 keeps the first that it met, which need no longer be
+    /// true when the user has signed in again.
+    static func forget(in context: Context) { _ = krb5_use_natural_time(context.raw) }
+
     /// Sets the clock of a context that has learned nothing yet.
     func apply(to context: Context) {
         let offset = seconds.load(ordering: .relaxed)

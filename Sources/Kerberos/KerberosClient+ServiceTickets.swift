@@ -46,7 +46,8 @@ extension Context {
         options: krb5_flags,
         authorizationData: [UInt8] = []
     ) throws(KerberosError) -> Credential {
-        try withCache(name) { cache throws(KerberosError) in
+        ClockOffset.forget(in: self)
+        return try withCache(name) { cache throws(KerberosError) in
             let client = try principal(of: cache)
             return try client.withRaw(in: self) { rawClient throws(KerberosError) in
                 try service.withRaw(in: self) { rawService throws(KerberosError) in

@@ -67,7 +67,9 @@ final class ProfileSource {
             next += 1
         }
         if let values = overlay[path] { return values }
-        let values = (prepended[path] ?? []) + baseValues(of: names)
+        let first = prepended[path] ?? []
+        // libkrb5 would ask a KDC that stands there twice a second time before the next one.
+        let values = first + baseValues(of: names).filter { !first.contains($0) }
         return values.isEmpty ? (defaults[path] ?? []) : values
     }
 

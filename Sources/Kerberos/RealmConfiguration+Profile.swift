@@ -43,7 +43,8 @@ extension RealmConfiguration {
 
     /// Relations that stand before those of the files.
     private var prepended: [[String]: [String]] {
-        preferredKDCs.isEmpty ? [:] : [["realms", realm, "kdc"]: preferredKDCs]
+        let kdcs = otherKDCs.merging([realm: preferredKDCs]) { _, own in own }.filter { !$0.value.isEmpty }
+        return Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
     }
 
     /// What holds where no file says otherwise. TCP first: a large reply needs it anyway, and a slow KDC is not asked twice, so that a

@@ -6,6 +6,8 @@ public struct RealmConfiguration: Sendable, Hashable {
     public var realm: String
     /// KDCs that are tried before those of krb5.conf, in krb5.conf's syntax: `host`, `host:port`, `[v6]:port`, `https://host/path`.
     public var preferredKDCs: [String]
+    /// The same for other realms, which trusts and referrals lead to.
+    public var otherKDCs: [String: [String]]
     /// Which realm a host or a `.suffix` belongs to, ahead of krb5.conf's `[domain_realm]`.
     public var domainRealms: [String: String]
     /// Relations of `[libdefaults]` that win over krb5.conf.
@@ -29,6 +31,7 @@ public struct RealmConfiguration: Sendable, Hashable {
     public init(
         realm: String,
         preferredKDCs: [String] = [],
+        otherKDCs: [String: [String]] = [:],
         domainRealms: [String: String] = [:],
         libdefaults: [String: String] = [:],
         base: Base = .system,
@@ -36,6 +39,7 @@ public struct RealmConfiguration: Sendable, Hashable {
     ) {
         self.realm = realm
         self.preferredKDCs = preferredKDCs
+        self.otherKDCs = otherKDCs
         self.domainRealms = domainRealms
         self.libdefaults = libdefaults
         self.base = base

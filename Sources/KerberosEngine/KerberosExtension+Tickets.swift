@@ -11,7 +11,7 @@ extension KerberosExtension {
     ) async throws(AuthorizationError) -> InitiatorCredential {
         let key = InitiatorStore.Key(
             realm: plan.realm,
-            principal: request.principal,
+            principal: request.principal ?? plan.configuration.principalName,
             service: plan.servicePrincipal,
             delegation: plan.delegation
         )

@@ -35,22 +35,12 @@ final class RealmClients: Sendable {
         RealmConfiguration(
             realm: realm,
             preferredKDCs: options.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax),
-            domainRealms: Self.domainRealms(options.configurations),
+            // A trust leads to the KDCs of other realms.
+            otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
+                .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
+            domainRealms: options.configurations.domainRealmEntries,
             base: options.base,
             defaultCacheName: options.defaultCacheName
         )
-    }
-
-    /// A profile's `example.com` covers the host and its subdomains; krb5.conf needs an entry for each.
-    private static func domainRealms(_ configurations: [ExtensionConfiguration]) -> [String: String] {
-        var result: [String: String] = [:]
-        for (realm, suffixes) in configurations.flatMap(\.domainRealmMapping) {
-            for suffix in suffixes.map({ $0.lowercased() }) {
-                // The first profile wins: the machine's stand before the user's.
-                result[suffix] = result[suffix] ?? realm
-                if !suffix.hasPrefix(".") { result[".\(suffix)"] = result[".\(suffix)"] ?? realm }
-            }
-        }
-        return result
     }
 }

@@ -34,6 +34,28 @@ struct ClockTests {
         }
     }
 
+    /// The KDC's clock is set right while a process runs, and the user signs in again by other means: the process goes by the new cache.
+    @Test(arguments: [-3600, 3600])
+    func anOffsetThatIsNoMoreIsForgotten(offset: Int) async throws {
+        var options = options(offset)
+        options.services += ["HTTP/two.example.test", "HTTP/three.example.test"]
+        try await withTestRealm(options) { realm in
+            let home = try Home(realm)
+            let kerberos = home.makeExtension()
+            try await home.kinit("alice")
+            _ = try await kerberos.grant(host)
+            try await realm.stopKDC()
+            try await realm.startKDC()  // without the offset
+            try await home.kinit("alice")
+            _ = try await home.run("kvno", ["HTTP/two.example.test"])
+            home.clock.advance(by: 10)
+            for host in ["three.example.test", "two.example.test"] {
+                let grant = try await kerberos.grant(host)
+                #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+            }
+        }
+    }
+
     @Test(arguments: [-120, 120])
     func aSmallOffsetDisturbsNobody(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in

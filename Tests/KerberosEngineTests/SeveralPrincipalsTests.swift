@@ -34,6 +34,20 @@ struct SeveralPrincipalsTests {
         #expect(try await kerberos.sessions().sessions.count == 2)
     }
 
+    /// Two profiles of one realm that name a principal each, and the same service by an override: one token is not taken for the other.
+    @Test func eachProfilesPrincipalAnswersForItsOwnHosts() async throws {
+        var www = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule(host)], principalName: "alice")
+        var admin = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule("admin.example.test")], principalName: "bob")
+        (www.source, admin.source) = ("www", "admin")
+        admin.servicePrincipals[try Origin(url: "https://admin.example.test")] = "HTTP/\(host)"
+        let configurations = [www, admin]
+        let (_, kerberos) = try await twoSignedIn(cache: "DIR") { $0.options.configurations = configurations }
+        for _ in 1...2 {
+            #expect(try await kerberos.grant("admin.example.test").principal == "bob@EXAMPLE.TEST")
+            #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        }
+    }
+
     @Test(arguments: ["FILE", "DIR"])
     func theOneSwitchedToAnswers(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)

@@ -46,6 +46,19 @@ struct TrustTests {
         }
     }
 
+    /// No krb5.conf: the profiles alone say where the KDCs are, that of the other realm too.
+    @Test func byReferralWithTheKDCsOfTheProfiles() async throws {
+        try await withRealms { first, second in
+            var configurations = [try configuration("A.TEST"), ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule("only.test")])]
+            for (position, realm) in [first, second].enumerated() {
+                configurations[position].preferredKDCs = [try PreferredKDC("127.0.0.1:\(realm.kdcPort)")]
+            }
+            var home = try Home(first, configurations: configurations)
+            home.options.base = .none
+            try await expectAnswer(home, host: "web.b.test", keytab: second.keytabPath)
+        }
+    }
+
     /// The KDC of A.TEST knows nothing of this domain; the profile does.
     @Test func byMapping() async throws {
         try await withRealms { first, second in

@@ -49,6 +49,26 @@ import Testing
         }
     }
 
+    /// libkrb5 would ask it twice, each time for as long as it waits for a KDC.
+    @Test func aKDCThatTheFileNamesTooStandsThereOnce() throws {
+        try withFile { path throws in
+            let preferred = ["kdc2.a.test:1088", "near.a.test"]
+            let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: preferred, base: .files([path]))
+            let all = try values("realms", "A.TEST", "kdc", of: configuration)
+            #expect(all == ["kdc2.a.test:1088", "near.a.test", "kdc1.a.test"])
+        }
+    }
+
+    @Test func otherRealmsHaveTheirKDCsToo() throws {
+        try withFile { path throws in
+            let other = ["B.TEST": ["near.b.test"], "C.TEST": [], "A.TEST": ["not.this.one"]]
+            let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: ["near.a.test"], otherKDCs: other, base: .files([path]))
+            #expect(try values("realms", "B.TEST", "kdc", of: configuration) == ["near.b.test", "kdc.b.test"])
+            #expect(try values("realms", "C.TEST", "kdc", of: configuration) == [])
+            #expect(try values("realms", "A.TEST", "kdc", of: configuration).first == "near.a.test")
+        }
+    }
+
     @Test func domainRealmsWinOverTheFile() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", domainRealms: [".a.test": "A.TEST"], base: .files([path]))

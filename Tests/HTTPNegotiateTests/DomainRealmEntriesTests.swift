@@ -1,0 +1,28 @@
+import HTTPNegotiate
+import Testing
+
+/// What krb5.conf gets must say what a decision says.
+struct DomainRealmEntriesTests {
+    private func entries(_ mappings: [String: [String]]...) -> [String: String] {
+        mappings.map { ExtensionConfiguration(realm: "USERS.TEST", hosts: [], domainRealmMapping: $0) }.domainRealmEntries
+    }
+
+    @Test func aHostCoversItsSubdomains() {
+        #expect(entries(["A.TEST": ["Example.test"]]) == ["example.test": "A.TEST", ".example.test": "A.TEST"])
+        #expect(entries(["A.TEST": [".example.test"]]) == [".example.test": "A.TEST"])
+    }
+
+    @Test(arguments: [("A.TEST", "B.TEST"), ("B.TEST", "A.TEST")])
+    func whatAProfileSaysBeatsWhatOnlyFollows(host: String, suffix: String) throws {
+        let mapping = [host: ["example.test"], suffix: [".example.test"]]
+        #expect(entries(mapping) == ["example.test": host, ".example.test": suffix])
+        let configuration = ExtensionConfiguration(realm: "USERS.TEST", hosts: [try HostRule(".example.test")], domainRealmMapping: mapping)
+        let decision = DecisionPolicy([configuration]).decision(for: try Origin(url: "https://www.example.test/"))
+        #expect(decision.plan?.serviceRealm == suffix)
+    }
+
+    @Test func theFirstProfileWins() {
+        let first = ["B.TEST": ["example.test"]]
+        #expect(entries(first, ["A.TEST": ["example.test"]]) == entries(first))
+    }
+}

@@ -55,24 +55,19 @@ final class ClientStore: Sendable {
     func client(_ pool: Pool) throws(HTTPTransportError) -> HTTPClient {
         try withOpenState { state in
             if let client = state.pools[pool] { return client }
-            let client = makeClient(configuration(for: pool), pin: nil, on: eventLoopGroup)
+            let client = makeClient(configuration(for: pool), pin: nil)
             state.pools[pool] = client
             return client
         }
     }
 
     /// For the requests with tickets of one exchange. Throws `shutDown`.
-    func lease(
-        for identity: ConnectionIdentity,
-        isMultiplexed: Bool,
-        on eventLoop: any EventLoop
-    ) throws(HTTPTransportError) -> ClientLease {
+    func lease(for identity: ConnectionIdentity, isMultiplexed: Bool) throws(HTTPTransportError) -> ClientLease {
         let client = try withOpenState { state in
-            if let client = state.identities.take(identity, isMultiplexed: isMultiplexed, on: eventLoop) { return client }
+            if let client = state.identities.take(identity, isMultiplexed: isMultiplexed) { return client }
             let pin = ConnectionPin(identity)
-            let http =
-                isMultiplexed ? makeClient(connections, pin: pin, on: eventLoopGroup) : makeClient(oneConnection, pin: pin, on: eventLoop)
-            return state.identities.add(IdentityClient(client: http, identity: identity, pin: pin, isMultiplexed: isMultiplexed))
+            let client = makeClient(isMultiplexed ? connections : oneConnection, pin: pin)
+            return state.identities.add(IdentityClient(client: client, identity: identity, pin: pin, isMultiplexed: isMultiplexed))
         }
         client.pin.hold(nil)
         return ClientLease(client, store: self)
@@ -125,10 +120,10 @@ final class ClientStore: Sendable {
 }
 
 extension ClientStore {
-    private func makeClient(_ configuration: HTTPClient.Configuration, pin: ConnectionPin?, on group: any EventLoopGroup) -> HTTPClient {
+    private func makeClient(_ configuration: HTTPClient.Configuration, pin: ConnectionPin?) -> HTTPClient {
         var configuration = configuration
         configuration.guardConnections(pin)
-        return HTTPClient(eventLoopGroup: group, configuration: configuration)
+        return HTTPClient(eventLoopGroup: eventLoopGroup, configuration: configuration)
     }
 
     private func configuration(for pool: Pool) -> HTTPClient.Configuration {

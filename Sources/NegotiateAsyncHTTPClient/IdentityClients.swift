@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import HTTPNegotiate
-import NIOCore
 
 /// The clients whose connections carry tickets: in use, shared, or idle. A value; its owner guards it.
 struct IdentityClients {
@@ -24,15 +23,14 @@ struct IdentityClients {
 
     var all: [HTTPClient] { idle.map(\.client.client) + Array(leased.values) + shared.values.map(\.client.client) }
 
-    /// A client for an identity, if there is one to be had; rather one whose connection is on this event loop.
-    mutating func take(_ identity: ConnectionIdentity, isMultiplexed: Bool, on eventLoop: any EventLoop) -> IdentityClient? {
+    /// A client for an identity, if there is one to be had.
+    mutating func take(_ identity: ConnectionIdentity, isMultiplexed: Bool) -> IdentityClient? {
         if isMultiplexed {
             guard let client = shared[identity]?.client else { return nil }
             shared[identity]?.uses += 1
             return client
         }
-        let near = idle.lastIndex { $0.client.identity == identity && $0.client.client.eventLoopGroup === eventLoop }
-        return (near ?? idle.lastIndex { $0.client.identity == identity }).map { lease($0).client }
+        return idle.lastIndex { $0.client.identity == identity }.map { lease($0).client }
     }
 
     /// An idle client whose connection is authenticated, and that connection's number.

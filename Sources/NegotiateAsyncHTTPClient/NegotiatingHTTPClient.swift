@@ -24,12 +24,11 @@ public final class NegotiatingHTTPClient: Sendable {
 
     private let credentialExtension: any CredentialExtension
     private let connections: Connections
-    private let scheduler: CallScheduler
     private let unboundTLS: UnboundTLS
     private let memory = OriginMemory()
 
     private enum Connections {
-        case own(ClientStore)
+        case own(OwnConnections)
         case given(GivenClient)
     }
 
@@ -46,8 +45,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ) {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
-        connections = .own(ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup))
-        scheduler = CallScheduler(eventLoopGroup)
+        connections = .own(OwnConnections(clients: ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)))
         unboundTLS = .refused
     }
 
@@ -72,7 +70,6 @@ public final class NegotiatingHTTPClient: Sendable {
         self.configuration = configuration
         self.unboundTLS = unboundTLS
         connections = .given(GivenClient(client: client))
-        scheduler = CallScheduler(client.eventLoopGroup)
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.
@@ -112,9 +109,9 @@ public final class NegotiatingHTTPClient: Sendable {
     ) async throws -> NegotiatedResponse {
         let pending = PendingRequest(request, body: body.map(RequestBody.made) ?? RequestBody(request.body))
         do {
-            return try await scheduler.run(within: timeout) { eventLoop in
+            return try await withDeadline(timeout) {
                 switch self.connections {
-                case .own(let clients): try await self.run(pending, over: OwnConnections(clients: clients, eventLoop: eventLoop))
+                case .own(let transport): try await self.run(pending, over: transport)
                 case .given(let transport): try await self.run(pending, over: transport)
                 }
             }
@@ -149,7 +146,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// Throws `HTTPTransportError` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
     public func shutdown() async throws {
-        if case .own(let clients) = connections { try await clients.shutdown() }
+        if case .own(let transport) = connections { try await transport.clients.shutdown() }
     }
 
     /// Runs `body` with a client, and shuts the client down on every way out.

@@ -1,12 +1,9 @@
 import AsyncHTTPClient
 import HTTPNegotiate
-import NIOCore
 
 /// The transport over clients of our own: every class of requests has its connections, and certificates can be seen.
 struct OwnConnections: NegotiateTransport {
     let clients: ClientStore
-    /// Where the call runs, and its connections with it as far as possible.
-    let eventLoop: any EventLoop
 
     var showsCertificates: Bool { true }
 
@@ -28,7 +25,7 @@ struct OwnConnections: NegotiateTransport {
     }
 
     func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> ClientLease {
-        try clients.lease(for: identity, isMultiplexed: isMultiplexed, on: eventLoop)
+        try clients.lease(for: identity, isMultiplexed: isMultiplexed)
     }
 
     func authenticatedConnection(for identity: ConnectionIdentity) throws -> ClientLease? {

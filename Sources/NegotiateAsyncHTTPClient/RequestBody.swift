@@ -27,8 +27,7 @@ enum RequestBody: Sendable {
         case .none: nil
         case .unread(let body): body
         case .collected(let buffer): .bytes(buffer)
-        // The closure is the caller's, and may take its time: not on an event loop.
-        case .made(let make): try await withTaskExecutorPreference(globalConcurrentExecutor, operation: make)
+        case .made(let make): try await make()
         }
     }
 
@@ -38,15 +37,8 @@ enum RequestBody: Sendable {
     /// `bodyNotReplayable` beyond it, or what the body itself throws.
     func replayable(upTo limit: Int, for origin: Origin) async throws -> RequestBody {
         guard case .unread(let body) = self else { return self }
-        // What makes the pieces may be the caller's own code.
-        return .collected(
-            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.collect(body, upTo: limit, for: origin) }
-        )
-    }
-
-    private static func collect(_ body: HTTPClientRequest.Body, upTo limit: Int, for origin: Origin) async throws -> ByteBuffer {
         var iterator = body.makeAsyncIterator()
-        guard var collected = try await iterator.next() else { return ByteBuffer() }
+        guard var collected = try await iterator.next() else { return .collected(ByteBuffer()) }
         while var piece = try await iterator.next() {
             guard collected.readableBytes + piece.readableBytes <= limit else {
                 let message =
@@ -56,6 +48,6 @@ enum RequestBody: Sendable {
             }
             collected.writeBuffer(&piece)
         }
-        return collected
+        return .collected(collected)
     }
 }

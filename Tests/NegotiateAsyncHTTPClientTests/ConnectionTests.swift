@@ -104,21 +104,20 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func idleClientsAreBounded(isMultiplexed: Bool) async throws {
-        let loop = HTTPClient.defaultEventLoopGroup.any()
         let store = ClientStore(connections: .init(), eventLoopGroup: HTTPClient.defaultEventLoopGroup)
         let identities = try (0...ClientStore.maximumIdleClients).map { try identity("user\($0)@EXAMPLE.TEST") }
         var clients: [HTTPClient] = []
         for identity in identities {
-            let lease = try store.lease(for: identity, isMultiplexed: isMultiplexed, on: loop)
+            let lease = try store.lease(for: identity, isMultiplexed: isMultiplexed)
             lease.keep(isAuthenticated: false)
             clients.append(lease.client.client)
         }
         do {
-            let leases = try identities.reversed().map { try store.lease(for: $0, isMultiplexed: isMultiplexed, on: loop) }.reversed()
+            let leases = try identities.reversed().map { try store.lease(for: $0, isMultiplexed: isMultiplexed) }.reversed()
             for (position, lease) in leases.enumerated() {
                 #expect((lease.client.client === clients[position]) == (position > 0), "the one unused the longest is gone")
             }
-            let second = try store.lease(for: identities[1], isMultiplexed: isMultiplexed, on: loop)
+            let second = try store.lease(for: identities[1], isMultiplexed: isMultiplexed)
             #expect((second.client.client === clients[1]) == isMultiplexed, "a client with one connection is leased once at a time")
         }
         try await store.shutdown()

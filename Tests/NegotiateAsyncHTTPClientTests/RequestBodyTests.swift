@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 import NegotiateAsyncHTTPClient
 import Synchronization
 import TestSupport
@@ -43,26 +42,6 @@ import Testing
             let status = try await client.execute(request).status
             #expect(status == .ok)
             #expect(server.requests.map(\.body) == ["one two three", "one two three"])
-        }
-    }
-
-    /// A call runs on an event loop; the caller's own code, which may take its time, does not.
-    @Test func theCallersCodeDoesNotRunOnAnEventLoop() async throws {
-        try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
-            let loops = Mutex<[Bool]>([])
-            let note: @Sendable () -> Void = {
-                loops.withLock { $0.append(MultiThreadedEventLoopGroup.currentEventLoop != nil) }
-            }
-            var request = server.request()
-            request.method = .POST
-            _ = try await client.execute(request) {
-                note()
-                return .bytes(ByteBuffer(string: "made"))
-            }
-            request.body = .stream(Noted(note: note), length: .unknown)
-            _ = try await client.execute(request)
-            #expect(server.requests.map(\.body) == ["made", "made", "read", "read"])
-            #expect(loops.withLock { $0 } == [false, false, false, false])
         }
     }
 
@@ -156,21 +135,4 @@ final class Counter: Sendable {
             return value
         }
     }
-}
-
-/// A body of one piece that tells when it is read.
-private struct Noted: AsyncSequence, Sendable {
-    let note: @Sendable () -> Void
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        let note: @Sendable () -> Void
-        var pieces = [ByteBuffer(string: "read")]
-
-        mutating func next() async -> ByteBuffer? {
-            note()
-            return pieces.popLast()
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(note: note) }
 }

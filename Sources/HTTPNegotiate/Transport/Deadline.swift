@@ -1,10 +1,3 @@
-extension AuthorizationError {
-    /// The error of a call whose time is up.
-    package static func timedOut(after limit: Duration) -> AuthorizationError {
-        AuthorizationError(.timedOut, "The request was not finished within \(limit). Try again, or allow more time.")
-    }
-}
-
 /// Runs an operation; when the time is up it is cancelled, and the error with the code `timedOut` thrown.
 package func withDeadline<Value: Sendable>(
     _ limit: Duration,
@@ -15,7 +8,7 @@ package func withDeadline<Value: Sendable>(
         group.addTask(operation: operation)
         group.addTask {
             try await Task.sleep(for: limit)
-            throw AuthorizationError.timedOut(after: limit)
+            throw AuthorizationError(.timedOut, "The request was not finished within \(limit). Try again, or allow more time.")
         }
         guard let value = try await group.next() else { throw CancellationError() }
         return value

@@ -114,7 +114,7 @@ final class ClientStore: Sendable {
 
     private func withOpenState<Value>(_ body: (inout State) -> sending Value) throws(HTTPTransportError) -> sending Value {
         let value: Value? = state.withLock { state in state.isShutDown ? nil : body(&state) }
-        guard let value else { throw HTTPTransportError(.shutDown, "The client was shut down. Make a new one.") }
+        guard let value else { throw .shutDown }
         return value
     }
 }

@@ -21,6 +21,7 @@ extension HTTPClient.Configuration {
                 let record = try connection.pipeline.syncOperations.handler(type: ConnectionRecord.self)
                 let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
                 try pipeline.addHandler(ConnectionGuard(record.stamp, pin: pin), position: .after(codec))
+                try pipeline.addHandler(SensitiveFields(), position: .before(codec))
             }
         }
     }

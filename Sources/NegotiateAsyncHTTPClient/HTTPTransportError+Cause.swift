@@ -11,27 +11,30 @@ import NIOPosix
 #endif
 
 extension HTTPTransportError {
+    /// What a client that was shut down gives.
+    static let shutDown = HTTPTransportError(.shutDown, "The client was shut down. Make a new one.")
+
     /// Names what a request to an origin died of.
     init(_ cause: any Error, origin: Origin) {
-        self.init(HTTPTransportError.code(of: cause), origin: origin, cause: cause)
+        let code = HTTPTransportError.code(of: cause)
+        guard code != .shutDown else {
+            self = .shutDown
+            return
+        }
+        self.init(code, origin: origin, reason: code == .tls ? HTTPTransportError.reason(ofTLS: cause) : "\(cause)", cause: cause)
     }
 
-    private init(_ code: Code, origin: Origin, cause: any Error) {
-        let message =
-            switch code {
-            case .hostNotFound: "No address was found for \(origin.host). Check its spelling and the name service."
-            case .connectionRefused:
-                "\(origin.host) refuses connections on port \(origin.port). Check that the server runs and that the port is right."
-            case .connectionClosed:
-                "\(origin) closed the connection before its response was complete. Try again; the server's log says why it did."
-            case .timedOut: "\(origin) did not answer in time. Check that it is reachable from here."
-            case .tls:
-                "No TLS connection with \(origin) came about: \(cause). Check its certificate and the authorities that are trusted here."
-            case .malformedResponse: "\(origin) answered with something that is not HTTP. Check scheme and port: \(cause)."
-            case .shutDown: "The client was shut down. Make a new one."
-            default: "The request to \(origin) failed: \(cause)."
-            }
-        self.init(code, message, cause: cause)
+    /// BoringSSL's errors are for its makers, and name their source files.
+    private static func reason(ofTLS error: any Error) -> String {
+        let text = "\(error)"
+        let reasons = [
+            ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here, or not valid now"),
+            ("unableToValidateCertificate", "its certificate is not trusted here, or not valid now"),
+            ("failedToValidateHostname", "its certificate is for another name"),
+            ("WRONG_VERSION_NUMBER", "it does not speak TLS on this port; is it http"),
+            ("HTTP_REQUEST", "it does not speak TLS on this port; is it http"),
+        ]
+        return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
     }
 
     private static func code(of error: any Error) -> Code {

@@ -26,6 +26,7 @@ public final class NegotiatingHTTPClient: Sendable {
     private let connections: Connections
     private let unboundTLS: UnboundTLS
     private let memory = OriginMemory()
+    private let calls = RunningCalls(shutDownError: .shutDown)
 
     private enum Connections {
         case own(OwnConnections)
@@ -108,17 +109,11 @@ public final class NegotiatingHTTPClient: Sendable {
         body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
     ) async throws -> NegotiatedResponse {
         let pending = PendingRequest(request, body: body.map(RequestBody.made) ?? RequestBody(request.body))
-        do {
-            return try await withDeadline(timeout) {
-                switch self.connections {
-                case .own(let transport): try await self.run(pending, over: transport)
-                case .given(let transport): try await self.run(pending, over: transport)
-                }
+        return try await calls.run(within: timeout) {
+            switch self.connections {
+            case .own(let transport): try await self.run(pending, over: transport)
+            case .given(let transport): try await self.run(pending, over: transport)
             }
-        } catch {
-            // Whatever noticed the cancellation first, the caller sees the one error that stands for it.
-            try Task.checkCancellation()
-            throw error
         }
     }
 
@@ -146,6 +141,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// Throws `HTTPTransportError` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
     public func shutdown() async throws {
+        calls.shutDown()
         if case .own(let transport) = connections { try await transport.clients.shutdown() }
     }
 

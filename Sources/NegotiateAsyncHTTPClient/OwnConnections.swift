@@ -11,6 +11,11 @@ struct OwnConnections: NegotiateTransport {
         do {
             return try await send(request, over: .anonymous, to: origin)
         } catch ConnectionChange.protocolVersion {
+            guard request.isReplayable else {
+                let message =
+                    "\(origin) wants this request over HTTP/1.1, and the body can't be sent again. Give a closure that makes the body."
+                throw AuthorizationError(.bodyNotReplayable, message)
+            }
             return try await send(request, over: .anonymousHTTP1, to: origin)
         }
     }

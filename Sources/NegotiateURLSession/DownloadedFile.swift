@@ -46,9 +46,12 @@ final class DownloadedFile: Sendable {
     }
 
     private func create() throws -> FileHandle {
-        guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
+        // FileManager would give it its permissions only after others could open it.
+        let descriptor = unsafe open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let cause = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path, NSUnderlyingErrorKey: cause])
         }
-        return try FileHandle(forWritingTo: url)
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 }

@@ -8,29 +8,9 @@ extension HTTPTransportError {
 
     /// Names what a request to an origin died of. Cancellation, and what has its name already, stays as it is.
     static func naming(_ cause: any Error, origin: Origin) -> any Error {
-        switch cause {
-        case is CancellationError, is HTTPTransportError: cause
-        default: HTTPTransportError(code(of: cause, origin: origin), origin: origin, cause: cause)
-        }
-    }
-
-    private init(_ code: Code, origin: Origin, cause: any Error) {
-        let reason = cause.localizedDescription
-        let message =
-            switch code {
-            case .hostNotFound: "No address was found for \(origin.host). Check its spelling and the name service."
-            case .connectionRefused:
-                "\(origin.host) refuses connections on port \(origin.port). Check that the server runs and that the port is right."
-            case .connectionClosed:
-                "\(origin) closed the connection before its response was complete. Try again; the server's log says why it did."
-            case .timedOut: "\(origin) did not answer in time. Check that it is reachable from here."
-            case .tls:
-                "No TLS connection with \(origin) came about: \(reason). Check its certificate and the authorities that are trusted here."
-            case .malformedResponse: "\(origin) answered with something that is not HTTP. Check scheme and port: \(reason)."
-            case .shutDown: HTTPTransportError.shutDown.message
-            default: "The request to \(origin) failed: \(reason)."
-            }
-        self.init(code, message, cause: cause)
+        if cause is CancellationError || cause is HTTPTransportError { return cause }
+        let code = code(of: cause, origin: origin)
+        return code == .shutDown ? .shutDown : HTTPTransportError(code, origin: origin, reason: cause.localizedDescription, cause: cause)
     }
 
     private static func code(of error: any Error, origin: Origin) -> Code {

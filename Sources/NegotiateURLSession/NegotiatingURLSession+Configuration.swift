@@ -26,7 +26,11 @@ extension NegotiatingURLSession {
         /// cheap.
         public var downloadDirectory: URL
         /// The template of the sessions: cookies, `timeoutIntervalForRequest`, `httpAdditionalHeaders` and the like. By default
-        /// `URLSessionConfiguration.default`, with the cookies of the whole process; they outlive a sign-out.
+        /// `URLSessionConfiguration.ephemeral`: cookies are kept in memory, for all requests of the session.
+        ///
+        /// A server may put a signed-in session into a cookie. It then goes along with requests of another principal and without a ticket,
+        /// and outlives a sign-out; give each user a session of its own. `URLSessionConfiguration.default` shares cookies with the whole
+        /// process and writes some of them to disk, readable by others.
         ///
         /// Caches and stored credentials are always off here, `httpMaximumConnectionsPerHost` counts for requests without tickets only, and
         /// an `Authorization` among the additional headers is taken as each request's own.
@@ -40,7 +44,7 @@ extension NegotiatingURLSession {
             isUserInterfaceEnabled = false
             timeout = .seconds(60)
             downloadDirectory = FileManager.default.temporaryDirectory
-            session = .default
+            session = .ephemeral
         }
 
         /// The same, without ties to a template that its maker may change.

@@ -26,6 +26,7 @@ public final class NegotiatingURLSession: Sendable {
     private let unboundTLS: UnboundTLS
     private let store: SessionStore
     private let memory = OriginMemory()
+    private let calls = RunningCalls(shutDownError: .shutDown)
 
     /// Makes a session. Nothing is connected before the first request.
     ///
@@ -130,6 +131,7 @@ public final class NegotiatingURLSession: Sendable {
 
     /// Ends the calls in progress and closes every connection. They and later calls throw `HTTPTransportError` with the code `shutDown`.
     public func invalidateAndCancel() {
+        calls.shutDown()
         store.close()
     }
 
@@ -150,7 +152,7 @@ public final class NegotiatingURLSession: Sendable {
             memory: memory
         )
         do {
-            let result = try await withDeadline(configuration.timeout) { try await call.run(first) }
+            let result = try await calls.run(within: configuration.timeout) { try await call.run(first) }
             let body = try await reading(result.response)
             await files?.discard()
             return (body, result.response.head, result.report)

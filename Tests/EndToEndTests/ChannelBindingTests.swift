@@ -37,14 +37,25 @@ import Testing
         }
     }
 
-    @Test func `for Ed25519 there are no bindings, and none are made up`() async throws {
+    /// For Ed25519 there are no bindings (RFC 5929 section 4.1). A relay that chooses such a certificate gets nothing by it.
+    @Test(arguments: [false, true])
+    func `a certificate without bindings gets no ticket, unless the profile says so`(isExcepted: Bool) async throws {
         let identity = try await realm.makeServerIdentity(.ed25519)
         try await withAcceptorServer(realm: realm, .init(identity: identity)) { server in
-            let clients = try await SignedInClients(realm: realm, trusting: identity.certificatePath)
+            let clients = try await SignedInClients(realm: realm, trusting: identity.certificatePath) {
+                if isExcepted { $0.noChannelBindingHosts = [try HostRule("localhost")] }
+            }
             try await clients.withClient({
                 $0.connections.tlsConfiguration?.verifySignatureAlgorithms = [.ed25519]
             }) { client in
-                let answer = try await client.negotiate(HTTPClientRequest(url: server.url))
+                let request = HTTPClientRequest(url: server.url)
+                guard isExcepted else {
+                    let error = await #expect(throws: AuthorizationError.self) { try await client.negotiate(request) }
+                    #expect(error?.code == .channelBindingsUnavailable)
+                    #expect(server.requests.allSatisfy { !$0.hasAuthorization })
+                    return
+                }
+                let answer = try await client.negotiate(request)
                 #expect(answer.delivery == .authenticated)
                 #expect(!answer.report.isChannelBound)
             }

@@ -6,12 +6,7 @@ extension NegotiatingCall {
 
     /// Asks the extension for a token; nil when it does not handle the request.
     func grant(for target: Target, channelBindings: [UInt8]?) async throws(AuthorizationError) -> AuthorizationGrant? {
-        if target.bindsChannel, !transport.showsCertificates, settings.unboundTLS == .refused {
-            let message =
-                "\(target.origin) asks for a ticket, and this client can't bind it to the server's certificate. "
-                + "Allow tickets without channel bindings, name the host in NoChannelBindingHosts, or use a client that shows certificates."
-            throw AuthorizationError(.channelBindingsUnavailable, message)
-        }
+        try checkBindings(channelBindings, for: target)
         let authorization = request(for: target, channelBindings: channelBindings)
         guard case .headers(let grant) = try await credentialExtension.beginAuthorization(with: authorization) else { return nil }
         let size = grant.headers[.authorization]?.utf8.count ?? 0
@@ -22,6 +17,18 @@ extension NegotiatingCall {
             throw AuthorizationError(.tokenTooLarge, message)
         }
         return grant
+    }
+
+    /// A ticket that is to be bound is bound or not sent: the other end chooses its certificate, and must not choose it so that none binds.
+    private func checkBindings(_ channelBindings: [UInt8]?, for target: Target) throws(AuthorizationError) {
+        guard target.bindsChannel, channelBindings == nil, settings.unboundTLS == .refused else { return }
+        let message =
+            transport.showsCertificates
+            ? "\(target.origin) asks for a ticket, and its certificate can't be bound to (RFC 5929 names no hash for its signature). "
+                + "Give the server a certificate signed with SHA-256, or name the host in NoChannelBindingHosts."
+            : "\(target.origin) asks for a ticket, and this client can't bind it to the server's certificate. "
+                + "Allow tickets without channel bindings, name the host in NoChannelBindingHosts, or use a client that shows certificates."
+        throw AuthorizationError(.channelBindingsUnavailable, message)
     }
 
     func request(for target: Target, channelBindings: [UInt8]?) -> AuthorizationRequest {

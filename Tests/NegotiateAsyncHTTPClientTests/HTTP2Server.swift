@@ -1,0 +1,154 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+import TestSupport
+
+/// A server for https that offers HTTP/2 and HTTP/1.1, and does over HTTP/2 what no web server does when asked.
+final class HTTP2Server: Sendable {
+    struct Request: Sendable, Hashable {
+        let version: Int
+        let isAuthorized: Bool
+        /// Whether the `Authorization` field came marked as never to be put into a compression table.
+        var isSensitive = false
+        var bodySize = 0
+    }
+
+    enum Reply: Sendable {
+        case status(Int, [(String, String)] = [])
+        /// HTTP_1_1_REQUIRED (RFC 9113 section 7).
+        case requireHTTP1
+    }
+
+    typealias Script = @Sendable (Request) -> Reply
+
+    private let log = Mutex<[Request]>([])
+    private let script: Script
+
+    private init(_ script: @escaping Script) { self.script = script }
+
+    var requests: [Request] { log.withLock { $0 } }
+
+    func reply(to request: Request) -> Reply {
+        log.withLock { $0.append(request) }
+        return script(request)
+    }
+
+    /// Runs a server for as long as the body runs; the body gets its port.
+    static func run(
+        _ script: @escaping Script,
+        identity: ServerIdentity,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (HTTP2Server, Int) async throws -> Void
+    ) async throws {
+        let server = HTTP2Server(script)
+        let context = try NIOSSLContext(configuration: configuration(identity))
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                let tls = channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                }
+                return tls.flatMap {
+                    channel.configureHTTP2SecureUpgrade(
+                        h2ChannelConfigurator: { server.startHTTP2($0) },
+                        http1ChannelConfigurator: { server.startHTTP1($0) }
+                    )
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        do {
+            try await body(server, channel.localAddress?.port ?? 0)
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+        try await channel.close()
+    }
+
+    private static func configuration(_ identity: ServerIdentity) throws -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(identity.certificatePath).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: identity.keyPath, format: .pem))
+        )
+        configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
+        return configuration
+    }
+
+    private func startHTTP2(_ channel: any Channel) -> EventLoopFuture<Void> {
+        let settings =
+            nioDefaultSettings.filter { $0.parameter != .maxHeaderListSize } + [HTTP2Setting(parameter: .maxHeaderListSize, value: 1 << 20)]
+        return channel.configureHTTP2Pipeline(mode: .server, initialLocalSettings: settings) { stream in
+            stream.eventLoop.makeCompletedFuture { try stream.pipeline.syncOperations.addHandler(StreamHandler(self)) }
+        }.map { _ in }
+    }
+
+    private func startHTTP1(_ channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+            try channel.pipeline.syncOperations.addHandler(RequestHandler(self))
+        }
+    }
+}
+
+/// One HTTP/2 stream.
+private final class StreamHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let server: HTTP2Server
+    private var request = HTTP2Server.Request(version: 2, isAuthorized: false)
+
+    init(_ server: HTTP2Server) { self.server = server }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .headers(let frame):
+            let field = frame.headers.first { $0.name == "authorization" }
+            request = .init(version: 2, isAuthorized: field != nil, isSensitive: field?.indexable == .neverIndexed)
+            if frame.endStream { answer(context) }
+        case .data(let frame):
+            request.bodySize += frame.data.readableBytes
+            if frame.endStream { answer(context) }
+        default: break
+        }
+    }
+
+    private func answer(_ context: ChannelHandlerContext) {
+        switch server.reply(to: request) {
+        case .requireHTTP1: context.writeAndFlush(wrapOutboundOut(.rstStream(.http11Required)), promise: nil)
+        case .status(let status, let fields):
+            let headers = HPACKHeaders([(":status", "\(status)")] + fields.map { ($0.0.lowercased(), $0.1) })
+            context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers, endStream: true))), promise: nil)
+        }
+    }
+}
+
+/// One HTTP/1.1 connection.
+private final class RequestHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let server: HTTP2Server
+    private var request = HTTP2Server.Request(version: 1, isAuthorized: false)
+
+    init(_ server: HTTP2Server) { self.server = server }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): request = .init(version: 1, isAuthorized: head.headers.contains(name: "Authorization"))
+        case .body(let buffer): request.bodySize += buffer.readableBytes
+        case .end:
+            guard case .status(let status, let fields) = server.reply(to: request) else { return context.close(promise: nil) }
+            let head = HTTPResponseHead(
+                version: .http1_1,
+                status: .init(statusCode: status),
+                headers: HTTPHeaders(fields + [("Content-Length", "0")])
+            )
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}

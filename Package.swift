@@ -156,6 +156,18 @@ let package = Package(
         ),
         .testTarget(name: "KerberosTestingTests", dependencies: ["KerberosTesting", "TestSupport"], swiftSettings: settings),
         .testTarget(
+            name: "NegotiateClientTests",
+            dependencies: [
+                "NegotiateAsyncHTTPClient", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
+                "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "NegotiateAsyncHTTPClientTests",
             dependencies: [
                 "NegotiateAsyncHTTPClient", "HTTPNegotiate", "KerberosTesting", "TestSupport",

@@ -2,104 +2,95 @@ import AsyncHTTPClient
 import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import NegotiateAsyncHTTPClient
 
+/// What a client knows of its connections, and no other library of its own.
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
-    @Test func aConnectionThatCarriedATicketCarriesNothingElse() async throws {
+    @Test func `the second request over a connection-bound server's connection needs no ticket`() async throws {
+        let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
-            request.target == "/open" || request.field("Authorization") != nil ? .page() : .challenge
-        }
-        try await withServer(extension: ScriptedExtension(), script: script) { server, client in
-            for path in ["/", "/open", "/", "/open"] { _ = try await client.execute(server.request("a.test", path)).text }
-            let expected: [ScriptedServer.Traffic] = [
-                .init(connection: 1, isAuthorized: false), .init(connection: 2, isAuthorized: true),
-                .init(connection: 1, isAuthorized: false),
-                .init(connection: 1, isAuthorized: false), .init(connection: 2, isAuthorized: true),
-                .init(connection: 1, isAuthorized: false),
-            ]
-            #expect(server.traffic == expected)
-        }
-    }
-
-    @Test func principalsDoNotShareAConnection() async throws {
-        let count = Mutex(0)
-        let sso = try ScriptedExtension { request in
-            var request = request
-            let turn = count.withLock { count in
-                count += 1
-                return count
+            if request.field("Authorization") != nil {
+                return .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "true")], body: "hello")
             }
-            request.principal = turn.isMultiple(of: 2) ? "bob@EXAMPLE.TEST" : "alice@EXAMPLE.TEST"
-            return try ScriptedExtension.grant(for: request, token: Array((request.principal ?? "").utf8))
+            // It authenticated the second connection.
+            return request.connection == 2 ? .response(200, body: "hello again") : .challenge
         }
-        try await withServer(extension: sso, script: ScriptedServer.protected) { server, client in
-            for _ in 1...4 { _ = try await client.execute(server.request()).text }
-            let authorized = server.requests.filter { $0.field("Authorization") != nil }
-            #expect(authorized.map(\.connection) == [2, 3, 2, 3])
-            #expect(Set(authorized.map { "\($0.connection) \($0.field("Authorization") ?? "")" }).count == 2)
-        }
-    }
-
-    @Test func originsDoNotShareAConnection() async throws {
-        try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
-            for host in ["a.test", "b.test", "a.test", "b.test"] { _ = try await client.execute(server.request(host)).text }
-            let hosts = Dictionary(grouping: server.requests, by: \.connection).mapValues { Set($0.map { $0.field("Host") }) }
-            #expect(hosts.count == 4)
-            #expect(hosts.values.allSatisfy { $0.count == 1 })
-        }
-    }
-
-    @Test func theUsersOwnCredentialsHaveAConnectionEach() async throws {
-        try await withServer(extension: ScriptedExtension(), script: { _ in .page() }) { server, client in
-            for value in ["Basic QQ==", "Basic Qg==", nil, "Basic QQ=="] {
-                var request = server.request()
-                if let value { request.headers.add(name: "Authorization", value: value) }
-                _ = try await client.execute(request).text
+        try await withServer(extension: sso, script: script) { server, client in
+            for _ in 1...3 {
+                let answer = try await client.negotiate(server.request())
+                #expect(answer.delivery == .authenticated)
+                _ = try await answer.response.text
             }
-            #expect(server.requests.map(\.connection) == [1, 2, 3, 4])
+            #expect(server.traffic.map(\.connection) == [1, 2, 2, 2])
+            #expect(server.traffic.map(\.isAuthorized) == [false, true, false, false])
+            #expect(sso.requests.count == 1)
         }
     }
 
-    @Test func concurrentExchangesKeepApart() async throws {
-        try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
-            try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 1...40 { group.addTask { try await client.execute(server.request()).text } }
-                for try await text in group { #expect(text == "hello") }
-            }
-            let kinds = Dictionary(grouping: server.traffic, by: \.connection).mapValues { Set($0.map(\.isAuthorized)) }
-            #expect(server.requests.count == 80)
-            #expect(kinds.values.allSatisfy { $0.count == 1 })
-        }
-    }
-
-    @Test func aConnectionOfAServerThatFailedToProveItselfIsClosed() async throws {
-        let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: "forged") }
-        try await withServer(extension: ScriptedExtension(), script: script) { server, client in
-            for _ in 1...2 { _ = await #expect(throws: AuthorizationError.self) { try await client.execute(server.request()) } }
-            #expect(server.requests.map(\.connection) == [1, 2, 1, 3])
-            try #require(await server.events.contains(.closed(connection: 2)))
-        }
-    }
-
-    @Test func aConnectionWhoseTicketWasRefusedIsNotKept() async throws {
-        try await withServer(extension: ScriptedExtension(), script: { _ in .challenge }) { server, client in
-            for _ in 1...2 { _ = try await client.execute(server.request()).text }
-            #expect(server.requests.map(\.connection) == [1, 2, 1, 3])
-        }
-    }
-
-    @Test func aLongBodyOfAChallengeIsNotReadToItsEnd() async throws {
+    @Test func `a connection that the server asks again on is given up`() async throws {
         let script: ScriptedServer.Script = { request in
-            guard request.field("Authorization") == nil else { return .page() }
-            return .response(401, [("WWW-Authenticate", "Negotiate")], body: String(repeating: "x", count: 1 << 20))
+            request.field("Authorization") == nil
+                ? .challenge : .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "true")], body: "hello")
         }
         try await withServer(extension: ScriptedExtension(), script: script) { server, client in
-            for _ in 1...2 { _ = try await client.execute(server.request()).text }
-            #expect(server.requests.map(\.connection) == [1, 2, 3, 2])
+            for _ in 1...2 {
+                let answer = try await client.negotiate(server.request())
+                #expect(answer.delivery == .authenticated)
+                _ = try await answer.response.text
+            }
+            #expect(server.traffic.map(\.isAuthorized) == [false, true, false, true])
+            #expect(server.traffic.map(\.connection) == [1, 2, 2, 3])
+        }
+    }
+
+    @Test func `a leg is never sent over another connection`() async throws {
+        let script: ScriptedServer.Script = { request in
+            request.field("Authorization") == nil
+                ? .challenge : .response(401, [("WWW-Authenticate", negotiate("more")), ("Connection", "close")])
+        }
+        let sso = try ScriptedExtension()
+        try await withServer(extension: sso, script: script) { server, client in
+            let error = await #expect(throws: AuthorizationError.self) { try await client.execute(server.request()) }
+            #expect(error?.code == .failed)
+            #expect(error?.message.contains("connection") == true)
+            // Three attempts, each with a context of its own; a second leg was never written.
+            #expect(server.requests.map { $0.field("Authorization") } == [nil] + Array(repeating: negotiate("first"), count: 3))
+            #expect(sso.requests.count == 3)
+        }
+    }
+
+    @Test func `what a server sends in the place of our stamp is thrown away`() async throws {
+        let script: ScriptedServer.Script = { request in
+            let forged = ("ksso-Connection-Stamp", "7 746c73")
+            guard request.field("Authorization") != nil else { return .response(401, [("WWW-Authenticate", "Negotiate"), forged]) }
+            return .response(200, [("WWW-Authenticate", negotiate("final")), forged])
+        }
+        let sso = try ScriptedExtension()
+        try await withServer(extension: sso, script: script) { server, client in
+            let response = try await client.execute(server.request())
+            #expect(!response.headers.contains { $0.name.lowercased().hasPrefix("ksso") })
+            #expect(response.history.allSatisfy { !$0.responseHead.headers.contains(name: "Ksso-Connection-Stamp") })
+            #expect(sso.requests.map(\.channelBindings) == [nil])
+        }
+    }
+
+    @Test func `the history has every hop, and no token`() async throws {
+        let script: ScriptedServer.Script = { request in
+            switch (request.target, request.field("Authorization")) {
+            case (_, nil): .challenge
+            case ("/start", _):
+                .response(302, [("WWW-Authenticate", negotiate("final")), ("Location", "http://b.localhost:\(request.port)/end")])
+            default: .page("the end")
+            }
+        }
+        try await withServer(extension: ScriptedExtension(), script: script) { server, client in
+            let history = try await client.execute(server.request("a.localhost", "/start")).history
+            #expect(history.map(\.responseHead.status.code) == [302, 200])
+            #expect(history.map(\.request.url) == [server.url("a.localhost", "/start"), server.url("b.localhost", "/end")])
+            #expect(history.allSatisfy { !$0.request.headers.contains(name: "Authorization") })
         }
     }
 
@@ -125,52 +116,10 @@ import Testing
 
     private func identity(_ principal: String) throws -> ConnectionIdentity {
         ConnectionIdentity(
-            origin: try Origin(url: "https://a.test/"),
-            authorization: AuthorizationIdentity(principal: principal, servicePrincipal: "HTTP/a.test"),
+            origin: try Origin(url: "https://a.localhost/"),
+            authorization: AuthorizationIdentity(principal: principal, servicePrincipal: "HTTP/a.localhost"),
             bindsChannel: true,
             channelBindings: nil
         )
-    }
-
-    @Test func afterAShutdownNothingIsSent() async throws {
-        let client = try NegotiatingHTTPClient(extension: ScriptedExtension(), configuration: loopback())
-        try await ScriptedServer.run(ScriptedServer.protected) { server in
-            _ = try await client.execute(server.request()).text
-            try await client.shutdown()
-            try await client.shutdown()
-            let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(server.request()) }
-            #expect(error?.code == .shutDown)
-            #expect(server.requests.count == 2)
-        }
-    }
-
-    @Test func aShutdownEndsWhatIsInProgress() async throws {
-        let client = try NegotiatingHTTPClient(extension: ScriptedExtension(), configuration: loopback())
-        try await ScriptedServer.run({ _ in .silence }) { server in
-            async let reply = client.execute(server.request())
-            try #require(await server.events.contains(.request(connection: 1)))
-            try await client.shutdown()
-            do {
-                _ = try await reply
-                Issue.record("a response without a server's answer")
-            } catch let error as HTTPTransportError {
-                #expect(error.code == .shutDown)
-            }
-        }
-    }
-
-    @Test func aClientThatIsDroppedClosesItsConnections() async throws {
-        try await ScriptedServer.run(ScriptedServer.protected) { server in
-            do {
-                let client = try NegotiatingHTTPClient(extension: ScriptedExtension(), configuration: loopback())
-                _ = try await client.execute(server.request()).text
-            }
-            var open: Set = [1, 2]
-            for await event in server.events {
-                if case .closed(let connection) = event { open.remove(connection) }
-                if open.isEmpty { break }
-            }
-            #expect(open.isEmpty)
-        }
     }
 }

@@ -7,63 +7,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct RequestBodyTests {
-    @Test func aBodyInMemoryIsSentAgain() async throws {
-        try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
-            var request = server.request()
-            request.method = .POST
-            request.body = .bytes(ByteBuffer(string: "name=alice"))
-            let status = try await client.execute(request).status
-            #expect(status == .ok)
-            #expect(server.requests.map(\.method) == ["POST", "POST"])
-            #expect(server.requests.map(\.body) == ["name=alice", "name=alice"])
-        }
-    }
-
-    @Test func aBodyInOnePieceIsSentAgainWhateverItsSize() async throws {
-        let configuration = loopback { $0.maximumReplayableBody = 10 }
-        try await withServer(extension: ScriptedExtension(), configuration: configuration, script: ScriptedServer.protected) {
-            server,
-            client in
-            var request = server.request()
-            request.method = .PUT
-            request.body = .bytes(Array(repeating: UInt8(ascii: "x"), count: 1000))
-            let status = try await client.execute(request).status
-            #expect(status == .ok)
-            #expect(server.requests.map(\.body.count) == [1000, 1000])
-        }
-    }
-
-    @Test func aShortStreamIsReadFirstAndSentAgain() async throws {
-        try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
-            var request = server.request()
-            request.method = .POST
-            request.body = .stream(OnceOnly(["one ", "two ", "three"]), length: .unknown)
-            let status = try await client.execute(request).status
-            #expect(status == .ok)
-            #expect(server.requests.map(\.body) == ["one two three", "one two three"])
-        }
-    }
-
-    @Test func aLongStreamIsRefusedBeforeAnythingIsSent() async throws {
-        let configuration = loopback { $0.maximumReplayableBody = 10 }
-        try await withServer(extension: ScriptedExtension(), configuration: configuration, script: ScriptedServer.protected) {
-            server,
-            client in
-            var request = server.request()
-            request.method = .POST
-            request.body = .stream(OnceOnly(["one ", "two ", "three"]), length: .unknown)
-            let error = await #expect(throws: AuthorizationError.self) { try await client.execute(request) }
-            #expect(error?.code == .bodyNotReplayable)
-            #expect(server.requests.isEmpty)
-        }
-    }
-
-    @Test func aStreamToAHostThatIsNotCoveredIsSentAsItIs() async throws {
+@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+    @Test func theLengthOfAStreamIsSentWithIt() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 10 }
         let script: ScriptedServer.Script = { _ in .challenge }
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: script) { server, client in
-            var request = server.request("elsewhere.test")
+            var request = server.request("elsewhere.localhost")
             request.method = .POST
             request.body = .stream(OnceOnly(["one ", "two ", "three"]), length: .known(Int64(13)))
             let status = try await client.execute(request).status
@@ -96,33 +45,6 @@ import Testing
             #expect(server.requests.isEmpty)
         }
     }
-}
-
-/// A stream that can be read a single time, and ends at once when it is read again.
-struct OnceOnly: AsyncSequence, Sendable {
-    typealias Element = ByteBuffer
-
-    final class Iterator: AsyncIteratorProtocol {
-        private let pieces: Pieces
-
-        init(_ pieces: Pieces) { self.pieces = pieces }
-
-        func next() async -> ByteBuffer? { pieces.next() }
-    }
-
-    final class Pieces: Sendable {
-        private let rest: Mutex<ArraySlice<String>>
-
-        init(_ pieces: [String]) { rest = Mutex(pieces[...]) }
-
-        func next() -> ByteBuffer? { rest.withLock { $0.popFirst().map { ByteBuffer(string: $0) } } }
-    }
-
-    private let pieces: Pieces
-
-    init(_ pieces: [String]) { self.pieces = Pieces(pieces) }
-
-    func makeAsyncIterator() -> Iterator { Iterator(pieces) }
 }
 
 /// Counts from 1, for any task.

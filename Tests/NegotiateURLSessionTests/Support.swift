@@ -5,55 +5,10 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-/// `Negotiate` and a made-up token, as it stands in a field.
-func negotiate(_ token: String) -> String { "Negotiate " + Data(token.utf8).base64EncodedString() }
-
-extension ScriptedServer.Reply {
-    /// A page with a token of the server, by default the one that verifies.
-    static func page(_ body: String = "hello", token: String? = "final", status: Int = 200) -> Self {
-        .response(status, token.map { [("WWW-Authenticate", negotiate($0))] } ?? [], body: body)
-    }
-}
-
 extension ScriptedServer {
-    /// Challenges each request without credentials; otherwise answers with a page.
-    static let protected: Script = { $0.field("Authorization") == nil ? .challenge : .page() }
-
-    /// libcurl takes every name under `localhost` for loopback, without asking anyone.
-    func url(_ host: String = "a.localhost", _ path: String = "/") -> String { "http://\(host):\(port)\(path)" }
-
     func request(_ host: String = "a.localhost", _ path: String = "/") throws -> URLRequest {
         URLRequest(url: try #require(URL(string: url(host, path))))
     }
-
-    /// Which connection carried each request, and whether it had an `Authorization` field.
-    var traffic: [Traffic] { requests.map { Traffic(connection: $0.connection, isAuthorized: $0.field("Authorization") != nil) } }
-
-    struct Traffic: Hashable {
-        let connection: Int
-        let isAuthorized: Bool
-    }
-}
-
-extension ScriptedServer.Request {
-    /// The server's port, which each request names.
-    var port: String { field("Host")?.split(separator: ":").last.map { String($0) } ?? "" }
-}
-
-/// An extension that covers `a.localhost`, `b.localhost` and the subdomains of `covered.localhost`, over plain http as well.
-func scriptedExtension(
-    answer: @escaping ScriptedExtension.Answer = { try ScriptedExtension.grant(for: $0) },
-    change: (inout ExtensionConfiguration) throws -> Void = { _ in }
-) throws -> ScriptedExtension {
-    try ScriptedExtension(
-        answer: answer,
-        change: { configuration in
-            let rules = try ["a.localhost", "b.localhost", ".covered.localhost"].map { try HostRule($0) }
-            configuration.hosts = rules
-            configuration.plainHTTPHosts = rules
-            try change(&configuration)
-        }
-    )
 }
 
 /// A configuration with cookies of its own.
@@ -72,7 +27,7 @@ func withServer<Return>(
     isolation: isolated (any Actor)? = #isolation,
     _ body: (ScriptedServer, NegotiatingURLSession) async throws -> Return
 ) async throws -> Return {
-    let credentialExtension = try credentialExtension ?? scriptedExtension()
+    let credentialExtension = try credentialExtension ?? ScriptedExtension()
     return try await ScriptedServer.run(script) { server in
         let session = NegotiatingURLSession(extension: credentialExtension, unboundTLS: .allowed, configuration: configuration)
         defer { session.invalidateAndCancel() }

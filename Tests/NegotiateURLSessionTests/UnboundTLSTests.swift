@@ -41,7 +41,7 @@ import Testing
         change: (inout ExtensionConfiguration) throws -> Void = { _ in }
     ) async throws -> Result<Reply, any Error> {
         SecureServer.fields.withLock { $0 = [] }
-        let sso = try scriptedExtension(change: { configuration in
+        let sso = try ScriptedExtension(change: { configuration in
             configuration.hosts = [try HostRule("secure.localhost")]
             try change(&configuration)
         })
@@ -78,7 +78,7 @@ import Testing
 
     @Test func `so does plain http`() async throws {
         try await ScriptedServer.run(ScriptedServer.protected) { server in
-            let session = NegotiatingURLSession(extension: try scriptedExtension(), unboundTLS: .refused, configuration: settings())
+            let session = NegotiatingURLSession(extension: try ScriptedExtension(), unboundTLS: .refused, configuration: settings())
             let reply = try await session.send("GET", server.url())
             #expect(reply.delivery == .authenticated)
         }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 package import struct Foundation.URL
 
-/// An extension with made-up tokens. It covers `a.test`, `b.test`, `localhost` and the subdomains of `covered.test`, over plain http as well.
+/// An extension with made-up tokens. It covers `localhost`, `a.localhost` and `b.localhost`, over plain http as well.
 ///
 /// Its exchange takes `final` as the final token, answers `more` with a further leg, and refuses anything else.
 package final class ScriptedExtension: CredentialExtension {
@@ -28,7 +28,7 @@ package final class ScriptedExtension: CredentialExtension {
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
         whoAnswers: @escaping @Sendable (AuthorizationRequest) -> AuthorizationIdentity? = { try? ScriptedExtension.identity(for: $0) }
     ) throws {
-        let rules = try ["a.test", "b.test", "localhost", ".covered.test"].map { try HostRule($0) }
+        let rules = try ["localhost", "a.localhost", "b.localhost"].map { try HostRule($0) }
         var configuration = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: rules, plainHTTPHosts: rules)
         try change(&configuration)
         policy = DecisionPolicy([configuration])

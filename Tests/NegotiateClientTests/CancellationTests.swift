@@ -1,0 +1,77 @@
+import HTTPNegotiate
+import TestSupport
+import Testing
+
+/// A call ends at its deadline and with its task, wherever it is.
+@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+    /// Where a call can be stuck.
+    enum Phase: CaseIterable, Sendable {
+        case firstLeg, credentials, drain, secondLeg
+
+        var script: ScriptedServer.Script {
+            switch self {
+            case .firstLeg: { _ in .silence }
+            case .credentials: ScriptedServer.protected
+            case .drain: { _ in .partial("HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 100\r\n\r\nnot all") }
+            case .secondLeg: { $0.field("Authorization") == nil ? .challenge : .silence }
+            }
+        }
+
+        /// An extension that tells when it was asked, and then answers or hangs.
+        func makeExtension(asked: AsyncStream<Void>.Continuation) throws -> ScriptedExtension {
+            try ScriptedExtension { request in
+                asked.yield()
+                guard self == .credentials else { return try ScriptedExtension.grant(for: request) }
+                for await _ in AsyncStream<Void>.makeStream().stream {}
+                throw CancellationError()
+            }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases, Phase.allCases)
+    func theDeadlineCoversEverything(library: ClientLibrary, phase: Phase) async throws {
+        let (_, continuation) = AsyncStream<Void>.makeStream()
+        let sso = try phase.makeExtension(asked: continuation)
+        let settings = ClientSettings(timeout: .milliseconds(200))
+        try await library.withServer(extension: sso, settings: settings, script: phase.script) { server, client in
+            let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases, Phase.allCases) func aCancelledCallEnds(library: ClientLibrary, phase: Phase) async throws {
+        let (asked, continuation) = AsyncStream<Void>.makeStream()
+        let sso = try phase.makeExtension(asked: continuation)
+        try await library.withServer(extension: sso, script: phase.script) { server, client in
+            let call = Task { try await client.send(server.request()) }
+            var events = server.events.makeAsyncIterator()
+            var connection = 1
+            #expect(await events.next() == .request(connection: connection))
+            switch phase {
+            case .firstLeg: break
+            case .credentials, .drain: for await _ in asked { break }
+            case .secondLeg:
+                // A given client has its own mind about the connection.
+                if library.makesConnections { connection = 2 }
+                #expect(await events.next() == .request(connection: connection))
+            }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            // With the credentials outstanding the response was complete, and its connection is free for the next request.
+            if phase != .credentials { #expect(await events.next() == .closed(connection: connection)) }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func `a call that is cancelled before it begins sends nothing`(library: ClientLibrary) async throws {
+        try await library.withServer(script: { _ in .page() }) { server, client in
+            let call = Task {
+                for await _ in AsyncStream<Void>.makeStream().stream {}
+                return try await client.send(server.request())
+            }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(server.requests.isEmpty)
+        }
+    }
+}

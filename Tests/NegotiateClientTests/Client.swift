@@ -1,0 +1,92 @@
+import HTTPNegotiate
+import NegotiateAsyncHTTPClient
+import NegotiateURLSession
+import TestSupport
+
+/// A client of any library, as the shared suites see it.
+protocol Client: Sendable {
+    /// Sends a request and reads the whole response.
+    func send(_ request: ClientRequest) async throws -> Reply
+    /// Ends the requests in progress and closes the connections.
+    func shutDown() async throws
+}
+
+/// A request, whatever sends it.
+struct ClientRequest: Sendable {
+    enum Body: Sendable {
+        case text(String)
+        /// Pieces that can be read once, of a length that is not told.
+        case stream([String])
+        case brokenStream
+    }
+
+    var method = "GET"
+    var url: String
+    var fields: [String: String] = [:]
+    var body: Body?
+}
+
+extension ScriptedServer {
+    func request(
+        _ host: String = "a.localhost",
+        _ path: String = "/",
+        method: String = "GET",
+        fields: [String: String] = [:],
+        body: ClientRequest.Body? = nil
+    ) -> ClientRequest {
+        ClientRequest(method: method, url: url(host, path), fields: fields, body: body)
+    }
+
+    /// What each connection carried: the `Authorization` fields in their order.
+    var credentials: [[String?]] {
+        Dictionary(grouping: requests, by: \.connection).values.map { $0.map { $0.field("Authorization") } }
+    }
+}
+
+/// What a request came to, whatever sent it.
+struct Reply: Sendable {
+    let status: Int
+    let url: String?
+    let fields: [(name: String, value: String)]
+    let body: String
+    let report: NegotiationReport
+
+    var delivery: NegotiateExchange.Delivery { report.delivery }
+
+    func field(_ name: String) -> String? { fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+}
+
+/// What can be set in every library. Nil leaves it as the library has it.
+struct ClientSettings: Sendable {
+    var mutualAuthentication: MutualAuthentication?
+    var maximumLegs: Int?
+    var maximumRedirects: Int?
+    var maximumReplayableBody: Int?
+    var principal: String?
+    var isUserInterfaceEnabled = false
+    var timeout = Duration.seconds(30)
+
+    func applied<Configuration: ClientConfiguration>(to defaults: Configuration) -> Configuration {
+        var configuration = defaults
+        configuration.mutualAuthentication = mutualAuthentication
+        configuration.maximumLegs = maximumLegs ?? defaults.maximumLegs
+        configuration.maximumRedirects = maximumRedirects ?? defaults.maximumRedirects
+        configuration.maximumReplayableBody = maximumReplayableBody ?? defaults.maximumReplayableBody
+        configuration.principal = principal
+        configuration.isUserInterfaceEnabled = isUserInterfaceEnabled
+        return configuration
+    }
+}
+
+/// The part of a configuration that every library has.
+protocol ClientConfiguration {
+    var mutualAuthentication: MutualAuthentication? { get set }
+    var maximumLegs: Int { get set }
+    var maximumRedirects: Int { get set }
+    var maximumReplayableBody: Int { get set }
+    var principal: String? { get set }
+    var isUserInterfaceEnabled: Bool { get set }
+}
+
+extension NegotiatingHTTPClient.Configuration: ClientConfiguration {}
+extension NegotiatingURLSession.Configuration: ClientConfiguration {}

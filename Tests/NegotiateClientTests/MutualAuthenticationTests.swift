@@ -1,0 +1,91 @@
+import HTTPNegotiate
+import TestSupport
+import Testing
+
+/// A server must prove itself before anything of its response is handed on.
+@Suite(.timeLimit(.minutes(1))) struct MutualAuthenticationTests {
+    struct Answer: Sendable, CustomTestStringConvertible {
+        let reply: ScriptedServer.Reply
+        let code: AuthorizationError.Code
+        let testDescription: String
+
+        init(_ description: String, _ reply: ScriptedServer.Reply, _ code: AuthorizationError.Code) {
+            (testDescription, self.reply, self.code) = (description, reply, code)
+        }
+    }
+
+    static let answers = [
+        Answer("no final token", .page(token: nil), .mutualAuthenticationFailed),
+        Answer("an error page without a token", .page(token: nil, status: 500), .mutualAuthenticationFailed),
+        Answer("a bare final challenge", .response(200, [("WWW-Authenticate", "Negotiate")]), .mutualAuthenticationFailed),
+        Answer("a wrong final token", .page(token: "forged"), .invalidResponse),
+        Answer("a final token that asks for more", .page(token: "more"), .invalidResponse),
+        Answer("a final token that is not base64", .response(200, [("WWW-Authenticate", "Negotiate !!!")]), .invalidResponse),
+        Answer("a second challenge that is not base64", .response(401, [("WWW-Authenticate", "Negotiate QQ")]), .invalidResponse),
+        Answer("NTLM inside Negotiate", .response(401, [("WWW-Authenticate", negotiate("NTLMSSP\0"))]), .invalidResponse),
+    ]
+
+    @Test(arguments: ClientLibrary.allCases, answers)
+    func aServerThatDoesNotProveItselfIsAnError(library: ClientLibrary, answer: Answer) async throws {
+        try await library.withServer(script: { $0.field("Authorization") == nil ? .challenge : answer.reply }) { server, client in
+            let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
+            #expect(error?.code == answer.code)
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
+    func aMissingProofIsTakenWhereNoneIsRequired(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws {
+        let settings = ClientSettings(mutualAuthentication: mutualAuthentication)
+        let script: ScriptedServer.Script = { request in
+            request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/forged" ? "forged" : nil)
+        }
+        try await library.withServer(settings: settings, script: script) { server, client in
+            let reply = try await client.send(server.request())
+            #expect(reply.status == 200)
+            let forged = server.request("a.localhost", "/forged")
+            if mutualAuthentication == .off {
+                let delivery = try await client.send(forged).delivery
+                #expect(delivery == .authenticated, "what nobody asked for is not looked at")
+            } else {
+                let error = await #expect(throws: AuthorizationError.self) { try await client.send(forged) }
+                #expect(error?.code == .invalidResponse)
+            }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `the profile says which server need not prove itself`(library: ClientLibrary) async throws
+    {
+        let sso = try ScriptedExtension(change: { $0.noMutualAuthenticationHosts = [try HostRule("a.localhost")] })
+        let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: nil) }
+        try await library.withServer(extension: sso, script: script) { server, client in
+            let reply = try await client.send(server.request())
+            #expect(reply.delivery == .authenticated)
+            await #expect(throws: AuthorizationError.self) { try await client.send(server.request("b.localhost")) }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func aFirstChallengeWithATokenIsAnError(library: ClientLibrary) async throws {
+        let sso = try ScriptedExtension()
+        let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(negotiate("more"))\r\nContent-Length: 100\r\n\r\nnot all"
+        try await library.withServer(extension: sso, script: { _ in .partial(head) }) { server, client in
+            let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
+            #expect(error?.code == .invalidResponse)
+            #expect(sso.requests.isEmpty)
+            // What can't be used is not received to its end.
+            try #require(await server.hasClosed([1]))
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func aConnectionOfAServerThatFailedToProveItselfIsClosed(library: ClientLibrary) async throws {
+        let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: "forged") }
+        try await library.withServer(script: script) { server, client in
+            for _ in 1...2 { _ = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) } }
+            if library.makesConnections { #expect(server.requests.map(\.connection) == [1, 2, 1, 3]) }
+            let withTickets = Set(server.traffic.filter(\.isAuthorized).map(\.connection))
+            #expect(withTickets.count == 2)
+            try #require(await server.hasClosed(withTickets))
+        }
+    }
+}

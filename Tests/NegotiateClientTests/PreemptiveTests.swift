@@ -1,0 +1,91 @@
+import HTTPNegotiate
+import Synchronization
+import TestSupport
+import Testing
+
+/// Tickets that nobody asked for: only where the profile allows them, and only to a server that has asked before.
+@Suite(.timeLimit(.minutes(1))) struct PreemptiveTests {
+    private func preemptive() throws -> ScriptedExtension {
+        try ScriptedExtension(change: { $0.preemptiveHosts = [try HostRule("a.localhost")] })
+    }
+
+    private func isAuthorized(_ server: ScriptedServer) -> [Bool] { server.traffic.map(\.isAuthorized) }
+
+    @Test(arguments: ClientLibrary.allCases) func `a server that has asked once gets the ticket at once`(library: ClientLibrary)
+        async throws
+    {
+        try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
+            for _ in 1...3 {
+                let reply = try await client.send(server.request())
+                #expect(reply.delivery == .authenticated)
+                #expect(reply.body == "hello")
+            }
+            #expect(isAuthorized(server) == [false, true, true, true])
+            #expect(server.credentials.allSatisfy(library.mayCarry))
+            // Whether libcurl uses a connection again is its own affair.
+            if library == .asyncHTTPClient { #expect(server.traffic.map(\.connection) == [1, 2, 2, 2]) }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `a host that did not opt in is always waited for`(library: ClientLibrary) async throws {
+        try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
+            for _ in 1...2 { _ = try await client.send(server.request("b.localhost")) }
+            #expect(isAuthorized(server) == [false, true, false, true])
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `another port of the same host is another server`(library: ClientLibrary) async throws {
+        try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { first, client in
+            try await ScriptedServer.run(ScriptedServer.protected) { second in
+                _ = try await client.send(first.request())
+                _ = try await client.send(second.request())
+                #expect(isAuthorized(second) == [false, true])
+            }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `a body is sent once`(library: ClientLibrary) async throws {
+        try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
+            _ = try await client.send(server.request())
+            _ = try await client.send(server.request("a.localhost", "/upload", method: "POST", body: .text("data")))
+            #expect(server.requests.filter { $0.target == "/upload" }.map(\.body) == ["data"])
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func `a page for everybody is taken, and its server has proved nothing`(library: ClientLibrary) async throws {
+        let script: ScriptedServer.Script = { $0.target == "/open" ? .page(token: nil) : ScriptedServer.protected($0) }
+        try await library.withServer(extension: preemptive(), script: script) { server, client in
+            _ = try await client.send(server.request())
+            let reply = try await client.send(server.request("a.localhost", "/open"))
+            #expect(reply.delivery == .unauthenticated)
+            #expect(reply.status == 200)
+            #expect(isAuthorized(server) == [false, true, true])
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `a forged proof is an error, as ever`(library: ClientLibrary) async throws {
+        let script: ScriptedServer.Script = { $0.target == "/forged" ? .page(token: "forged") : ScriptedServer.protected($0) }
+        try await library.withServer(extension: preemptive(), script: script) { server, client in
+            _ = try await client.send(server.request())
+            let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request("a.localhost", "/forged")) }
+            #expect(error?.code == .invalidResponse)
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `a server that refuses it is waited for again`(library: ClientLibrary) async throws {
+        let isStrict = Mutex(false)
+        let script: ScriptedServer.Script = { isStrict.withLock { $0 } ? .challenge : ScriptedServer.protected($0) }
+        try await library.withServer(extension: preemptive(), script: script) { server, client in
+            _ = try await client.send(server.request())
+            isStrict.withLock { $0 = true }
+            guard case .refused = try await client.send(server.request()).delivery else {
+                Issue.record("a refused ticket was taken")
+                return
+            }
+            isStrict.withLock { $0 = false }
+            _ = try await client.send(server.request())
+            #expect(isAuthorized(server) == [false, true, true, false, true])
+        }
+    }
+}

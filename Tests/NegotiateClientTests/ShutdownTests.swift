@@ -1,0 +1,41 @@
+import HTTPNegotiate
+import TestSupport
+import Testing
+
+/// The end of a client that makes its connections; a given client is its owner's to shut down.
+@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+    @Test(arguments: ClientLibrary.makingConnections) func afterAShutdownNothingIsSent(library: ClientLibrary) async throws {
+        let client = library.makeClient(extension: try ScriptedExtension())
+        try await ScriptedServer.run(ScriptedServer.protected) { server in
+            _ = try await client.send(server.request())
+            for _ in 1...2 { try await client.shutDown() }
+            let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
+            #expect(error?.code == .shutDown)
+            #expect(server.requests.count == 2)
+            #expect(await server.hasClosed([1, 2]))
+        }
+    }
+
+    @Test(arguments: ClientLibrary.makingConnections, [false, true])
+    func aShutdownEndsWhatIsInProgress(library: ClientLibrary, onSecondLeg: Bool) async throws {
+        let client = library.makeClient(extension: try ScriptedExtension())
+        let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : .silence }
+        try await ScriptedServer.run(script) { server in
+            let call = Task { try await client.send(server.request()) }
+            try #require(await server.events.contains(.request(connection: onSecondLeg ? 2 : 1)))
+            try await client.shutDown()
+            let error = await #expect(throws: HTTPTransportError.self) { try await call.value }
+            #expect(error?.code == .shutDown)
+        }
+    }
+
+    @Test(arguments: ClientLibrary.makingConnections) func aClientThatIsDroppedClosesItsConnections(library: ClientLibrary) async throws {
+        try await ScriptedServer.run(ScriptedServer.protected) { server in
+            do {
+                let client = library.makeClient(extension: try ScriptedExtension())
+                _ = try await client.send(server.request())
+            }
+            #expect(await server.hasClosed([1, 2]))
+        }
+    }
+}

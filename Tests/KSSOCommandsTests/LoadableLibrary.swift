@@ -1,0 +1,25 @@
+import Foundation
+
+/// A shared library for child processes of tests: unpacked by `Scripts/install-packages`, or installed.
+struct LoadableLibrary {
+    let path: String
+    /// Where the libraries are that it needs itself.
+    let folder: String
+
+    /// nss_wrapper, which answers for hosts' names as a file says.
+    static let nameService = LoadableLibrary("libnss_wrapper.so")
+    /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
+    static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
+
+    private init?(_ name: String) {
+        let roots = [repositoryFile(".build/unpacked"), ""]
+        let folders = roots.flatMap { root in
+            let libraries = "\(root)/usr/lib"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: libraries)) ?? []
+            return [libraries] + names.sorted().map { "\(libraries)/\($0)" }  // a folder for each architecture
+        }
+        guard let folder = folders.first(where: { FileManager.default.fileExists(atPath: "\($0)/\(name)") }) else { return nil }
+        path = "\(folder)/\(name)"
+        self.folder = folder
+    }
+}

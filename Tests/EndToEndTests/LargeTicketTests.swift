@@ -1,0 +1,66 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosSSO
+import KerberosTesting
+import NegotiateAsyncHTTPClient
+import TestSupport
+import Testing
+
+/// Tickets as large as those of a directory in which a user has many groups, through a real Apache.
+@Suite(.serialized, .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct LargeTicketTests {
+    let realm: TestRealm
+
+    init() throws {
+        realm = try TestRealm.required()
+    }
+
+    /// In bytes: the token is a little longer, and its field in base64 a third.
+    @Test(arguments: [50_000, 64_512], [false, true])
+    func `a token of nearly 64 KiB is taken`(size: Int, usesTLS: Bool) async throws {
+        try await withProtectedWebServer(realm: realm, .init(usesTLS: usesTLS)) { server in
+            let clients = try await signedInClients(ticketSize: size, trusting: usesTLS ? server.certificatePath : nil)
+            let before = try realm.issued(.serviceTicket, server: "HTTP/localhost")
+            try await clients.withClient { client in
+                let answer = try await client.negotiate(HTTPClientRequest(url: "\(server.url)/hello"))
+                #expect(answer.delivery == .authenticated)
+                #expect(answer.report.isChannelBound == usesTLS)
+                #expect(try await answer.response.text == "Hello alice@EXAMPLE.TEST\n")
+            }
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == before, "it was the large ticket, and no other")
+        }
+    }
+
+    /// Apache's own limit for a field is 8,190 bytes.
+    @Test(arguments: [false, true]) func `a server that takes no such field is named, and how to raise its limit`(usesTLS: Bool)
+        async throws
+    {
+        try await withProtectedWebServer(realm: realm, .init(usesTLS: usesTLS, maximumFieldSize: 8_190)) { server in
+            let clients = try await signedInClients(ticketSize: 50_000, trusting: usesTLS ? server.certificatePath : nil)
+            try await clients.withClient { client in
+                let error = await #expect(throws: AuthorizationError.self) {
+                    _ = try await client.negotiate(HTTPClientRequest(url: "\(server.url)/hello"))
+                }
+                #expect(error?.code == .tokenTooLarge)
+                let message = try #require(error?.message)
+                #expect(message.contains("The server answered 400: the ticket makes a header field of "), "\(message)")
+                #expect(message.contains("LimitRequestFieldSize"), "\(message)")
+                let size = try #require(message.firstMatch(of: /field of (\d+) bytes/).flatMap { Int($0.1) })
+                #expect(66_666..<70_000 ~= size, "50,000 bytes in base64")
+            }
+        }
+    }
+
+    /// alice, whose cache has a large ticket for the server.
+    private func signedInClients(ticketSize: Int, trusting certificatePath: String?) async throws -> SignedInClients {
+        let clients = try await SignedInClients(realm: realm, trusting: certificatePath)
+        let session = try #require(try await clients.sso.sessions().sessions.first)
+        let kerberos = KerberosClient(realm.configuration)
+        let service = try Principal("HTTP/localhost", defaultRealm: realm.name)
+        let data = (0..<ticketSize).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let ticket = try await kerberos.serviceTicket(for: service, in: session.cache, authorizationData: data)
+        try await kerberos.store(ticket, in: session.cache)
+        return clients
+    }
+}

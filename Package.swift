@@ -216,7 +216,10 @@ let package = Package(
         .testTarget(
             name: "KSSOCommandsTests",
             // The tests run the built command as a user does.
-            dependencies: ["ksso", "KerberosTesting", "TestSupport", .product(name: "Subprocess", package: "swift-subprocess")],
+            dependencies: [
+                "ksso", "Kerberos", "KerberosTesting", "TLSChannelBinding", "TestSupport",
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

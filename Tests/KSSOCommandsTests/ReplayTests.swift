@@ -1,0 +1,58 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import TLSChannelBinding
+import TestSupport
+import Testing
+
+/// What somebody who reads along on plain http can do with a token at the same service's https port.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct ReplayTests {
+    let station: Workstation
+    let identity: ServerIdentity
+    let bindings: ChannelBindings
+
+    init() async throws {
+        station = try Workstation()
+        try station.install(profile())
+        try await station.signIn()
+        identity = try await station.realm.makeServerIdentity()
+        let text = try String(contentsOfFile: identity.certificatePath, encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        let certificate = try #require(Data(base64Encoded: lines.joined()))
+        bindings = ChannelBindings(applicationData: try TLSServerEndPoint(certificate: Array(certificate)).applicationData)
+    }
+
+    @Test func aTokenCaughtOnPlainHTTPIsRefusedOverHTTPS() async throws {
+        let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"])
+        let heads = try await ScriptedServer.with({ _, _ in challenge }) { server in
+            _ = try await station.ksso("fetch", "http://localhost:\(server.port)/")
+            return server.requests
+        }
+        let field = try #require(heads.last?.firstMatch(of: /Authorization: Negotiate [A-Za-z0-9+\/=]+/)).output
+        func replay(_ policy: AcceptorServerOptions.BindingPolicy) async throws -> (page: String, request: AcceptorServer.Request) {
+            try await withAcceptorServer(realm: station.realm, .init(identity: identity, channelBindings: policy)) { server in
+                let arguments = ["-sS", "--max-time", "20", "--cacert", identity.certificatePath, "-H", "@-", server.url]
+                let result = try await station.run(["curl"] + arguments, input: "\(field)\n")
+                return (result.output, try #require(server.requests.last))
+            }
+        }
+        let refused = try await replay(.compared(bindings))
+        #expect(refused.page == "who are you?\n")
+        #expect(refused.request.refusal?.code == .channelBindingsDiffer)
+
+        // Nothing else is wrong with it.
+        let taken = try await replay(.none)
+        #expect(taken.page == "Hello alice@EXAMPLE.TEST\n")
+        #expect(!taken.request.flags.contains(.channelBound))
+    }
+
+    @Test(.enabled(if: OwnAuthorities.arePossible, "this machine allows no mount namespaces"))
+    func aTokenWithItsBindingIsTakenOverHTTPS() async throws {
+        try await withAcceptorServer(realm: station.realm, .init(identity: identity, channelBindings: .compared(bindings))) { server in
+            let command = OwnAuthorities.command(trusting: identity.certificatePath, ["ksso", "fetch", server.url])
+            let result = try await station.run(command)
+            #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
+            #expect(server.requests.last?.flags.contains(.channelBound) == true)
+        }
+    }
+}

@@ -8,7 +8,7 @@ public protocol AuthorizationExchange: Sendable {
     /// - Parameter token: The token, decoded.
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep
 
-    /// Whether the user's own ticket went to the server. It is known when the context stands, and false before.
+    /// Whether the user's own ticket went to the server. It is settled with the first token.
     var isDelegated: Bool { get }
 }
 

@@ -15,31 +15,37 @@ struct CommonOptions: ParsableArguments {
     var isVerbose: Bool { verbose > 0 }
 
     /// Opens the profiles and the engine; doubts about profiles go to standard error.
-    func open(prompter: (any Prompter)? = nil) async throws -> SingleSignOn {
+    ///
+    /// - Parameter bindsTokens: Whether the command binds each token that goes over https.
+    func open(prompter: (any Prompter)? = nil, bindsTokens: Bool = true) async throws -> SingleSignOn {
         var settings = SingleSignOn.Settings()
         settings.prompter = prompter
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
-        configureProcess(for: sso)
+        configureProcess(for: sso, bindsTokens: bindsTokens)
         return sso
     }
 
-    /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf: it gets the one that stock programs get.
+    /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf.
     ///
     /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as good
     /// as a stock program's, and `ksso explain` says what is missing.
-    private func configureProcess(for sso: SingleSignOn) {
+    private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool) {
         guard !sso.kerberos.policy.configurations.isEmpty else { return }
-        let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: nil)
+        let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: nil, bindsTokens: bindsTokens)
         guard let value = try? file.install(environment: ProcessInfo.processInfo.environment) else { return }
         setenv("KRB5_CONFIG", value, 1)
     }
 
     /// Runs a command's work; every error becomes one line and a status.
-    func run(prompter: (any Prompter)? = nil, _ body: (SingleSignOn) async throws -> Void) async throws {
+    func run(
+        prompter: (any Prompter)? = nil,
+        bindsTokens: Bool = true,
+        _ body: (SingleSignOn) async throws -> Void
+    ) async throws {
         do {
-            try await body(try await open(prompter: prompter))
+            try await body(try await open(prompter: prompter, bindsTokens: bindsTokens))
         } catch let exit as ExitCode {
             throw exit
         } catch {

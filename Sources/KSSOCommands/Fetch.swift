@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AsyncHTTPClient
 internal import Foundation
+internal import HTTPNegotiate
 internal import HTTPTypes
 internal import KerberosSSO
 internal import NIOCore
@@ -26,7 +27,7 @@ struct Fetch: AsyncParsableCommand {
     var output: String?
     @Flag(name: .customShort("i"), help: "Print the status line and the headers first.")
     var includeHeaders = false
-    @Flag(help: "Follow redirects; each host is judged by itself.")
+    @Flag(help: "Follow redirects, never from https to http; each host is judged by itself.")
     var location = false
     @Flag(help: "End with 22 when the server answers 400 or above, and print no page.")
     var fail = false
@@ -89,12 +90,19 @@ struct Fetch: AsyncParsableCommand {
         let response = answer.response
         let isRefused = fail && response.status.code >= 400
         if !isRefused { try await write(response) }
+        if location, !isRefused { reportRedirect(response) }
         let refusal = refusal(answer, sso)
         if let refusal { Console.report(refusal.message) }
         if isRefused {
             throw CommandFailure(.serverRefused, refusal == nil ? "\(withoutUser(url)): the server answers \(response.status)." : "")
         }
         if let refusal, refusal.status != .done { throw CommandFailure(refusal.status) }
+    }
+
+    /// A redirect that was left, which the page alone might not tell.
+    private func reportRedirect(_ response: HTTPClientResponse) {
+        guard (301...308).contains(response.status.code), let target = response.headers.first(name: "Location") else { return }
+        Console.report("\(withoutUser(response.url?.absoluteString ?? url)): the redirect to \(withoutUser(target)) is not followed.")
     }
 
     /// What to say of a 401 that the caller gets.
@@ -105,8 +113,11 @@ struct Fetch: AsyncParsableCommand {
         case .refused(let reason):
             return CommandFailure(.done, "\(withoutUser(url)): the server refused the ticket: \(reason)")
         case .unauthenticated:
-            guard let target = answer.response.url, case .ignore(let reasons) = sso.decision(for: target) else { return nil }
-            return .notHandled(target.absoluteString, reasons)
+            guard let target = answer.response.url else { return nil }
+            if case .ignore(let reasons) = sso.decision(for: target) { return .notHandled(target.absoluteString, reasons) }
+            let schemes = AuthenticationChallenge.parse(answer.response.headers["WWW-Authenticate"]).map(\.scheme)
+            let offer = schemes.isEmpty ? "nothing" : schemes.prefix(4).map { String($0.prefix(40)) }.joined(separator: ", ")
+            return CommandFailure(.done, "\(withoutUser(url)): the server wants a sign-in, but not by Negotiate: it offers \(offer).")
         case .authenticated:
             return nil
         }
@@ -120,8 +131,19 @@ struct Fetch: AsyncParsableCommand {
             for (name, value) in response.headers { head += "\(name): \(value)\r\n" }
             try write(Data("\(head)\r\n".utf8), to: target)
         }
-        for try await piece in response.body { try write(Data(buffer: piece), to: target) }
+        var body = response.body.makeAsyncIterator()
+        while let piece = try await nextPiece(&body) { try write(Data(buffer: piece), to: target) }
         try target?.close()
+    }
+
+    private func nextPiece(_ body: inout HTTPClientResponse.Body.AsyncIterator) async throws -> ByteBuffer? {
+        do {
+            return try await body.next()
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw CommandFailure(.failed, "\(withoutUser(url)): the connection ended before the page was complete. Try again.")
+        }
     }
 
     private func write(_ data: Data, to file: FileHandle?) throws {

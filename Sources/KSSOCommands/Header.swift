@@ -6,7 +6,11 @@ internal import KerberosSSO
 struct Header: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the Authorization header for a URL.",
-        discussion: "The token goes into one request only: ksso header URL | curl -H @- URL"
+        discussion: """
+            The token goes into one request only: ksso header URL | curl -H @- URL
+            It is bound to no TLS certificate, since the connection is not known here. A server that demands channel bindings refuses it: use \
+            ksso fetch there.
+            """
     )
 
     @Argument(help: "The URL of the page.")
@@ -14,7 +18,7 @@ struct Header: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.run(bindsTokens: false) { sso in
             switch try await sso.beginAuthorization(with: AuthorizationRequest(url: try checkedURL(url))) {
             case .headers(let grant):
                 Console.print("Authorization: \(grant.headers[.authorization] ?? "")")

@@ -4,11 +4,13 @@ internal import HTTPNegotiate
 struct KerberosConfigurationFile {
     let text: String
 
-    init(_ configurations: [ExtensionConfiguration], defaultRealm: String?) {
+    /// - Parameter bindsTokens: Whether the program that gets the file binds each token that goes over https.
+    init(_ configurations: [ExtensionConfiguration], defaultRealm: String?, bindsTokens: Bool) {
         var lines = ["# Made by ksso from its profiles; changes are lost.", "[libdefaults]"]
         if let defaultRealm { lines.append("    default_realm = \(defaultRealm)") }
         lines += ["    dns_canonicalize_hostname = false", "    rdns = false"]
-        lines += KerberosConfigurationFile.channelBindings + KerberosConfigurationFile.forwardable(configurations) + ["", "[realms]"]
+        if bindsTokens { lines += KerberosConfigurationFile.channelBindings }
+        lines += KerberosConfigurationFile.forwardable(configurations) + ["", "[realms]"]
         for configuration in configurations where !configuration.preferredKDCs.isEmpty {
             lines.append("    \(configuration.realm) = {")
             lines += configuration.preferredKDCs.map { "        kdc = \($0.mitSyntax)" }
@@ -20,8 +22,8 @@ struct KerberosConfigurationFile {
     }
 
     private static let channelBindings = [
-        "    # Each ticket says that its client knows channel bindings. One that goes out without them, over http or from a",
-        "    # program that has none, is then refused by an https server that enforces them: nobody can pass it on there.",
+        "    # Each token says that its maker knows channel bindings. One that goes out without them, over http, is then refused",
+        "    # by an https server that checks them: nobody can pass it on there.",
         "    client_aware_channel_bindings = true",
     ]
 

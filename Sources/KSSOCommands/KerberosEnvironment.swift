@@ -12,7 +12,8 @@ struct KerberosEnvironment {
         let session = sessions.first { $0.realm == realm && $0.isDefault } ?? sessions.first(where: \.isDefault)
         var variables: [(name: String, value: String)] = []
         if !sso.kerberos.policy.configurations.isEmpty {
-            let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: realm)
+            // Most programs bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
+            let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: realm, bindsTokens: false)
             variables.append(("KRB5_CONFIG", try file.install(environment: environment)))
         }
         if let session { variables.append(("KRB5CCNAME", session.cache.rawValue)) }

@@ -34,7 +34,7 @@ extension AuthorizationPlan {
         let detail: String
         if !session.ticketGrantingTicket.isForwardable {
             detail =
-                "The ticket of \(session.principal) is not forwardable, so it stays here. Sign in again: ksso login \(session.principal)"
+                "The ticket of \(session.principal) is not forwardable, so it stays here. Sign in again: ksso login --force \(session.principal)"
         } else if delegation == .byPolicy, let ticket, !ticket.isForTrustedService {
             detail = "The KDC does not vouch for \(ticket.server) (no ok-as-delegate), so the user's own ticket stays here."
         } else if !process.namesKDC {

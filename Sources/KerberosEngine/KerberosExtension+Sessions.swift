@@ -51,9 +51,10 @@ extension KerberosExtension {
         if let found, let current = try await reacquired(found) { return current }
         if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
         if flight.mayAsk, let prompter = options.prompter {
-            return try await signIn(wanted?.description, realm: flight.realm, using: .prompter(prompter))
+            return try await signIn((wanted ?? found?.principal)?.description, realm: flight.realm, using: .prompter(prompter))
         }
-        throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(wanted?.description ?? flight.realm)
+        let whom = (wanted ?? found?.principal)?.description ?? flight.realm
+        throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(whom)
     }
 
     /// GSSAPI's own habit: where nobody is signed in and a client keytab has the key, it signs in. Nil where there is no such key.

@@ -99,8 +99,8 @@ struct StatusTests {
         #expect(status.exitStatus == 5)
         #expect(try await station.status().sessions.map(\.signedIn) == [false])
         try station.install(profile())
-        let line = "EXAMPLE.TEST: not signed in. Sign in with: ksso login"
-        #expect(try await station.ksso("header", "http://localhost/") == .failure(5, line))
+        let line = "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login alice@EXAMPLE.TEST"
+        #expect(try await station.ksso("header", "http://localhost/") == .failure(5, line), "whose ticket it was")
     }
 
     @Test(arguments: [Data("garbage".utf8), Data(), Data([5, 4, 0]), Data([5, 4, 0, 12, 0, 1, 0, 8])])

@@ -22,13 +22,13 @@ import Testing
     ) async throws {
         let sso = try sso ?? ScriptedExtension()
         try await withTestRealm(users: [:], services: []) { realm in
-            let identity = try await realm.makeServerIdentity(host: "a.test")
+            let identity = try await realm.makeServerIdentity(host: "a.localhost")
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(identity.certificatePath))
             let configuration = loopback { [tls] in $0.connections.tlsConfiguration = tls }
             try await HTTP2Server.run(script, identity: identity) { server, port in
                 try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
-                    try await body(server, "https://a.test:\(port)/", client)
+                    try await body(server, "https://a.localhost:\(port)/", client)
                 }
             }
         }

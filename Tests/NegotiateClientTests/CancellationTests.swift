@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    /// `.seconds(Int64.max)` is how one writes "no limit".
+    @Test(arguments: ClientLibrary.allCases, [Duration.seconds(Int64.max), .seconds(-5), .zero])
+    func anyTimeIsTaken(library: ClientLibrary, timeout: Duration) async throws {
+        let settings = ClientSettings(timeout: timeout)
+        let script: ScriptedServer.Script = { timeout > .zero ? ScriptedServer.protected($0) : .silence }
+        try await library.withServer(settings: settings, script: script) { server, client in
+            let call = Task { try await client.send(server.request()) }
+            if timeout > .zero {
+                let status = try await call.value.status
+                #expect(status == 200)
+            } else {
+                let error = await #expect(throws: AuthorizationError.self) { try await call.value }
+                #expect(error?.code == .timedOut)
+            }
+        }
+    }
+
     @Test(arguments: ClientLibrary.allCases, Phase.allCases) func aCancelledCallEnds(library: ClientLibrary, phase: Phase) async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let sso = try phase.makeExtension(asked: continuation)

@@ -34,6 +34,20 @@ import Testing
         }
     }
 
+    /// Some clients keep "the server has proved itself" for all that follows.
+    @Test(arguments: ClientLibrary.allCases) func aServerThatHasProvedItselfMustDoSoAgain(library: ClientLibrary) async throws {
+        let script: ScriptedServer.Script = { request in
+            request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/" ? "final" : nil)
+        }
+        try await library.withServer(script: script) { server, client in
+            let first = try await client.send(server.request())
+            #expect(first.delivery == .authenticated)
+            let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request("a.localhost", "/again")) }
+            #expect(error?.code == .mutualAuthenticationFailed)
+            #expect(error?.message.contains("http://a.localhost:\(server.port)") == true)
+        }
+    }
+
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
     func aMissingProofIsTakenWhereNoneIsRequired(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws {
         let settings = ClientSettings(mutualAuthentication: mutualAuthentication)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPNegotiate
 import TestSupport
 import Testing
@@ -59,12 +60,14 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases) func `a name and a password in the URL are not sent`(library: ClientLibrary) async throws {
-        try await library.withServer(script: ScriptedServer.protected) { server, client in
+        let sso = try ScriptedExtension()
+        try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in
             let url = "http://user%20name:p%40ss@a.localhost:\(server.port)/x?y=%20#z"
             let reply = try await client.send(ClientRequest(url: url))
             #expect(reply.delivery == .authenticated)
             #expect(server.requests.map { $0.field("Authorization") } == [nil, negotiate("first")])
             #expect(server.requests.map(\.target) == ["/x?y=%20", "/x?y=%20"])
+            #expect(sso.requests.map { $0.url.user() } == [nil])
         }
     }
 

@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    /// A call that waits for a ticket has no request that could be ended.
+    @Test(arguments: ClientLibrary.makingConnections) func aShutdownEndsWhatWaitsForATicket(library: ClientLibrary) async throws {
+        let (asked, continuation) = AsyncStream<Void>.makeStream()
+        let sso = try ScriptedExtension { _ in
+            continuation.yield()
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            throw CancellationError()
+        }
+        let client = library.makeClient(extension: sso)
+        try await ScriptedServer.run(ScriptedServer.protected) { server in
+            let call = Task { try await client.send(server.request()) }
+            for await _ in asked { break }
+            try await client.shutDown()
+            let error = await #expect(throws: HTTPTransportError.self) { try await call.value }
+            #expect(error?.code == .shutDown)
+        }
+    }
+
     @Test(arguments: ClientLibrary.makingConnections) func aClientThatIsDroppedClosesItsConnections(library: ClientLibrary) async throws {
         try await ScriptedServer.run(ScriptedServer.protected) { server in
             do {

@@ -20,14 +20,6 @@ import Testing
         }
     }
 
-    @Test func `a name and a password in the URL do not reach the extension`() async throws {
-        let sso = try ScriptedExtension()
-        try await withServer(extension: sso, script: ScriptedServer.protected) { server, session in
-            _ = try await session.send("GET", "http://user:pass@a.localhost:\(server.port)/")
-            #expect(sso.requests.map { $0.url.user() } == [nil])
-        }
-    }
-
     @Test func `stored ones are not used`() async throws {
         try await withServer(script: { _ in .response(401, [("WWW-Authenticate", #"Basic realm="stored""#)]) }) { server, _ in
             let storage = URLCredentialStorage()

@@ -89,7 +89,7 @@ extension NegotiatingCall {
             do throws(AuthorizationError) {
                 switch try await context.respond(to: token) {
                 case .send(let fields): return .send(fields)
-                case .established: return .deliver(try exchange.verified().delivery())
+                case .established: return .deliver(try exchange.verified().delivery(from: origin))
                 }
             } catch {
                 // A refusal that says why is the caller's 401, as it is from a server that refuses without a word.
@@ -101,8 +101,8 @@ extension NegotiatingCall {
                 let message = "\(origin) answered before the exchange was complete. Report it to its administrator."
                 throw AuthorizationError(.invalidResponse, message)
             }
-            return .deliver(try exchange.verified().delivery())
-        default: return .deliver(try action.delivery())
+            return .deliver(try exchange.verified().delivery(from: origin))
+        default: return .deliver(try action.delivery(from: origin))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import struct Foundation.URL
+internal import struct Foundation.URLComponents
 
 extension NegotiatingCall {
     /// What one hop came to.
@@ -28,7 +29,7 @@ extension NegotiatingCall {
 
     /// One request to one origin, with a challenge answered. The request is made replayable where it may have to be sent twice.
     func hop(_ request: inout Transport.Request, to origin: Origin) async throws -> Answer {
-        guard let url = URL(string: request.url) else {
+        guard let url = URL(string: request.url)?.withoutUser else {
             throw AuthorizationError(.invalidURL, "The URL of the request can't be read. Percent-encode it.")
         }
         let plan = credentialExtension.decision(for: url).plan
@@ -56,7 +57,10 @@ extension NegotiatingCall {
         case .begin:
             let bindings = target.bindsChannel ? response.channelBindings : nil
             guard let grant = try await grant(for: target, channelBindings: bindings) else {
-                return Answer(response: response, report: NegotiationReport(delivery: try exchange.declined().delivery()))
+                return Answer(
+                    response: response,
+                    report: NegotiationReport(delivery: try exchange.declined().delivery(from: target.origin))
+                )
             }
             guard target.request.isReplayable else {
                 let message = "\(target.origin) asks for a ticket, and the body can't be sent again. Give a closure that makes the body."
@@ -67,7 +71,7 @@ extension NegotiatingCall {
             return try await authenticate(
                 Attempt(target: target, grant: grant, exchange: exchange, channelBindings: bindings, isMultiplexed: isMultiplexed)
             )
-        case let action: return Answer(response: response, report: NegotiationReport(delivery: try action.delivery()))
+        case let action: return Answer(response: response, report: NegotiationReport(delivery: try action.delivery(from: target.origin)))
         }
     }
 
@@ -117,12 +121,21 @@ extension NegotiatingCall {
     }
 }
 
+extension URL {
+    /// Without a name and a password, which are nobody's but the server's.
+    fileprivate var withoutUser: URL? {
+        guard user != nil || password != nil, var components = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return self }
+        (components.user, components.password) = (nil, nil)
+        return components.url
+    }
+}
+
 extension NegotiateExchange.Action {
     /// The end of an exchange: what the response is worth, or the error. Nothing of a body is handed on with an error.
-    func delivery() throws(AuthorizationError) -> NegotiateExchange.Delivery {
+    func delivery(from origin: Origin) throws(AuthorizationError) -> NegotiateExchange.Delivery {
         switch self {
         case .deliver(let delivery): return delivery
-        case .fail(let error): throw error
+        case .fail(let error): throw AuthorizationError(error.code, "\(origin): \(error.message)", cause: error.cause)
         case .begin, .respond, .verify: throw AuthorizationError(.failed, "The exchange did not end. Report it with the server's name.")
         }
     }

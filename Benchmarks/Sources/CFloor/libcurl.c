@@ -48,15 +48,17 @@ static int request(const struct library *library, void *curl, struct body *body,
            && strstr(body->text, expected) != NULL;
 }
 
-double cfloor_libcurl(const char *url, const char *certificate, const char *expected, unsigned count) {
+double cfloor_libcurl(const char *url, const char *certificate, int signs_in, const char *expected, unsigned count) {
     struct library library;
     struct body body;
     void *curl = load(&library) ? library.init() : NULL;
     if (curl == NULL) return -1;
     library.setopt(curl, URL, url);
     if (certificate != NULL) library.setopt(curl, CAINFO, certificate);
-    library.setopt(curl, USERPWD, ":");
-    library.setopt(curl, HTTPAUTH, negotiate);
+    if (signs_in) {
+        library.setopt(curl, USERPWD, ":");
+        library.setopt(curl, HTTPAUTH, negotiate);
+    }
     library.setopt(curl, WRITEFUNCTION, append);
     library.setopt(curl, WRITEDATA, &body);
     int ok = request(&library, curl, &body, expected);

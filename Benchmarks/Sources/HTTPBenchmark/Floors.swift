@@ -55,13 +55,16 @@ struct Floors {
         }
         let check = zip(hello, open).map { $0 - $1 }.median
         let allowed = 2 * tokens.median + check
-        return """
-            what a ticket adds to a request, µs
-              \(Rows.preemptive), over \(Rows.unauthenticated)  \(text(own - bare))
-              two tokens (\(text(2 * tokens.median, width: 0))) and the server's check (\(text(check, width: 0)))             \(text(allowed)): \(own - bare <= allowed ? "within" : "exceeded")
-
-            """
+        var lines = ["what a ticket adds to a request, µs", line(Rows.preemptive, own - bare)]
+        if let signedIn = comparison.microseconds(Rows.libcurl), let open = comparison.microseconds(Rows.libcurlUnauthenticated) {
+            lines.append(line(Rows.libcurl, signedIn - open))
+        }
+        lines.append(line("two tokens (\(text(2 * tokens.median, width: 0))) and the server's check (\(text(check, width: 0)))", allowed))
+        lines.append("  ours: \(own - bare <= allowed ? "within" : "exceeded")")
+        return lines.joined(separator: "\n") + "\n\n"
     }
+
+    private func line(_ name: String, _ value: Double) -> String { "  " + name.padded(52) + text(value) }
 
     private func text(_ value: Double, width: Int = 8) -> String { String(format: "%.1f", value).rightAligned(width) }
 }

@@ -5,6 +5,8 @@ enum Rows {
     /// What a ticket adds to.
     static let unauthenticated = "AsyncHTTPClient, no authentication"
     static let preemptive = "ours, preemptive"
+    static let libcurl = "libcurl, one handle"
+    static let libcurlUnauthenticated = "libcurl, no authentication"
 
     static func all(_ site: Site, peers: Result<PythonPeers, Unavailable>) -> [Row] {
         [
@@ -12,6 +14,6 @@ enum Rows {
             OwnChild.row("ours, no authentication asked", .asked, site, page: "open", tag: "open"),
             OwnChild.row("ours, 401 first", .asked, site, page: "hello", tag: "ours401"),
             OwnChild.row(preemptive, .unasked, site, page: "hello", tag: "ours"),
-        ] + Curl.rows(site) + [LibcurlChild.row(site)] + PythonPeers.rows(site, peers)
+        ] + Curl.rows(site) + LibcurlChild.rows(site) + PythonPeers.rows(site, peers)
     }
 }

@@ -31,8 +31,8 @@ int cfloor_exchanges(cfloor *self, const char *keytab, unsigned count, cfloor_ti
 /// none, and reads each answer whole. Returns the microseconds for a request, negative on failure; an answer without `expected` is one.
 double cfloor_requests(cfloor *self, int port, const char *path, const char *expected, unsigned count);
 
-/// Sends `count` requests with one libcurl handle, as `curl --negotiate` does. Returns the microseconds for a request, negative on failure;
+/// Sends `count` requests with one libcurl handle, as `curl --negotiate` does, or without signing in. Returns the microseconds for a request, negative on failure;
 /// an answer without `expected` is one.
-double cfloor_libcurl(const char *url, const char *certificate, const char *expected, unsigned count);
+double cfloor_libcurl(const char *url, const char *certificate, int signs_in, const char *expected, unsigned count);
 
 #endif

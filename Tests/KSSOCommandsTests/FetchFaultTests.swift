@@ -69,12 +69,44 @@ struct FetchFaultTests {
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: NTLM"], "no\n") }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.output == "no\n")
+            #expect(result.exitStatus == 0)
+            let line = "ksso: http://localhost:\(server.port)/: the server wants a sign-in, but not by Negotiate: it offers NTLM.\n"
+            #expect(result.errors == line)
             #expect(server.requests.count == 1)
             #expect(!server.requests[0].contains("Authorization"))
         }
     }
 
-    /// After our token it answers with an NTLM challenge, bare or inside Negotiate.
+    @Test func aPageThatBreaksOff() async throws {
+        let half = ScriptedServer.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        try await ScriptedServer.with({ _, _ in half }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/")
+            #expect(result.exitStatus == 1)
+            #expect(result.errors.contains("ended before the page was complete"), "\(result.errors)")
+        }
+    }
+
+    @Test func aCertificateThatIsNotTrusted() async throws {
+        try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
+            let result = try await fetch("\(web.url)/hello")
+            let line =
+                "No TLS connection with \(web.url) came about: its certificate is not trusted here, or not valid now. "
+                + "Check its certificate and the authorities that are trusted here."
+            #expect(result == .failure(1, line))
+        }
+    }
+
+    /// From https to http nothing is followed, and the page alone might not tell.
+    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespaces here")) func aRedirectThatIsLeftIsTold() async throws {
+        let options = ProtectedWebServerOptions(usesTLS: true, redirects: ["/away": .init(status: 302, target: "http://localhost/hello")])
+        try await withProtectedWebServer(realm: station.realm, options) { web in
+            let command = OwnAuthorities.command(trusting: web.certificatePath, ["ksso", "fetch", "--location", "\(web.url)/away"])
+            let result = try await station.run(command)
+            #expect(result.exitStatus == 0)
+            #expect(result.errors == "ksso: \(web.url)/away: the redirect to http://localhost/hello is not followed.\n")
+        }
+    }
+
     @Test(arguments: ["NTLM TlRMTVNTUAACAAAA", "Negotiate TlRMTVNTUAACAAAA"])
     func aServerThatSwitchesToNTLM(challenge: String) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")

@@ -41,7 +41,14 @@ extension DecisionPolicy {
         return configurations.map { uncoveredReason(origin, $0, verdict: origin.isAddress ? .notApplicable : .failed) }
     }
 
-    func serviceRealmReason(_ mapping: DomainRealmMatch?, in configuration: ExtensionConfiguration) -> DecisionReason {
+    func serviceRealmReason(
+        _ mapping: DomainRealmMatch?,
+        of origin: Origin,
+        in configuration: ExtensionConfiguration
+    ) -> DecisionReason {
+        if let service = configuration.servicePrincipals[origin], service.utf8.contains(UInt8(ascii: "@")) {
+            return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: "ServicePrincipals names the realm too: \(service).")
+        }
         guard let mapping else {
             let detail =
                 "domainRealmMapping does not name the host: the KDC of \(configuration.realm) is asked, and its referrals followed."

@@ -34,10 +34,11 @@ public struct DecisionPolicy: Sendable, Hashable {
         }
         let scheme = schemeReason(origin, winner: winner)
         let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
+        let rules = [scheme, addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: matches.dropFirst())
+        // How a host is answered is of no interest where it is not.
+        guard scheme.verdict == .passed else { return .ignore(rules) }
         let reasons =
-            [scheme, addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: matches.dropFirst())
-            + [serviceRealmReason(mapping, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
-        guard scheme.verdict == .passed else { return .ignore(reasons) }
+            rules + [serviceRealmReason(mapping, of: origin, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
         return .answer(
             AuthorizationPlan(
                 origin: origin,

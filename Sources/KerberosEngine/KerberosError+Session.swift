@@ -10,6 +10,15 @@ extension KerberosError {
         )
     }
 
+    /// Nobody was named, and this machine's user is no principal.
+    static func unknownUser(_ error: KerberosError) -> KerberosError {
+        KerberosError(
+            error.code,
+            subject: error.subject,
+            message: "nobody is signed in, and the KDC does not know this user. Sign in with: ksso login NAME"
+        )
+    }
+
     /// The default cache holds one principal and there is no place for another.
     static func occupied(_ cache: CredentialCacheName, by principal: Principal?) -> KerberosError {
         let owner = principal.map { "\($0)" } ?? "another principal"

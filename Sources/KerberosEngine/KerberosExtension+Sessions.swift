@@ -51,7 +51,12 @@ extension KerberosExtension {
         if let found, let current = try await reacquired(found) { return current }
         if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
         if flight.mayAsk, let prompter = options.prompter {
-            return try await signIn((wanted ?? found?.principal)?.description, realm: flight.realm, using: .prompter(prompter))
+            let name = (wanted ?? found?.principal)?.description
+            do throws(KerberosError) {
+                return try await signIn(name, realm: flight.realm, using: .prompter(prompter))
+            } catch {
+                throw name == nil && error.code == .unknownPrincipal ? .unknownUser(error) : error
+            }
         }
         let whom = (wanted ?? found?.principal)?.description ?? flight.realm
         throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(whom)

@@ -42,6 +42,8 @@ final class ClientStore: Sendable {
         var connections = connections
         connections.redirectConfiguration = .disallow
         connections.decompression = .disabled
+        // One that does nothing is still told of each request in detail.
+        if let tracer = connections.tracing.tracer, "\(type(of: tracer))" == "NoOpTracer" { connections.tracing.tracer = nil }
         self.connections = connections
         self.eventLoopGroup = eventLoopGroup
     }

@@ -66,9 +66,10 @@ struct DecisionPolicyTests {
             "scheme", "address", "hostRule", "serviceRealm", "servicePrincipal", "channelBinding", "mutualAuthentication", "delegation",
             "preemptive",
         ]
-        for url in ["https://www.example.com/", "http://a.example.com/"] {
+        // How a host would be answered is of no interest where it is not.
+        for (url, count) in [("https://www.example.com/", order.count), ("http://a.example.com/", 3)] {
             let reasons = DecisionPolicy(configurations).decision(for: try Origin(url: url)).reasons
-            #expect(reasons.map(\.rule).uniqued() == order)
+            #expect(reasons.map(\.rule).uniqued() == Array(order.prefix(count)))
         }
     }
 

@@ -61,7 +61,7 @@ struct Floors {
         }
         lines.append(line("two tokens (\(text(2 * tokens.median, width: 0))) and the server's check (\(text(check, width: 0)))", allowed))
         lines.append("  ours: \(own - bare <= allowed ? "within" : "exceeded")")
-        return lines.joined(separator: "\n") + "\n\n"
+        return lines.joined(separator: "\n") + "\n"
     }
 
     private func line(_ name: String, _ value: Double) -> String { "  " + name.padded(52) + text(value) }

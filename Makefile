@@ -28,7 +28,7 @@ test: packages
 check: packages
 	Scripts/check
 	Fuzzing/run 60
-	$(TEST) --sanitize=address --scratch-path .build-address
+	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
 	    $(TEST) --sanitize=thread --scratch-path .build-thread
 

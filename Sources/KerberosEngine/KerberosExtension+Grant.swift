@@ -4,7 +4,21 @@ internal import Kerberos
 extension KerberosExtension {
     /// Makes the first token of an exchange. It does not block, since the ticket is at hand; where the user's own ticket goes along, which
     /// the KDC has to be asked for, the realm's own thread makes it.
+    ///
+    /// A service's ticket may end between the look at it and the token, on a machine that is busy or was asleep: it is got anew, once.
     func grant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationGrant {
+        do throws(AuthorizationError) {
+            return try await makeGrant(for: plan, request: request)
+        } catch {
+            guard keytabSession != nil, error.code == .notSignedIn else { throw error }
+            initiators.removeAll()
+            return try await makeGrant(for: plan, request: request)
+        }
+    }
+
+    private func makeGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError)
+        -> AuthorizationGrant
+    {
         let credential = try await initiatorCredential(for: plan, request: request)
         let mutualAuthentication = request.mutualAuthentication ?? plan.mutualAuthentication
         let flags = plan.flags(mutualAuthentication: mutualAuthentication, credential: credential)

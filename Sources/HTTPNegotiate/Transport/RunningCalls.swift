@@ -20,6 +20,8 @@ package final class RunningCalls: Sendable {
         within limit: Duration,
         _ call: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
+        // A task of its own would begin before it heard of that.
+        try Task.checkCancellation()
         let task = Task(operation: call)
         let end = CallEnd { task.cancel() }
         let number = begin(end)

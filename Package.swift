@@ -58,6 +58,7 @@ let package = Package(
             ],
             swiftSettings: safeSettings
         ),
+        .target(name: "KCM", swiftSettings: safeSettings),
         .target(
             name: "ExtensionProfile",
             dependencies: ["HTTPNegotiate", .product(name: "Yams", package: "Yams")],
@@ -138,6 +139,7 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
+        .testTarget(name: "KCMTests", dependencies: ["KCM"], resources: [.copy("Fixtures")], swiftSettings: settings),
         .testTarget(
             name: "TLSChannelBindingTests",
             dependencies: [

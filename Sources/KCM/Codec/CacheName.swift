@@ -1,0 +1,39 @@
+/// The name of a cache, the part behind `KCM:`: any bytes but a zero, so never a `String`.
+package struct CacheName: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+    package init(_ text: String) { self.init(text.utf8) }
+
+    /// The longest name that is created. The store's memory is counted, and a name is a file's name later.
+    package static let maximumLength = 255
+
+    /// Heimdal's name of the default cache: its client sends it for `KCM:`.
+    package static let empty = CacheName([])
+
+    /// The name that stands for the user's default cache, and for no other: Debian's Heimdal asks for `KCM:%{uid}`.
+    package static func bare(user: UInt32) -> CacheName { CacheName(String(user)) }
+
+    /// What a user's default cache is called until the user says otherwise.
+    ///
+    /// It differs from ``bare(user:)``: had a cache that name, nobody could reach it once another one is the default.
+    package static func initialPrimary(user: UInt32) -> CacheName { CacheName("\(user):default") }
+
+    /// Whether the name says of itself that it is another user's: a number and a colon, and the number is not the user's.
+    ///
+    /// The number is compared as a whole; user 100 is not user 1000. A number alone is an ordinary name, as programs use their process
+    /// number; each user has a name space of their own in any case.
+    package func belongsToAnother(than user: UInt32) -> Bool {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
+        let owner = bytes[..<colon]
+        return owner.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && !owner.elementsEqual(String(user).utf8)
+    }
+
+    /// As the protocol has it.
+    package var terminated: [UInt8] { bytes + [0] }
+}
+
+extension CacheName: CustomStringConvertible {
+    package var description: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,96 @@
+/// A credential in the form of a version 4 cache file, kept as it came and given back byte for byte.
+///
+/// Of what is inside only the places of the fields are kept; a field is read when a comparison needs it.
+package struct MarshalledCredential: Hashable, Sendable {
+    /// The whole, as it came.
+    package let bytes: [UInt8]
+    /// Where client, server, key, addresses, authorization data and ticket end; the second ticket ends with the bytes.
+    private let ends: Ends
+
+    private struct Ends: Hashable {
+        var client: UInt32 = 0
+        var server: UInt32 = 0
+        var key: UInt32 = 0
+        var addresses: UInt32 = 0
+        var authorizationData: UInt32 = 0
+        var ticket: UInt32 = 0
+    }
+
+    /// Reads one credential; what follows it does not belong to it and is left out.
+    package init(_ bytes: [UInt8]) throws(MalformedInput) {
+        var reader = ByteReader(bytes)
+        self = try MarshalledCredential(from: &reader)
+    }
+
+    init(from reader: inout ByteReader) throws(MalformedInput) {
+        let whole = reader.rest
+        var ends = Ends()
+        func end() -> UInt32 { UInt32(truncatingIfNeeded: reader.rest.startIndex - whole.startIndex) }
+        _ = try MarshalledPrincipal(from: &reader)
+        ends.client = end()
+        _ = try MarshalledPrincipal(from: &reader)
+        ends.server = end()
+        _ = try reader.number("encryption type", as: Int16.self)
+        _ = try reader.countedBytes("key")
+        ends.key = end()
+        _ = try reader.bytes(Self.fixedLength, "times and flags")
+        _ = try reader.typedList("addresses")
+        ends.addresses = end()
+        _ = try reader.typedList("authorization data")
+        ends.authorizationData = end()
+        _ = try reader.countedBytes("ticket")
+        ends.ticket = end()
+        _ = try reader.countedBytes("second ticket")
+        self.ends = ends
+        bytes = Array(whole[..<reader.rest.startIndex])
+    }
+
+    /// The four times, the byte that says whether the ticket is encrypted in a session key, and the ticket's flags.
+    private static let fixedLength = 4 * 4 + 1 + 4
+
+    package var client: MarshalledPrincipal { principal(0, ends.client) }
+    package var server: MarshalledPrincipal { principal(ends.client, ends.server) }
+    package var encryptionType: Int16 { Int16(truncatingIfNeeded: number(at: ends.server, 2)) }
+    package var times: TicketTimes {
+        TicketTimes(
+            authentication: number(at: ends.key, 4),
+            start: number(at: ends.key + 4, 4),
+            end: number(at: ends.key + 8, 4),
+            renewTill: number(at: ends.key + 12, 4)
+        )
+    }
+    /// Whether the ticket is encrypted in another ticket's session key: user-to-user authentication.
+    package var isSessionKey: Bool { bytes[Int(ends.key) + 16] != 0 }
+    package var ticketFlags: UInt32 { number(at: ends.key + 17, 4) }
+    /// The list with its count, as it came.
+    package var authorizationData: ArraySlice<UInt8> { bytes[Int(ends.addresses)..<Int(ends.authorizationData)] }
+    package var ticket: ArraySlice<UInt8> { bytes[Int(ends.authorizationData) + 4..<Int(ends.ticket)] }
+    package var secondTicket: ArraySlice<UInt8> { bytes[(Int(ends.ticket) + 4)...] }
+
+    private func number(at offset: UInt32, _ count: UInt32) -> UInt32 {
+        bytes[Int(offset)..<Int(offset + count)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private func principal(_ start: UInt32, _ end: UInt32) -> MarshalledPrincipal {
+        MarshalledPrincipal(checked: bytes[Int(start)..<Int(end)])
+    }
+}
+
+extension MarshalledCredential: CustomStringConvertible, CustomReflectable {
+    /// Says nothing of what is inside: it has a key.
+    package var description: String { "a credential of \(bytes.count) bytes" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension ByteReader {
+    /// A count and as many elements of a type of two bytes and counted bytes: addresses, authorization data.
+    mutating func typedList(_ field: String) throws(MalformedInput) -> ArraySlice<UInt8> {
+        let whole = rest
+        let count = try number(field, as: UInt32.self)
+        for _ in 0..<count {
+            _ = try number(field, as: UInt16.self)
+            _ = try countedBytes(field)
+        }
+        return whole[..<rest.startIndex]
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import KCM
+
+/// A request of MIT's client and what it was answered: `Fixtures/mit-client.json`, which `Fixtures/record-client` has made.
+struct Exchange: Decodable, Sendable {
+    /// The command or the call.
+    let scenario: String
+    /// Which of the client's connections.
+    let connection: Int
+    let operation: UInt16
+    /// From the version on, in hexadecimal digits.
+    let request: String
+    let code: Int32
+    /// What follows the code, in hexadecimal digits.
+    let reply: String
+
+    private struct Recording: Decodable {
+        let exchanges: [Exchange]
+    }
+
+    static let all: [Exchange] = {
+        guard let folder = Bundle.module.url(forResource: "Fixtures", withExtension: nil),
+            let data = try? Data(contentsOf: folder.appending(path: "mit-client.json")),
+            let recording = try? JSONDecoder().decode(Recording.self, from: data)
+        else { return [] }
+        return recording.exchanges
+    }()
+
+    /// The first request of each operation and length.
+    static let distinct: [Exchange] = {
+        var seen: Set<String> = []
+        return all.filter { seen.insert("\($0.operation) \($0.request.count)").inserted }
+    }()
+}
+
+extension Exchange: CustomTestStringConvertible {
+    var testDescription: String { "\(scenario): operation \(operation), \(request.count / 2) bytes" }
+}
+
+/// The bytes of hexadecimal digits.
+func bytes(_ digits: String) -> [UInt8] {
+    let digits = Array(digits.utf8)
+    return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import KCM
+
+struct FrameDecoderTests {
+    /// Two requests, of four and of six bytes.
+    private let stream: [UInt8] = [0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 6, 2, 0, 0, 5, 65, 0]
+
+    @Test(arguments: 1...18) func requestsComeWholeHoweverTheyAreCut(size: Int) throws {
+        var decoder = FrameDecoder()
+        var frames: [[UInt8]] = []
+        for start in stride(from: 0, to: stream.count, by: size) {
+            decoder.append(stream[start..<min(start + size, stream.count)])
+            while let frame = try decoder.next() { frames.append(frame) }
+        }
+        #expect(frames == [[2, 0, 0, 20], [2, 0, 0, 5, 65, 0]])
+        #expect(decoder.waitingBytes == 0)
+    }
+
+    @Test(arguments: 0..<18) func aPartOfARequestIsNone(length: Int) throws {
+        var decoder = FrameDecoder()
+        decoder.append(stream.prefix(length))
+        var count = 0
+        while try decoder.next() != nil { count += 1 }
+        #expect(count == (length < 8 ? 0 : 1))
+    }
+
+    @Test(arguments: [0, 1, 3] as [UInt8]) func aLengthWithoutRoomForAnOperationEndsTheConnection(length: UInt8) {
+        var decoder = FrameDecoder()
+        decoder.append([0, 0, 0, length, 2, 0, 0, 0])
+        #expect(throws: FrameError.tooShort(Int(length))) { try decoder.next() }
+        #expect(throws: FrameError.tooShort(Int(length))) { try decoder.next() }
+    }
+
+    @Test(arguments: [10 << 20 + 1, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32]) func aLengthAboveTheLimitEndsTheConnectionAtOnce(length: UInt32)
+    {
+        var decoder = FrameDecoder()
+        decoder.append((0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) })
+        #expect(throws: FrameError.tooLong(Int(length))) { try decoder.next() }
+    }
+
+    @Test func theLargestRequestIsTaken() throws {
+        var decoder = FrameDecoder()
+        decoder.append([0x00, 0xA0, 0x00, 0x00])
+        decoder.append([UInt8](repeating: 2, count: 10 << 20))
+        #expect(try decoder.next()?.count == 10 << 20)
+    }
+
+    @Test func manySmallRequestsInOnePieceComeInOrder() throws {
+        var decoder = FrameDecoder()
+        for number in 0..<10_000 { decoder.append([0, 0, 0, 6, 2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]) }
+        for number in 0..<10_000 {
+            #expect(try decoder.next() == [2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)])
+        }
+        #expect(try decoder.next() == nil)
+    }
+}

@@ -21,8 +21,8 @@ package struct Reply: Hashable, Sendable {
 
     /// The bytes to send: length, transport code, the code, the body.
     ///
-    /// The transport code is always zero: libkrb5 returns another one at once, leaves the rest of the reply in the socket, and reads that as
-    /// the next reply.
+    /// The transport code is always zero: libkrb5 returns another one at once, leaves the rest of the reply in the socket, and reads that
+    /// as the next reply.
     package func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 12 + body.count)
         writer.write(UInt32(truncatingIfNeeded: 4 + body.count))

@@ -1,0 +1,58 @@
+/// One cache: whose it is, what it holds, and by how much the KDC's clock is ahead.
+package struct CredentialCache: Sendable {
+    package internal(set) var name: CacheName
+    package internal(set) var principal: MarshalledPrincipal
+    package internal(set) var clockOffset: Int32 = 0
+    let identifier = Identifier(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+    /// The first half of each credential's identifier. The second is its serial number.
+    private let credentialTag = UInt64.random(in: .min ... .max)
+    var list = CredentialList()
+
+    init(name: CacheName, principal: MarshalledPrincipal) {
+        self.name = name
+        self.principal = principal
+    }
+
+    /// The credentials in the order in which they came.
+    package var credentials: [MarshalledCredential] { list.all.map(\.credential) }
+
+    /// An estimate of the memory it takes.
+    var cost: Int { Self.cost(name: name, principal: principal, credentials: list.count, bytes: list.byteCount) }
+
+    /// The index takes three entries for each credential, with what a dictionary and an array cost.
+    static let costOfCredential = 400
+
+    static func cost(name: CacheName, principal: MarshalledPrincipal, credentials: Int, bytes: Int) -> Int {
+        1024 + name.bytes.count + principal.bytes.count + credentials * costOfCredential + bytes
+    }
+
+    func identifier(of serial: UInt64) -> Identifier { Identifier(high: credentialTag, low: serial) }
+
+    subscript(identifier: Identifier) -> MarshalledCredential? { identifier.high == credentialTag ? list[identifier.low] : nil }
+
+    /// The serial numbers of the tickets that have expired at a time of this machine's clock.
+    func expired(now: UInt32) -> [UInt64] {
+        let time = Int64(now) + Int64(clockOffset)
+        return list.all.filter { $0.credential.hasExpired(at: time) }.map(\.serial)
+    }
+
+    mutating func empty(for principal: MarshalledPrincipal) {
+        self.principal = principal.detached()
+        clockOffset = 0
+        list.removeAll()
+    }
+
+    mutating func store(_ credential: MarshalledCredential, replacing serial: UInt64?) {
+        if let serial { list.remove(serial) }
+        list.append(credential)
+    }
+
+    mutating func replace(by replacement: Replacement) {
+        empty(for: replacement.principal)
+        clockOffset = replacement.clockOffset
+        for credential in replacement.credentials {
+            var examined = 0
+            store(credential, replacing: list.serial(repeatedBy: credential, examined: &examined))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+extension CredentialStore {
+    /// What a request comes to; the store stays as it is.
+    ///
+    /// - Parameter now: The time in seconds since 1970, by which expired tickets are told when room is needed.
+    package func decide(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Decision {
+        let decision: Decision
+        switch request {
+        case .noOperation, .setFlags: decision = Decision()
+        case .generateName: decision = Decision(Reply(body: unusedName().terminated))
+        case .defaultCache: decision = Decision(Reply(body: primary.terminated))
+        case .cacheIdentifiers: decision = Decision(Reply(body: Self.encoded(caches.map(\.identifier))))
+        case .cacheName(let identifier): decision = nameOfCache(identifier)
+        case .setDefaultCache(let name): decision = creating(name) { Decision(changes: [.setPrimary($0)]) }
+        case .initialize(let name, let principal): decision = creating(name) { initialize($0, principal, now: now) }
+        case .replace(let name, let replacement):
+            decision = creating(name) { replace($0, replacement, connection: &connection, now: now) }
+        case .move(let name, let target):
+            decision = with(name) { cache in creating(target) { Decision(changes: [.move(cache.name, to: $0)]) } }
+        case .store(let name, let credential): decision = with(name) { store(credential, in: $0, now: now) }
+        case .remove(let name, let pattern): decision = with(name) { remove(pattern, from: $0) }
+        case .destroy(let name): decision = with(name) { Decision(changes: [.destroy($0.name)]) }
+        case .setClockOffset(let name, let offset):
+            decision = with(name) { cache in
+                connection.learn(offset, of: cache.name)
+                return Decision(changes: [.setClockOffset(cache.name, offset)])
+            }
+        case .clockOffset(let name):
+            decision = with(name) { cache in
+                connection.learn(cache.clockOffset, of: cache.name)
+                return Decision(Reply(body: Self.encoded(cache.clockOffset)))
+            }
+        case .retrieve(let name, let pattern):
+            decision = with(name) { cache in
+                connection.knows(cache.clockOffset, of: cache.name) ? retrieve(pattern, from: cache) : Decision(.unsupported)
+            }
+        case .principal(let name): decision = with(name) { Decision(Reply(body: Array($0.principal.bytes))) }
+        case .credentialIdentifiers(let name): decision = with(name, identifiers)
+        case .credential(let name, let identifier):
+            decision = with(name) { cache in cache[identifier].map { Decision(Reply(body: $0.bytes)) } ?? Decision(.end) }
+        case .credentialList(let name): decision = with(name, list)
+        }
+        // A reply that libkrb5 would not read leaves it with a connection that it cannot use.
+        return decision.reply.fits ? decision : Decision(.limitReached)
+    }
+
+    /// Decides on a request that needs its cache.
+    private func with(_ name: CacheName, _ decide: (CredentialCache) -> Decision) -> Decision {
+        guard let cache = cache(name) else { return Decision(.noCache) }
+        return decide(cache)
+    }
+
+    /// Decides on a request that may bring a name into being.
+    private func creating(_ name: CacheName, _ decide: (CacheName) -> Decision) -> Decision {
+        let name = resolved(name)
+        guard name.bytes.count <= CacheName.maximumLength, !name.belongsToAnother(than: user) else { return Decision(.badName) }
+        return decide(name)
+    }
+
+    private func initialize(_ name: CacheName, _ principal: MarshalledPrincipal, now: UInt32) -> Decision {
+        guard let room = room(replacing: name, cost: cost(of: name, principal, []), now: now) else { return Decision(.limitReached) }
+        return Decision(changes: room + [.initialize(name, principal)])
+    }
+
+    private func replace(_ name: CacheName, _ replacement: Replacement, connection: inout ConnectionState, now: UInt32) -> Decision {
+        let cost = cost(of: name, replacement.principal, replacement.credentials)
+        guard let room = room(replacing: name, cost: cost, now: now) else { return Decision(.limitReached) }
+        connection.learn(replacement.clockOffset, of: name)
+        return Decision(changes: room + [.replace(name, replacement)])
+    }
+
+    private func cost(of name: CacheName, _ principal: MarshalledPrincipal, _ credentials: [MarshalledCredential]) -> Int {
+        let bytes = credentials.reduce(0) { $0 + $1.bytes.count }
+        return CredentialCache.cost(name: name, principal: principal, credentials: credentials.count, bytes: bytes)
+    }
+
+    private func store(_ credential: MarshalledCredential, in cache: CredentialCache, now: UInt32) -> Decision {
+        var examined = 0
+        let serial = cache.list.serial(repeatedBy: credential, examined: &examined)
+        let old = serial.flatMap { cache.list[$0] }.map { $0.bytes.count + CredentialCache.costOfCredential } ?? 0
+        let added = credential.bytes.count + CredentialCache.costOfCredential - old
+        var decision = Decision(.limitReached)
+        if let room = room(for: added, now: now, isCounted: { $0 == cache.name && $1 == serial }) {
+            decision = Decision(changes: room + [.store(cache.name, credential, replacing: serial)])
+        }
+        decision.examined = examined
+        return decision
+    }
+
+    private func remove(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
+        var examined = 0
+        let serials = cache.list.serials(matching: pattern, examined: &examined)
+        var decision = serials.isEmpty ? Decision(.notFound) : Decision(changes: [.remove(cache.name, serials)])
+        decision.examined = examined
+        return decision
+    }
+}

@@ -1,0 +1,63 @@
+/// All caches of one user, as the clients of a KCM server see them: no socket, no file, no clock.
+///
+/// The primary name is a name and not a cache: it need not exist, it stays while caches come and go, and only SET_DEFAULT_CACHE changes it.
+package struct CredentialStore: Sendable {
+    package let user: UInt32
+    package let limits: StoreLimits
+    /// The initialised caches in the order in which they came.
+    package private(set) var caches: [CredentialCache] = []
+    package private(set) var primary: CacheName
+
+    package init(user: UInt32, limits: StoreLimits = StoreLimits()) {
+        self.user = user
+        self.limits = limits
+        primary = .initialPrimary(user: user)
+    }
+
+    /// Decides on a request and makes its changes: for a store that is nowhere but in memory.
+    package mutating func answer(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Reply {
+        let decision = decide(request, connection: &connection, now: now)
+        for change in decision.changes { apply(change) }
+        return decision.reply
+    }
+
+    /// Makes a change; one whose cache is not there changes nothing.
+    package mutating func apply(_ change: StoreChange) {
+        switch change {
+        case .initialize(let name, let principal): caches[create(name, principal)].empty(for: principal)
+        case .replace(let name, let replacement): caches[create(name, replacement.principal)].replace(by: replacement)
+        case .store(let name, let credential, let serial): position(of: name).map { caches[$0].store(credential, replacing: serial) }
+        case .remove(let name, let serials): position(of: name).map { for serial in serials { caches[$0].list.remove(serial) } }
+        case .destroy(let name): caches.removeAll { $0.name == name }
+        case .move(let name, let target): move(name, to: target)
+        case .setPrimary(let name): primary = name
+        case .setClockOffset(let name, let offset): position(of: name).map { caches[$0].clockOffset = offset }
+        }
+    }
+
+    private mutating func create(_ name: CacheName, _ principal: MarshalledPrincipal) -> Int {
+        if let position = position(of: name) { return position }
+        caches.append(CredentialCache(name: name, principal: principal))
+        return caches.count - 1
+    }
+
+    private mutating func move(_ name: CacheName, to target: CacheName) {
+        guard name != target, position(of: name) != nil else { return }
+        caches.removeAll { $0.name == target }
+        position(of: name).map { caches[$0].name = target }
+    }
+
+    private func position(of name: CacheName) -> Int? { caches.firstIndex { $0.name == name } }
+
+    /// The cache of a name, which may be one that stands for the default cache.
+    package func cache(_ name: CacheName) -> CredentialCache? {
+        let name = resolved(name)
+        return caches.first { $0.name == name }
+    }
+
+    /// The name that a name stands for.
+    func resolved(_ name: CacheName) -> CacheName { name == .empty || name == .bare(user: user) ? primary : name }
+
+    /// The memory that all caches take, by an estimate.
+    package var cost: Int { caches.reduce(0) { $0 + $1.cost } }
+}

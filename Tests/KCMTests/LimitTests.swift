@@ -1,0 +1,111 @@
+import Testing
+
+@testable import KCM
+
+/// Where the room ends: expired tickets go, live ones stay, and a refusal is one that the client does not work around.
+struct LimitTests {
+    /// Room for one cache and about ten tickets.
+    private let small = StoreLimits(caches: 2, bytes: 1100 + 10 * 600)
+
+    private func full() -> Client {
+        var client = Client.signedIn("a", limits: small)
+        var number = 0
+        while client.store(Sample.ticket(number), in: "a") == .ok { number += 1 }
+        return client
+    }
+
+    @Test func noMoreIsStoredThanThereIsRoomFor() throws {
+        var client = full()
+        let held = try client.list("a")
+        #expect((8...12).contains(held.count))
+        #expect(client.store.cost <= small.bytes)
+        #expect(client.store(Sample.ticket(100), in: "a") == .limitReached)
+        #expect(client.send(.initialize, "b", Sample.bob).code == .limitReached)
+        #expect(client.send(.replace, "b", replacement([Fields()])).code == .limitReached)
+        #expect(try client.list("a") == held)
+        #expect(client.names() == ["a"])
+    }
+
+    @Test func whatReplacesItsLikeHasRoom() {
+        var client = full()
+        for _ in 0..<100 { #expect(client.store(Sample.ticket(0), in: "a") == .ok) }
+        #expect(client.send(.replace, "a", replacement([Sample.ticket(7)])) == Reply())
+        #expect(client.send(.initialize, "a", Sample.bob) == Reply())
+        #expect(client.store(Sample.ticket(100), in: "a") == .ok)
+    }
+
+    @Test func aReplacementThatIsTooLargeChangesNothing() throws {
+        var client = full()
+        let held = try client.list("a")
+        #expect(client.send(.replace, "a", replacement((0..<30).map { Sample.ticket($0) })).code == .limitReached)
+        #expect(try client.list("a") == held)
+    }
+
+    @Test func expiredTicketsGiveWayAndLiveOnesAndSettingsDoNot() throws {
+        var client = Client.signedIn("a", limits: small)
+        _ = client.store(Sample.setting("pa_type", value: "2"), in: "a")
+        _ = client.store(Sample.ticket(0, end: 9000), in: "a")
+        var number = 1
+        while client.store(Sample.ticket(number, end: 2000), in: "a") == .ok { number += 1 }
+        client.now = 2300
+        #expect(client.store(Sample.ticket(100, end: 9000), in: "a") == .limitReached)
+        client.now = 2301
+        #expect(client.store(Sample.ticket(100, end: 9000), in: "a") == .ok)
+        let left = [Sample.setting("pa_type", value: "2"), Sample.ticket(0, end: 9000), Sample.ticket(100, end: 9000)]
+        #expect(try client.list("a") == left.map(\.bytes))
+        #expect(client.store.cost <= small.bytes)
+    }
+
+    @Test(
+        arguments: [(-3600, 5900, false), (-3600, 5901, true), (3600, 0, true), (0, 2300, false), (0, 2301, true)]
+            as [(Int32, UInt32, Bool)]
+    )
+    func aTicketExpiresByTheClockOfTheKDC(offset: Int32, now: UInt32, expires: Bool) {
+        var client = Client()
+        _ = client.send(.replace, "a", replacement(offset: offset, [Sample.ticket(1)]))
+        for change in client.store.purge(now: now) { client.store.apply(change) }
+        #expect(client.store.cache(CacheName("a"))?.credentials.count == (expires ? 0 : 1))
+    }
+
+    @Test func theNumberOfCachesHasALimit() {
+        var client = Client(limits: StoreLimits(caches: 3))
+        for name in ["a", "b", "c"] { #expect(client.send(.initialize, name, Sample.alice).code == .ok) }
+        #expect(client.send(.initialize, "d", Sample.alice).code == .limitReached)
+        #expect(client.send(.replace, "d", replacement([])).code == .limitReached)
+        #expect(client.send(.initialize, "b", Sample.alice).code == .ok)
+        #expect(client.send(.move, "a", CacheName("d").terminated).code == .ok)
+        #expect(client.names() == ["d", "b", "c"])
+    }
+
+    @Test func theOldestCacheThatExpiredGivesWayToANewOne() {
+        var client = Client(limits: StoreLimits(caches: 4))
+        for (name, end) in [("first", 2000), ("live", 9000), ("old", 2000), ("older", 2000)] as [(String, UInt32)] {
+            _ = client.send(.replace, name, replacement([Sample.setting("pa_type", value: "2"), Sample.ticket(1, end: end)]))
+        }
+        _ = client.send(.setDefaultCache, "first")
+        client.now = 3000
+        #expect(client.send(.initialize, "new", Sample.alice) == Reply())
+        #expect(client.names() == ["first", "live", "older", "new"])
+        #expect(client.send(.initialize, "newer", Sample.alice) == Reply())
+        #expect(client.send(.initialize, "newest", Sample.alice).code == .limitReached)
+        #expect(client.names() == ["first", "live", "new", "newer"])
+    }
+
+    /// The codes after which libkrb5 does the same in the old way: slower and not atomic.
+    @Test(arguments: [ReplyCode.limitReached, .badName, .malformed, .notPermitted, .writeFailed, .noCache, .notFound, .end])
+    func aRefusalIsNotTakenForAnUnknownOperation(code: ReplyCode) {
+        #expect(![-1_765_328_188, -1_765_328_191, -1_765_328_137].contains(code.rawValue))
+    }
+
+    @Test func aListTooLongForOneReplyIsFetchedOneByOne() {
+        var client = Client.signedIn()
+        let size = 1 << 20
+        for number in 0..<9 { _ = client.store(Sample.ticket(number).with { $0.ticket = [UInt8](repeating: 7, count: size) }) }
+        #expect(client.send(.credentialList, "").code == .ok)
+        _ = client.store(Sample.ticket(9).with { $0.ticket = [UInt8](repeating: 7, count: size) })
+        #expect(client.send(.credentialList, "") == Reply(code: .unsupported))
+        let listed = identifiers(client.send(.credentialIdentifiers, ""))
+        #expect(listed.count == 10)
+        #expect(client.send(.credential, "", listed[9]).body.count > size)
+    }
+}

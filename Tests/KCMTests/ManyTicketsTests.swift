@@ -1,0 +1,69 @@
+import Testing
+
+@testable import KCM
+
+/// The cost of a request is counted in comparisons, not measured by a clock.
+struct ManyTicketsTests {
+    private func client(_ tickets: [Fields]) -> Client {
+        var client = Client()
+        #expect(client.send(.replace, "", replacement(tickets)) == Reply())
+        return client
+    }
+
+    @Test(arguments: [1, 10, 100, 10_000]) func findingATicketTakesOneComparison(count: Int) {
+        var client = client((0..<count).map { Sample.ticket($0) })
+        for number in [0, count / 2, count - 1] {
+            #expect(client.retrieve(Sample.ticket(number), [.times, .authorizationData]).body == Sample.ticket(number).bytes)
+            #expect(client.examined == 1)
+        }
+        #expect(client.retrieve(Sample.ticket(count)).code == .notFound)
+        #expect(client.examined == 0)
+    }
+
+    @Test func aServerWithoutItsRealmOrAClientIsFoundAsFast() {
+        var client = client((0..<5000).map { Sample.ticket($0) })
+        _ = client.retrieve(Sample.ticket(77), .serverNameOnly)
+        #expect(client.examined == 1)
+        #expect(client.retrieve(Sample.ticket(77).with { $0.client = nil }).body == Sample.ticket(77).bytes)
+        #expect(client.examined == 1)
+    }
+
+    @Test func oneServerForManyUsersIsNoMoreWork() {
+        let users = (0..<5000).map { Fields(client: Sample.principal("user\($0)")) }
+        var client = client(users)
+        #expect(client.retrieve(users[4321]).body == users[4321].bytes)
+        #expect(client.examined == 1)
+        #expect(client.store(users[17]) == .ok)
+        #expect(client.examined == 1)
+        #expect(client.send(.remove, "", users[17].patternBytes()) == Reply())
+        #expect(client.examined == 1)
+    }
+
+    @Test(arguments: [1, 10_000]) func storingComparesWithItsLikeAlone(count: Int) {
+        var client = client((0..<count).map { Sample.ticket($0) })
+        #expect(client.store(Sample.ticket(count)) == .ok)
+        #expect(client.examined == 0)
+        #expect(client.store(Sample.ticket(0)) == .ok)
+        #expect(client.examined == 1)
+    }
+
+    @Test func aPatternWithoutAServerLooksAtAll() {
+        var client = client((0..<100).map { Sample.ticket($0) })
+        #expect(client.retrieve(Fields(client: Sample.bob, server: nil)).code == .notFound)
+        #expect(client.examined == 100)
+    }
+
+    /// Ten thousand removals and as many stores leave no more behind than the tickets that are there.
+    @Test func whatIsRemovedLeavesNothing() throws {
+        var client = client((0..<1000).map { Sample.ticket($0) })
+        let cost = client.store.cost
+        for round in 1...10 {
+            for number in 0..<1000 {
+                #expect(client.send(.remove, "", Sample.ticket(number + (round - 1) * 1000).patternBytes()) == Reply())
+                #expect(client.store(Sample.ticket(number + round * 1000)) == .ok)
+            }
+        }
+        #expect(abs(client.store.cost - cost) < 10_000)
+        #expect(try client.list() == (10_000..<11_000).map { Sample.ticket($0).bytes })
+    }
+}

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KCM
 
-/// A request of MIT's client and what it was answered: `Fixtures/mit-client.json`, which `Fixtures/record-client` has made.
+/// A request of a real client and what it was answered, from a recording that `Fixtures/record-client` has made.
 struct Exchange: Decodable, Sendable {
     /// The command or the call.
     let scenario: String
@@ -20,17 +20,20 @@ struct Exchange: Decodable, Sendable {
         let exchanges: [Exchange]
     }
 
-    static let all: [Exchange] = {
-        guard let folder = Bundle.module.url(forResource: "Fixtures", withExtension: nil),
-            let data = try? Data(contentsOf: folder.appending(path: "mit-client.json")),
-            let recording = try? JSONDecoder().decode(Recording.self, from: data)
-        else { return [] }
-        return recording.exchanges
-    }()
+    /// The recordings of MIT's and of Heimdal's client.
+    static let recordings = ["mit-client", "heimdal-client"]
+
+    /// The exchanges of a recording.
+    static func all(_ name: String) throws -> [Exchange] {
+        let folder = try #require(Bundle.module.url(forResource: "Fixtures", withExtension: nil))
+        let data = try Data(contentsOf: folder.appending(path: "\(name).json"))
+        return try JSONDecoder().decode(Recording.self, from: data).exchanges
+    }
 
     /// The first request of each operation and length.
     static let distinct: [Exchange] = {
         var seen: Set<String> = []
+        let all = recordings.flatMap { (try? Exchange.all($0)) ?? [] }
         return all.filter { seen.insert("\($0.operation) \($0.request.count)").inserted }
     }()
 }

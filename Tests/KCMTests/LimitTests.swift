@@ -56,6 +56,23 @@ struct LimitTests {
         #expect(client.store.cost <= small.bytes)
     }
 
+    @Test(arguments: [0, 100]) func anExpiredTicketMakesRoomForItsOwnSizeAndNoMore(number: Int) throws {
+        var client = Client.signedIn("a", limits: small)
+        _ = client.store(Sample.ticket(0, end: 1500), in: "a")
+        var other = 1
+        while client.store(Sample.ticket(other, end: 9000), in: "a") == .ok { other += 1 }
+        let held = try client.list("a")
+        client.now = 2000
+        let spare = small.bytes - client.store.cost
+        let room = spare + Sample.ticket(0).bytes.count - Sample.ticket(number).bytes.count + Fields().ticket.count
+        let fitting = Sample.ticket(number, end: 9000).with { $0.ticket = [UInt8](repeating: 1, count: room) }
+        #expect(client.store(fitting.with { $0.ticket.append(1) }, in: "a") == .limitReached)
+        #expect(try client.list("a") == held)
+        #expect(client.store(fitting, in: "a") == .ok)
+        #expect(client.store.cost == small.bytes)
+        #expect(try client.list("a") == held.dropFirst() + [fitting.bytes])
+    }
+
     @Test(
         arguments: [(-3600, 5900, false), (-3600, 5901, true), (3600, 0, true), (0, 2300, false), (0, 2301, true)]
             as [(Int32, UInt32, Bool)]

@@ -53,6 +53,19 @@ struct ManyTicketsTests {
         #expect(client.examined == 100)
     }
 
+    @Test func aTicketStoredManyTimesIsFoundByOneComparison() {
+        var client = client([])
+        for _ in 0..<1000 {
+            #expect(client.store(Fields()) == .ok)
+            #expect(client.examined <= 1)
+        }
+        _ = client.retrieve(Fields())
+        #expect(client.examined == 1)
+        _ = client.send(.remove, "", Fields().patternBytes())
+        _ = client.retrieve(Fields())
+        #expect(client.examined == 0)
+    }
+
     /// Ten thousand removals and as many stores leave no more behind than the tickets that are there.
     @Test func whatIsRemovedLeavesNothing() throws {
         var client = client((0..<1000).map { Sample.ticket($0) })

@@ -4,8 +4,6 @@ import Testing
 
 /// The operations on one cache.
 struct StoreTests {
-    private typealias Request = (operation: KCM.Operation, body: [UInt8])
-
     private static let onOneCache: [KCM.Operation] = [
         .destroy, .store, .retrieve, .principal, .credentialIdentifiers, .credential, .remove, .move, .clockOffset, .setClockOffset,
         .credentialList,

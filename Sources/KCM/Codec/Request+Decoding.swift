@@ -31,6 +31,7 @@ extension Request {
     /// The operations on one cache.
     private init(_ operation: Operation, _ name: CacheName, from reader: inout ByteReader) throws(MalformedInput) {
         switch operation {
+        // These have no name and were read before; they are here so that a new operation cannot be forgotten.
         case .noOperation, .generateName, .cacheIdentifiers, .defaultCache, .cacheName: self = .noOperation
         case .initialize: self = .initialize(name, try MarshalledPrincipal(from: &reader))
         case .destroy: self = .destroy(name)

@@ -49,8 +49,8 @@ struct CredentialList {
     /// The first that matches, as a cache file would give it.
     func first(matching pattern: CredentialPattern, examined: inout Int) -> MarshalledCredential? {
         for serial in candidates(for: pattern) {
-            guard let credential = self[serial] else { continue }
             examined += 1
+            guard let credential = self[serial] else { continue }
             if pattern.matches(credential) { return credential }
         }
         return nil
@@ -59,8 +59,8 @@ struct CredentialList {
     /// All that match.
     func serials(matching pattern: CredentialPattern, examined: inout Int) -> [UInt64] {
         candidates(for: pattern).filter { serial in
-            guard let credential = self[serial] else { return false }
             examined += 1
+            guard let credential = self[serial] else { return false }
             return pattern.matches(credential)
         }
     }

@@ -115,6 +115,8 @@ struct Fetch: AsyncParsableCommand {
         case .unauthenticated:
             guard let target = answer.response.url else { return nil }
             if case .ignore(let reasons) = sso.decision(for: target) { return .notHandled(target.absoluteString, reasons) }
+            // With -H Authorization no challenge is answered; what becomes of that is the user's affair.
+            guard !header.contains(where: { $0.lowercased().hasPrefix("authorization:") }) else { return nil }
             let schemes = AuthenticationChallenge.parse(answer.response.headers["WWW-Authenticate"]).map(\.scheme)
             let offer = schemes.isEmpty ? "nothing" : schemes.prefix(4).map { String($0.prefix(40)) }.joined(separator: ", ")
             return CommandFailure(.done, "\(withoutUser(url)): the server wants a sign-in, but not by Negotiate: it offers \(offer).")

@@ -18,7 +18,7 @@ extension HTTPTransportError {
     init(_ cause: any Error, origin: Origin) {
         let code = HTTPTransportError.code(of: cause)
         guard code != .shutDown else {
-            self = .shutDown
+            self.init(.shutDown, HTTPTransportError.shutDown.message, cause: cause)
             return
         }
         self.init(code, origin: origin, reason: code == .tls ? HTTPTransportError.reason(ofTLS: cause) : "\(cause)", cause: cause)
@@ -31,8 +31,8 @@ extension HTTPTransportError {
             ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here, or not valid now"),
             ("unableToValidateCertificate", "its certificate is not trusted here, or not valid now"),
             ("failedToValidateHostname", "its certificate is for another name"),
-            ("WRONG_VERSION_NUMBER", "it does not speak TLS on this port; is it http"),
-            ("HTTP_REQUEST", "it does not speak TLS on this port; is it http"),
+            ("WRONG_VERSION_NUMBER", "it speaks no TLS on this port, but perhaps plain http"),
+            ("HTTP_REQUEST", "it speaks no TLS on this port, but perhaps plain http"),
         ]
         return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
     }

@@ -10,7 +10,8 @@ extension HTTPTransportError {
     static func naming(_ cause: any Error, origin: Origin) -> any Error {
         if cause is CancellationError || cause is HTTPTransportError { return cause }
         let code = code(of: cause, origin: origin)
-        return code == .shutDown ? .shutDown : HTTPTransportError(code, origin: origin, reason: cause.localizedDescription, cause: cause)
+        guard code != .shutDown else { return HTTPTransportError(.shutDown, HTTPTransportError.shutDown.message, cause: cause) }
+        return HTTPTransportError(code, origin: origin, reason: cause.localizedDescription, cause: cause)
     }
 
     private static func code(of error: any Error, origin: Origin) -> Code {

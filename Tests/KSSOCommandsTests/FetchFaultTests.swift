@@ -77,6 +77,15 @@ struct FetchFaultTests {
         }
     }
 
+    /// Who brings an Authorization of their own is not told of Negotiate.
+    @Test func aRefusalOfTheUsersOwnCredentials() async throws {
+        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+            let result = try await fetch("http://localhost:\(server.port)/", "-H", "authorization: Bearer mine")
+            #expect(result == .done("no\n"))
+            #expect(server.requests.count == 1)
+        }
+    }
+
     @Test func aPageThatBreaksOff() async throws {
         let half = ScriptedServer.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
         try await ScriptedServer.with({ _, _ in half }) { server in

@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "TLSChannelBinding", targets: ["TLSChannelBinding"]),
         .library(name: "NegotiateAsyncHTTPClient", targets: ["NegotiateAsyncHTTPClient"]),
         .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
+        .library(name: "SSOAgentClient", targets: ["SSOAgentClient"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .executable(name: "ksso", targets: ["ksso"]),
     ],
@@ -37,8 +38,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -58,7 +61,11 @@ let package = Package(
             ],
             swiftSettings: safeSettings
         ),
-        .target(name: "KCM", swiftSettings: safeSettings),
+        .target(
+            name: "KCM",
+            dependencies: [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio")],
+            swiftSettings: safeSettings
+        ),
         .target(
             name: "ExtensionProfile",
             dependencies: ["HTTPNegotiate", .product(name: "Yams", package: "Yams")],
@@ -90,6 +97,17 @@ let package = Package(
             swiftSettings: safeSettings
         ),
         .target(
+            name: "SSOAgentClient",
+            dependencies: [
+                "HTTPNegotiate",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: safeSettings
+        ),
+        .target(
             name: "KerberosTesting",
             dependencies: [
                 "Kerberos",
@@ -100,14 +118,27 @@ let package = Package(
         ),
         .target(
             name: "KerberosSSO",
-            dependencies: ["ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine"],
+            dependencies: ["ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient"],
+            swiftSettings: safeSettings
+        ),
+        .target(
+            name: "SSOAgent",
+            dependencies: [
+                "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             swiftSettings: safeSettings
         ),
         .target(
             name: "KSSOCommands",
             dependencies: [
                 "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting",
-                "NegotiateAsyncHTTPClient",
+                "NegotiateAsyncHTTPClient", "SSOAgent", "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -139,7 +170,42 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
-        .testTarget(name: "KCMTests", dependencies: ["KCM"], resources: [.copy("Fixtures")], swiftSettings: settings),
+        .testTarget(
+            name: "KCMTests",
+            dependencies: [
+                "KCM", "Kerberos", "KerberosTesting", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SSOAgentClientTests",
+            dependencies: [
+                "SSOAgentClient", "HTTPNegotiate", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SSOAgentTests",
+            dependencies: [
+                "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "KerberosTesting",
+                "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "TLSChannelBindingTests",
             dependencies: [

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KerberosEngine
 internal import KerberosSSO
+internal import SSOAgentClient
 
 extension KerberosConfigurationFile {
     private static let prefix = "krb5-"

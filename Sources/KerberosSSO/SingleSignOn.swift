@@ -3,6 +3,7 @@ public import Foundation
 public import HTTPNegotiate
 internal import Kerberos
 public import KerberosEngine
+internal import SSOAgentClient
 
 /// Sign in once; every request to the hosts that the profile names is signed in.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import KerberosSSO
+@testable import SSOAgentClient
 
 struct RuntimeDirectoryTests {
     @Test(arguments: [

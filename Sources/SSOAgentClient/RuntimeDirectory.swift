@@ -2,9 +2,17 @@ internal import Foundation
 
 /// Where the user's sockets and additional caches are: `$KSSO_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/ksso`, else `/run/user/UID/ksso`,
 /// else a private folder under `/tmp`.
-package struct RuntimeDirectory: Sendable {
+package struct RuntimeDirectory: Sendable, Hashable {
     /// The folder's path. It need not be there yet.
     package let path: String
+
+    /// The agent's API.
+    package var apiSocket: String { path + "/agent.sock" }
+    /// The agent's credential caches.
+    package var kcmSocket: String { path + "/kcm.sock" }
+
+    /// A folder that is known.
+    package init(path: String) { self.path = path }
 
     /// Chooses the folder; relative paths in the variables are passed over.
     package init(environment: [String: String]) {

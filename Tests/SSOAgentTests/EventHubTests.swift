@@ -1,0 +1,34 @@
+import Foundation
+import SSOAgentClient
+import Testing
+
+@testable import SSOAgent
+
+@Suite struct EventHubTests {
+    private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 0))
+
+    @Test func everyListenerGetsEachEvent() async {
+        let hub = EventHub()
+        let (one, other) = (hub.events(), hub.events())
+        hub.send(event)
+        hub.close()
+        for stream in [one, other] {
+            var seen: [AgentEvent] = []
+            for await event in stream { seen.append(event) }
+            #expect(seen == [event])
+        }
+    }
+
+    @Test func aListenerThatComesAfterTheEndGetsNothing() async {
+        let hub = EventHub()
+        hub.close()
+        for await event in hub.events() { Issue.record("\(event)") }
+        #expect(hub.listenerCount == 0)
+    }
+
+    @Test func aListenerThatLeavesIsForgotten() async {
+        let hub = EventHub()
+        do { _ = hub.events() }
+        #expect(hub.listenerCount == 0)
+    }
+}

@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosSSO
+internal import SSOAgentClient
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
@@ -55,12 +56,7 @@ struct CommonOptions: ParsableArguments {
 }
 
 /// A URL for a message: without the user and the password that it may hold.
-func withoutUser(_ url: String) -> String {
-    guard var parts = URLComponents(string: url), parts.user != nil || parts.password != nil else { return url }
-    parts.user = nil
-    parts.password = nil
-    return parts.string ?? "the URL"
-}
+func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url) }
 
 /// A URL as it was typed: held to the strict rules before anything else sees it.
 func checkedURL(_ text: String) throws -> URL {

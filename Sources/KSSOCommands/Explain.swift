@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import HTTPNegotiate
 internal import KerberosSSO
+internal import SSOAgent
+internal import SSOAgentClient
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,8 @@ internal import ArgumentParser
 internal import Foundation
 internal import Kerberos
 internal import KerberosSSO
+internal import SSOAgent
+internal import SSOAgentClient
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

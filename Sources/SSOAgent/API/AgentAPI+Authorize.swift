@@ -1,0 +1,82 @@
+internal import HTTPNegotiate
+internal import HTTPTypes
+internal import Hummingbird
+internal import KCM
+internal import KerberosEngine
+internal import SSOAgentClient
+
+extension AgentAPI {
+    /// `POST /v1/authorize`
+    func authorize(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        let message = try await document(AuthorizeRequest.self, of: request)
+        let authorization = try message.authorizationRequest()
+        if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
+        try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
+        switch try await served.kerberos.beginAuthorization(with: authorization) {
+        case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
+        case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
+        case .headers(let grant):
+            var reply = AuthorizeReply(outcome: .headers)
+            reply.headers = grant.headers.wire
+            reply.principal = grant.principal
+            reply.servicePrincipal = grant.servicePrincipal
+            reply.delegation = grant.identity.delegation.rawValue
+            reply.isDelegated = grant.exchange.isDelegated
+            if message.keepsExchange != false { reply.exchange = exchanges.insert(grant.exchange, user: context.peer.userID) }
+            return try Self.response(reply)
+        }
+    }
+
+    /// `POST /v1/identity`
+    func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        let authorization = try await document(AuthorizeRequest.self, of: request).authorizationRequest()
+        try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
+        return try Self.response(IdentityReply(try await served.kerberos.identity(for: authorization)))
+    }
+
+    /// `POST /v1/authorize/{exchange}`
+    func continueExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let message = try await document(ContinueRequest.self, of: request)
+        let id = try context.parameters.require("exchange")
+        guard let exchange = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
+        switch try await exchange.respond(to: Array(message.token)) {
+        case .established: return try Self.response(ContinueReply(step: .established))
+        case .send(let headers):
+            exchanges.putBack(exchange, id: id, user: context.peer.userID)
+            return try Self.response(ContinueReply(step: .send, headers: headers.wire))
+        }
+    }
+
+    /// `DELETE /v1/authorize/{exchange}`
+    func endExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let id = try context.parameters.require("exchange")
+        guard exchanges.take(id, user: context.peer.userID) != nil else { throw AgentProblem.unknownExchange }
+        return Response(status: .noContent)
+    }
+
+    /// `GET /v1/configuration`
+    func configuration(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        try served.access.checkOwner(context.peer)
+        return try Self.response(ConfigurationReply(version: served.version, configurations: served.kerberos.policy.configurations))
+    }
+
+    /// Why a challenge can't be answered; nil where it can, or where the caller has looked at it.
+    private func challengeReason(_ message: AuthorizeRequest) -> DecisionReason? {
+        guard let challenge = message.challenge else { return nil }
+        switch NegotiateChallenge.find(in: [challenge]) {
+        case .found(let found) where found.token == nil: return nil
+        case .found: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The first challenge carries a token already.")
+        case .absent: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The server does not ask for Negotiate.")
+        case .malformed(let clause):
+            return DecisionReason(rule: "challenge", verdict: .failed, detail: "The challenge can't be used: \(clause).")
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The fields by name.
+    var wire: [String: String] { reduce(into: [:]) { $0[$1.name.rawName] = $1.value } }
+}

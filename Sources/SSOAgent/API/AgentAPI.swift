@@ -1,0 +1,105 @@
+internal import HTTPNegotiate
+internal import Hummingbird
+package import KCM
+package import KerberosEngine
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+package import SSOAgentClient
+internal import Synchronization
+
+internal import struct Foundation.Date
+
+/// The agent's HTTP API on a Unix socket (`openapi.yaml`).
+///
+/// Each connection's peer is known by `SO_PEERCRED`; the same user may do everything, others what the ``AccessPolicy`` lets them.
+/// Nothing that blocks runs here: the engine has its own threads, and a token from a ticket at hand is made at once.
+package final class AgentAPI: Sendable {
+    /// What is served now; a change of the profiles puts another in its place.
+    struct Served: Sendable {
+        let kerberos: KerberosExtension
+        let access: AccessPolicy
+        /// Sent with each response, so that clients learn of a change.
+        let version = String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+
+    private let state: Mutex<Served>
+    let exchanges = ExchangeTable()
+    let events: EventHub
+    let facts: @Sendable () async -> StatusDocument.Process
+    let stop: @Sendable () -> Void
+    let connections = ConnectionTable()
+    let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
+    private let servers = Mutex<[Task<Void, Never>]>([])
+    private let group: any EventLoopGroup
+
+    /// An API that serves nobody yet.
+    ///
+    /// - Parameters:
+    ///   - kerberos: What holds the sessions.
+    ///   - events: What `GET /v1/events` tells; the one who made the hub closes it.
+    ///   - access: Who may do what.
+    ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
+    ///   - stop: What `POST /v1/stop` does after it has answered.
+    package init(
+        extension kerberos: KerberosExtension,
+        events: EventHub,
+        access: AccessPolicy,
+        facts: @escaping @Sendable () async -> StatusDocument.Process,
+        stop: @escaping @Sendable () -> Void
+    ) {
+        state = Mutex(Served(kerberos: kerberos, access: access))
+        self.events = events
+        self.facts = facts
+        self.stop = stop
+        group = MultiThreadedEventLoopGroup.singleton
+    }
+
+    /// What is served now.
+    var served: Served { state.withLock { $0 } }
+
+    /// Serves other profiles from the next request on.
+    package func update(extension kerberos: KerberosExtension, access: AccessPolicy) {
+        state.withLock { $0 = Served(kerberos: kerberos, access: access) }
+    }
+
+    /// Serves a socket; returns once connections are accepted. May be called for several sockets.
+    package func serve(_ socket: consuming ListeningSocket) async throws {
+        let responder = routes().buildResponder()
+        let listener = try await ServerBootstrap(group: group)
+            // NIO listens again, and would make the queue short.
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .bind(socket.take()) { channel in
+                AgentConnectionServer.setUp(channel, api: self, responder: responder)
+            }
+        guard connections.add(listener: listener.channel) else { return try await listener.channel.close() }
+        let server = Task { await Self.accept(listener, connections) }
+        servers.withLock { $0.append(server) }
+    }
+
+    /// Accepts no more, lets each request in progress end, ends the streams of events, and closes what is left after the grace period.
+    package func shutDown(grace: Duration = .seconds(5)) async {
+        let clock = ContinuousClock()
+        let deadline = Task {
+            try await clock.sleep(for: grace)
+            connections.closeAll()
+        }
+        connections.quiesce()
+        for server in servers.withLock({ $0 }) { await server.value }
+        deadline.cancel()
+        exchanges.removeAll()
+    }
+
+    private static func accept(_ listener: NIOAsyncChannel<AgentConnectionServer?, Never>, _ connections: ConnectionTable) async {
+        await withDiscardingTaskGroup { group in
+            // An error of the listening socket ends it; the connections go on.
+            try? await listener.executeThenClose { inbound in
+                for try await connection in inbound {
+                    guard let connection else { continue }
+                    group.addTask { await connection.run() }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import HTTPNegotiate
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kerberos
+internal import SSOAgentClient
+
+extension AgentProblem {
+    /// What a failure is for a client.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as AgentProblem: self = problem
+        case let error as AuthorizationError:
+            let beneath = error.cause as? KerberosError
+            self.init(
+                status: Self.status(of: error.code),
+                title: "The request was not authorized",
+                code: error.code.rawValue,
+                detail: error.message,
+                cause: beneath?.code.rawValue,
+                libraryMessage: beneath?.libraryMessage,
+                libraryCode: beneath?.libraryCode
+            )
+        case let error as KerberosError:
+            self.init(
+                status: Self.status(of: error.code),
+                title: "Kerberos refused",
+                code: error.code.rawValue,
+                detail: error.description,
+                libraryMessage: error.libraryMessage,
+                libraryCode: error.libraryCode
+            )
+        case let error as any HTTPResponseError: self = Self.http(error.status)
+        case is CancellationError:
+            self.init(status: 503, title: "The request was called off", code: "canceled", detail: "the agent stops. Try again.")
+        default:
+            self.init(status: 500, title: "The agent failed", code: "unknown", detail: "the agent failed: \(error)")
+        }
+    }
+
+    /// The body is no document of the kind.
+    static func malformed(_ error: any Error) -> AgentProblem {
+        let what: String
+        switch error {
+        case DecodingError.keyNotFound(let key, _): what = "\(key.stringValue) is missing"
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            what = "\(context.codingPath.map(\.stringValue).joined(separator: ".")) has another type"
+        default: what = "it is not JSON, or a value in it can't be read"
+        }
+        return AgentProblem(
+            status: 400,
+            title: "The body can't be read",
+            code: "malformedRequest",
+            detail: "the body of the request can't be used: \(what). See openapi.yaml."
+        )
+    }
+
+    /// The caller may not do this.
+    static func forbidden(_ detail: String) -> AgentProblem {
+        AgentProblem(status: 403, title: "The caller may not do this", code: "forbidden", detail: detail)
+    }
+
+    /// The exchange has ended, or is another's: the two are not told apart.
+    static var unknownExchange: AgentProblem {
+        AgentProblem(
+            status: 404,
+            title: "The exchange has ended",
+            code: "unknownExchange",
+            detail: "there is no such exchange: it has ended, or waited over two minutes for the server. Send the request again."
+        )
+    }
+
+    private static func http(_ status: HTTPResponse.Status) -> AgentProblem {
+        switch status {
+        case .notFound:
+            AgentProblem(
+                status: 404,
+                title: "There is no such operation",
+                code: "unknownOperation",
+                detail: "the agent has no operation of this method and path. See openapi.yaml."
+            )
+        case .contentTooLarge:
+            AgentProblem(
+                status: 413,
+                title: "The body is too large",
+                code: "tooLarge",
+                detail: "the body of the request is larger than the agent reads."
+            )
+        default:
+            AgentProblem(
+                status: status.code,
+                title: status.reasonPhrase,
+                code: "malformedRequest",
+                detail: "the request can't be used. See openapi.yaml."
+            )
+        }
+    }
+
+    private static func status(of code: AuthorizationError.Code) -> Int {
+        switch code {
+        case .invalidURL: 400
+        case .notHandled: 404
+        case .notSignedIn, .notInteractive: 409
+        case .kdcUnreachable: 503
+        case .timedOut: 504
+        default: 422
+        }
+    }
+
+    private static func status(of code: KerberosError.Code) -> Int {
+        switch code {
+        case .malformedPrincipal: 400
+        case .noCredentials, .ticketExpired, .notInteractive: 409
+        case .kdcUnreachable, .realmUnknown: 503
+        default: 422
+        }
+    }
+}

@@ -1,0 +1,151 @@
+public import Foundation
+public import HTTPNegotiate
+internal import NIOCore
+internal import NIOHTTP1
+internal import Synchronization
+
+/// The extension behind the agent's socket: one sign-in for every process of the user, and no libkrb5 in this one.
+///
+/// ```swift
+/// let agent = try await AgentClient.connect()
+/// let http = NegotiatingHTTPClient(extension: agent)
+/// ```
+///
+/// Safe to use from any number of tasks. A connection that the agent has closed is opened anew; cancelling a task cancels its request.
+public final class AgentClient: CredentialExtension {
+    /// What is known of the agent's configurations.
+    private enum Knowledge {
+        case nothing
+        /// No agent runs: the fallback decides.
+        case fallback
+        case policy(DecisionPolicy, version: String)
+    }
+
+    /// Where the agent listens.
+    public let socketPath: String
+    let pool: AgentConnectionPool
+    private let fallback: (any CredentialExtension)?
+    private let knowledge = Mutex(Knowledge.nothing)
+
+    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:fallback:)``.
+    ///
+    /// - Parameters:
+    ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.
+    ///   - fallback: What serves while no agent runs; nil: the error `agentNotRunning`.
+    public init(socketPath: String? = nil, fallback: (any CredentialExtension)? = nil) {
+        self.socketPath = socketPath ?? RuntimeDirectory(environment: ProcessInfo.processInfo.environment).apiSocket
+        pool = AgentConnectionPool(path: self.socketPath)
+        self.fallback = fallback
+    }
+
+    /// A client that knows the agent's configurations, so that it decides without asking.
+    ///
+    /// - Throws: `AuthorizationError`; `agentNotRunning` where no agent listens and there is no fallback.
+    public static func connect(
+        socketPath: String? = nil,
+        fallback: (any CredentialExtension)? = nil
+    ) async throws(AuthorizationError) -> AgentClient {
+        let client = AgentClient(socketPath: socketPath, fallback: fallback)
+        do throws(AuthorizationError) {
+            try await client.loadConfiguration()
+        } catch {
+            guard error.code == .agentNotRunning, fallback != nil else { throw error }
+            client.knowledge.withLock { $0 = .fallback }
+        }
+        return client
+    }
+
+    /// The agent's verdict for a URL, without asking it; the fallback's while no agent runs.
+    public func decision(for url: URL) -> AuthorizationDecision {
+        switch knowledge.withLock({ $0 }) {
+        case .policy(let policy, _): return policy.decision(for: url)
+        case .fallback where fallback != nil: return fallback?.decision(for: url) ?? .ignore([])
+        case .nothing, .fallback:
+            let detail = "The agent's configurations are not known yet: use AgentClient.connect, or await loadConfiguration()."
+            return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
+        }
+    }
+
+    /// Loads the agent's configurations anew. It happens by itself when a response says that they have changed.
+    ///
+    /// - Throws: `AuthorizationError`; `agentNotRunning`.
+    public func loadConfiguration() async throws(AuthorizationError) {
+        let reply: ConfigurationReply = try await answer(to: .init(method: .GET, path: AgentPath.configuration), checksVersion: false)
+        do {
+            let policy = try reply.policy()
+            knowledge.withLock { $0 = .policy(policy, version: reply.version) }
+        } catch {
+            throw AuthorizationError(
+                .agentUnavailable,
+                "\(socketPath): the agent has a rule that this version can't read: \(error)",
+                cause: error
+            )
+        }
+    }
+
+    /// Asks the agent; the fallback's answer while none runs.
+    func withFallback<Value>(
+        _ ask: () async throws(AuthorizationError) -> Value,
+        _ askFallback: (any CredentialExtension) async throws(AuthorizationError) -> Value
+    ) async throws(AuthorizationError) -> Value {
+        do throws(AuthorizationError) {
+            return try await ask()
+        } catch {
+            guard error.code == .agentNotRunning, let fallback else { throw error }
+            knowledge.withLock { $0 = .fallback }
+            return try await askFallback(fallback)
+        }
+    }
+
+    /// Sends a request with a body and reads the answer.
+    func post<Answer: Decodable>(
+        _ path: String,
+        _ body: (some Encodable)?,
+        isRepeatable: Bool = true
+    ) async throws(AuthorizationError) -> Answer {
+        let bytes: ByteBuffer
+        do {
+            bytes = ByteBuffer(bytes: try AgentJSON.encode(body))
+        } catch {
+            throw AuthorizationError(.failed, "The request can't be written.", cause: error)
+        }
+        return try await answer(to: .init(method: .POST, path: path, body: bytes), isRepeatable: isRepeatable)
+    }
+
+    /// Sends a request and reads the answer, or throws the problem that the agent tells.
+    func answer<Answer: Decodable>(
+        to request: AgentConnection.Request,
+        isRepeatable: Bool = true,
+        checksVersion: Bool = true
+    ) async throws(AuthorizationError) -> Answer {
+        let response: AgentConnection.Response
+        do throws(AgentConnection.Failure) {
+            response = try await pool.send(request, isRepeatable: isRepeatable)
+        } catch {
+            throw AuthorizationError(error, path: socketPath)
+        }
+        if checksVersion, let version = response.configurationVersion, isNews(version) { try await loadConfiguration() }
+        let body = Data(response.body.readableBytesView)
+        do {
+            guard response.isProblem else { return try AgentJSON.decode(Answer.self, from: body) }
+        } catch {
+            let message = "\(socketPath): the agent's answer (\(response.status)) can't be read. It may be another version: start it anew."
+            throw AuthorizationError(.agentUnavailable, message, cause: error)
+        }
+        throw problem(body, status: response.status)
+    }
+
+    private func problem(_ body: Data, status: Int) -> AuthorizationError {
+        do {
+            return AuthorizationError(try AgentJSON.decode(AgentProblem.self, from: body))
+        } catch {
+            return AuthorizationError(.agentUnavailable, "\(socketPath): the agent answers \(status).", cause: error)
+        }
+    }
+
+    private func isNews(_ version: String) -> Bool {
+        knowledge.withLock { knowledge in
+            if case .policy(_, let known) = knowledge { known != version } else { true }
+        }
+    }
+}

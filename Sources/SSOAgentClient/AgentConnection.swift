@@ -1,0 +1,99 @@
+internal import HTTPNegotiate
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// One connection to the agent's socket, for one request after the other.
+final class AgentConnection: Sendable {
+    /// A whole response.
+    struct Response: Sendable {
+        var status = 0
+        var configurationVersion: String?
+        var isProblem = false
+        var body = ByteBuffer()
+    }
+
+    /// A request, ready to be sent.
+    struct Request: Sendable {
+        var method: HTTPMethod
+        var path: String
+        var body: ByteBuffer?
+        var deadline: TimeAmount = .seconds(60)
+    }
+
+    /// Why no response came.
+    enum Failure: Error {
+        /// No agent listens.
+        case notRunning(any Error)
+        /// The connection ended before the first byte of the response.
+        case lost
+        /// The connection ended within the response, or what came is no HTTP.
+        case broken(String)
+        /// The deadline passed.
+        case timedOut
+        /// The task was cancelled.
+        case canceled
+    }
+
+    private let channel: any Channel
+
+    private init(_ channel: any Channel) { self.channel = channel }
+
+    /// Opens a connection. Throws ``Failure``.
+    static func open(_ path: String, on group: any EventLoopGroup) async throws(Failure) -> AgentConnection {
+        var pause = Duration.milliseconds(1)
+        while true {
+            do {
+                return AgentConnection(try await connect(path, on: group))
+            } catch {
+                // The agent's queue is full, which passes; after two seconds it hangs.
+                guard (error as? IOError)?.errnoCode == EAGAIN, pause < .seconds(1) else { throw .notRunning(error) }
+            }
+            do { try await Task.sleep(for: pause) } catch { throw .canceled }
+            pause *= 2
+        }
+    }
+
+    private static func connect(_ path: String, on group: any EventLoopGroup) async throws -> any Channel {
+        try await ClientBootstrap(group: group)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                    try pipeline.addHandler(AgentResponseHandler())
+                }
+            }
+            .connect(unixDomainSocketPath: path).get()
+    }
+
+    /// Whether a request can be sent.
+    var isOpen: Bool { channel.isActive }
+
+    /// Ends it.
+    func close() { channel.close(promise: nil) }
+
+    /// Sends a request and waits for the whole response, or the deadline; whatever fails ends the connection.
+    func send(_ request: Request) async throws(Failure) -> Response {
+        let exchange = AgentResponseHandler.Exchange(request: request, promise: channel.eventLoop.makePromise(of: Response.self))
+        do {
+            return try await withTaskCancellationHandler {
+                channel.writeAndFlush(exchange, promise: nil)
+                return try await exchange.promise.futureResult.get()
+            } onCancel: {
+                channel.pipeline.fireUserInboundEventTriggered(AgentResponseHandler.Cancellation(exchange: exchange.id))
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw .broken("\(error)")
+        }
+    }
+}

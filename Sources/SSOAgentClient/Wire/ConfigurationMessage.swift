@@ -1,0 +1,59 @@
+package import HTTPNegotiate
+
+/// An `ExtensionConfiguration` on the wire.
+package struct ConfigurationMessage: Codable, Sendable, Hashable {
+    var realm: String
+    var hosts: [String]
+    var plainHTTPHosts: [String]
+    var preemptiveHosts: [String]
+    var delegationHosts: [String]
+    var unconditionalDelegationHosts: [String]
+    var optionalMutualAuthenticationHosts: [String]
+    var noMutualAuthenticationHosts: [String]
+    var noChannelBindingHosts: [String]
+    var servicePrincipals: [String: String]
+    var principalName: String?
+    var isDefaultRealm: Bool
+    var domainRealmMapping: [String: [String]]
+    var preferredKDCs: [String]
+    var source: String
+
+    package init(_ configuration: ExtensionConfiguration) {
+        realm = configuration.realm
+        hosts = configuration.hosts.map(\.name)
+        plainHTTPHosts = configuration.plainHTTPHosts.map(\.name)
+        preemptiveHosts = configuration.preemptiveHosts.map(\.name)
+        delegationHosts = configuration.delegationHosts.map(\.name)
+        unconditionalDelegationHosts = configuration.unconditionalDelegationHosts.map(\.name)
+        optionalMutualAuthenticationHosts = configuration.optionalMutualAuthenticationHosts.map(\.name)
+        noMutualAuthenticationHosts = configuration.noMutualAuthenticationHosts.map(\.name)
+        noChannelBindingHosts = configuration.noChannelBindingHosts.map(\.name)
+        servicePrincipals = configuration.servicePrincipals.reduce(into: [:]) { $0[$1.key.description] = $1.value }
+        principalName = configuration.principalName
+        isDefaultRealm = configuration.isDefaultRealm
+        domainRealmMapping = configuration.domainRealmMapping
+        preferredKDCs = configuration.preferredKDCs.map(\.description)
+        source = configuration.source
+    }
+
+    /// Throws `HostRuleError` or `AuthorizationError` for a rule that this version can't read.
+    package func configuration() throws -> ExtensionConfiguration {
+        ExtensionConfiguration(
+            realm: realm,
+            hosts: try hosts.map { try HostRule($0) },
+            plainHTTPHosts: try plainHTTPHosts.map { try HostRule($0) },
+            preemptiveHosts: try preemptiveHosts.map { try HostRule($0) },
+            delegationHosts: try delegationHosts.map { try HostRule($0) },
+            unconditionalDelegationHosts: try unconditionalDelegationHosts.map { try HostRule($0) },
+            optionalMutualAuthenticationHosts: try optionalMutualAuthenticationHosts.map { try HostRule($0) },
+            noMutualAuthenticationHosts: try noMutualAuthenticationHosts.map { try HostRule($0) },
+            noChannelBindingHosts: try noChannelBindingHosts.map { try HostRule($0) },
+            servicePrincipals: try servicePrincipals.reduce(into: [:]) { $0[try Origin(url: $1.key)] = $1.value },
+            principalName: principalName,
+            isDefaultRealm: isDefaultRealm,
+            domainRealmMapping: domainRealmMapping,
+            preferredKDCs: try preferredKDCs.map { try PreferredKDC($0) },
+            source: source
+        )
+    }
+}

@@ -1,0 +1,65 @@
+/// The body of `POST /v1/login`. It holds a secret: it is never described, and goes over a socket of the user's own alone.
+package struct LoginRequest: Codable, Sendable {
+    package var principal: String?
+    package var realm: String?
+    /// The password, which is sent to the KDC once; or ``keytab``.
+    package var password: String?
+    /// The path of a keytab.
+    package var keytab: String?
+    /// How long the ticket shall hold, in seconds.
+    package var lifetime: Int?
+    /// How long it shall be renewable, in seconds.
+    package var renewableLifetime: Int?
+
+    package init(
+        principal: String? = nil,
+        realm: String? = nil,
+        password: String? = nil,
+        keytab: String? = nil,
+        lifetime: Int? = nil,
+        renewableLifetime: Int? = nil
+    ) {
+        self.principal = principal
+        self.realm = realm
+        self.password = password
+        self.keytab = keytab
+        self.lifetime = lifetime
+        self.renewableLifetime = renewableLifetime
+    }
+}
+
+extension LoginRequest: CustomStringConvertible, CustomReflectable {
+    /// Never the password.
+    package var description: String { "a sign-in" }
+    /// Never the password.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The body of `POST /v1/refresh` and `POST /v1/logout`: whose sessions.
+package struct SessionSelection: Codable, Sendable {
+    /// A principal; nil is everybody of the realm.
+    package var principal: String?
+    /// A realm; nil is every realm.
+    package var realm: String?
+    /// For a sign-out: tickets that others acquired as well.
+    package var all: Bool?
+
+    package init(principal: String? = nil, realm: String? = nil, all: Bool? = nil) {
+        self.principal = principal
+        self.realm = realm
+        self.all = all
+    }
+}
+
+/// The answer to `POST /v1/login` and `POST /v1/refresh`.
+package struct SessionsReply: Codable, Sendable {
+    /// The sessions as they are now.
+    package var sessions: [StatusDocument.Session]
+    /// What stood in the way of refreshing others.
+    package var problems: [AgentProblem]?
+
+    package init(sessions: [StatusDocument.Session], problems: [AgentProblem]? = nil) {
+        self.sessions = sessions
+        self.problems = problems
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HTTPNegotiate
+import HTTPTypes
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgentClient
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/cold.example.test", "HTTP/localhost"]))
+struct AuthorizeTests {
+    @Test func aTokenOfTheAgentIsAcceptedAndTheServersTokenVerifies() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let grant = try await agent.client().grant("https://www.example.test/")
+            #expect(grant.principal == "alice@EXAMPLE.TEST")
+            #expect(grant.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
+            #expect(!grant.exchange.isDelegated)
+            let acceptance = try Acceptance(grant.token, keytab: realm.keytabPath)
+            #expect(acceptance.client == "alice@EXAMPLE.TEST")
+            #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
+            #expect(agent.api.exchanges.count == 0)
+        }
+    }
+
+    @Test func garbageIsNoFinalTokenAndEndsTheExchange() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let grant = try await agent.client().grant("https://www.example.test/")
+            await #expect { try await grant.exchange.respond(to: [1, 2, 3]) } throws: {
+                ($0 as? AuthorizationError)?.code == .invalidResponse
+            }
+            let reply = try Acceptance(grant.token, keytab: realm.keytabPath).reply
+            await #expect { try await grant.exchange.respond(to: reply) } throws: { ($0 as? AuthorizationError)?.code == .unknownExchange }
+        }
+    }
+
+    @Test(arguments: ["https://www.example.test/", "http://www.example.test.evil.test/", "https://127.0.0.1/", "http://localhost:8080/x"])
+    func theVerdictIsTheAgents(url: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let url = try #require(URL(string: url))
+            let client = try await agent.client()
+            #expect(client.decision(for: url) == agent.kerberos.decision(for: url))
+            guard case .notHandled(let reasons) = try await client.beginAuthorization(with: .init(url: url)) else {
+                #expect(client.decision(for: url).plan != nil)
+                return
+            }
+            #expect(reasons == client.decision(for: url).reasons)
+        }
+    }
+
+    @Test func nobodySignedInIsTheSameErrorAsInProcess() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.test/")))
+            do {
+                _ = try await agent.client().beginAuthorization(with: request)
+                Issue.record("a token came")
+            } catch {
+                let direct = await #expect(throws: AuthorizationError.self) { try await agent.kerberos.beginAuthorization(with: request) }
+                #expect(error as? AuthorizationError == direct)
+                let problem = try #require((error as? AuthorizationError)?.cause as? AgentProblem)
+                #expect(problem.status == 409 && problem.code == "notSignedIn")
+            }
+        }
+    }
+
+    @Test func theIdentityIsTheAgents() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let client = try await agent.client()
+            let covered = AuthorizationRequest(url: try #require(URL(string: "https://www.example.test/")))
+            #expect(try await client.identity(for: covered) == agent.kerberos.identity(for: covered))
+            let other = AuthorizationRequest(url: try #require(URL(string: "https://www.evil.test/")))
+            #expect(try await client.identity(for: other) == nil)
+        }
+    }
+
+    @Test func theStatusIsThatOfTheCommandWithTheAgentsOwnState() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let client = try await agent.client()
+            _ = try await client.grant("https://www.example.test/")
+            let status = try await client.status()
+            #expect(status.agent)
+            #expect(status.sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            #expect(status.sessions.first?.services.map(\.service) == ["HTTP/www.example.test@EXAMPLE.TEST"])
+            #expect(status.process?.processID == getpid())
+            #expect(status.process?.exchanges == 1)
+            #expect(status.process?.connections == 1)
+        }
+    }
+
+    @Test func twoHundredRequestsForAColdServiceCostOneTicketRequest() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            // A client each: two hundred connections.
+            let tokens = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<200 {
+                    group.addTask { try await AgentClient(socketPath: agent.socketPath).grant("https://cold.example.test/").token }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(tokens.count == 200)
+            #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/cold.example.test") == 1)
+        }
+    }
+}
+
+extension CredentialExtension {
+    /// Answers a challenge of a page.
+    func grant(_ text: String) async throws -> AuthorizationGrant {
+        guard let url = URL(string: text), case .headers(let grant) = try await beginAuthorization(with: .init(url: url)) else {
+            throw AuthorizationError(.notHandled, "\(text) is not handled.")
+        }
+        return grant
+    }
+}
+
+extension AuthorizationGrant {
+    /// The token of the `Authorization` field.
+    var token: [UInt8] {
+        let value = headers[.authorization] ?? ""
+        return Data(base64Encoded: String(value.dropFirst("Negotiate ".count))).map { Array($0) } ?? []
+    }
+}

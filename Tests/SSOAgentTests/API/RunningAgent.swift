@@ -1,0 +1,93 @@
+import Foundation
+import HTTPNegotiate
+import KCM
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgentClient
+import Synchronization
+
+@testable import SSOAgent
+
+/// An agent's API over a real realm, with an engine and a socket of its own.
+struct RunningAgent: Sendable {
+    let realm: TestRealm
+    let kerberos: KerberosExtension
+    let events = EventHub()
+    let api: AgentAPI
+    let socketPath: String
+    /// How often a stop was asked for.
+    let stops = Counter()
+
+    final class Counter: Sendable {
+        private let value = Mutex(0)
+        var count: Int { value.withLock { $0 } }
+        func add() { value.withLock { $0 += 1 } }
+    }
+
+    /// Runs the body with an agent that `alice` is signed in to, and shuts it down.
+    static func run<Return>(
+        in realm: TestRealm,
+        signedIn: Bool = true,
+        change: (inout ExtensionConfiguration) throws -> Void = { _ in },
+        access: AccessPolicy? = nil,
+        _ body: (RunningAgent) async throws -> Return
+    ) async throws -> Return {
+        let directory = "\(realm.directory)/agent-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        let rules = [try HostRule(".example.test"), try HostRule("localhost")]
+        var configuration = ExtensionConfiguration(realm: realm.name, hosts: rules, plainHTTPHosts: rules, source: "agent.yaml")
+        try change(&configuration)
+        let kerberos = KerberosExtension(
+            KerberosExtension.Options(
+                configurations: [configuration],
+                base: .files([realm.configurationPath]),
+                defaultCacheName: "FILE:\(directory)/cache",
+                additionalCacheDirectory: "\(directory)/caches"
+            )
+        )
+        if signedIn { try await kerberos.signIn("alice", using: .password(Secret("secret"))) }
+        let agent = RunningAgent(realm: realm, kerberos: kerberos, directory: directory, access: access)
+        let socket = try ListeningSocket.bind(path: agent.socketPath)
+        try await agent.api.serve(socket)
+        let result: Result<Return, any Error>
+        do {
+            result = .success(try await body(agent))
+        } catch {
+            result = .failure(error)
+        }
+        agent.events.close()
+        await agent.api.shutDown(grace: .seconds(1))
+        try? FileManager.default.removeItem(atPath: directory)
+        return try result.get()
+    }
+
+    private init(realm: TestRealm, kerberos: KerberosExtension, directory: String, access: AccessPolicy?) {
+        self.realm = realm
+        self.kerberos = kerberos
+        socketPath = "\(directory)/agent.sock"
+        api = AgentAPI(
+            extension: kerberos,
+            events: events,
+            access: access ?? AccessPolicy(owner: geteuid()),
+            facts: { StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0)) },
+            stop: { [stops] in stops.add() }
+        )
+    }
+
+    /// A client that knows the configurations.
+    func client() async throws -> AgentClient { try await AgentClient.connect(socketPath: socketPath) }
+
+    /// What curl prints for a request: the status on the last line.
+    func curl(_ arguments: [String], input: String? = nil) async throws -> (status: Int, body: String) {
+        let result = try await realm.run(
+            "curl",
+            ["--silent", "--show-error", "--max-time", "20", "--unix-socket", socketPath, "--write-out", "\n%{http_code}"] + arguments,
+            environment: [:],
+            input: input
+        )
+        var lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
+        let status = lines.popLast().flatMap { Int($0) } ?? 0
+        return (status, lines.joined(separator: "\n"))
+    }
+}

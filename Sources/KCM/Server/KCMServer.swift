@@ -1,0 +1,67 @@
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+/// A server of the credential-cache protocol: programs that use libkrb5 find their tickets here as `KCM:`.
+///
+/// It has one thread, an event loop that serves nothing else. There a request is decided, written to disk, applied and answered without a
+/// stop, so that no request overtakes another and a reply means that the ticket is kept. A call that writes to a file may block, and
+/// nowhere else would an event loop do so; here it is a copy into the page cache of a tmpfs, with no fsync, and a hop to another thread and
+/// back would take longer. Who lets go of the server ends it.
+package final class KCMServer: Sendable {
+    private let group: MultiThreadedEventLoopGroup
+    private let loop: any EventLoop
+    private let service: NIOLoopBoundBox<Service>
+    private let hasEnded = Atomic(false)
+
+    /// Opens the directory and takes up what is there. It reads the files on the caller's thread.
+    package init(_ options: Options = Options()) throws {
+        let service = Service(options)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        loop = group.next()
+        let box = NIOLoopBoundBox.makeBoxSendingValue(service, eventLoop: loop)
+        self.service = box
+        let step = TimeAmount(max(options.limits.idleTime / 4, .milliseconds(1)))
+        _ = loop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in box.value.closeIdle(now: .now()) }
+    }
+
+    deinit {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        group.shutdownGracefully { _ in }
+    }
+
+    /// Serves the clients of a socket; returns once it accepts them. May be called for several sockets.
+    ///
+    /// - Throws: What makes the socket unusable, or that the server has ended.
+    package func serve(_ socket: consuming ListeningSocket) async throws {
+        let service = service
+        let bootstrap = ServerBootstrap(group: loop)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelInitializer { channel in
+                // Without a descriptor left it waits a second before it accepts again.
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try service.value.accept(channel) }
+            }
+        let listener = try await bootstrap.withBoundSocket(socket.take()).get()
+        try await loop.submit { service.value.add(listener: listener) }.get()
+    }
+
+    /// Accepts no more connections, answers what has arrived, and closes. Everything is on disk already.
+    package func shutDown() async {
+        guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+        let (service, loop) = (service, loop)
+        try? await loop.flatSubmit { service.value.drain(on: loop) }.get()
+        try? await group.shutdownGracefully()
+    }
+
+    /// What each user has here who has had a connection or a cache.
+    package var counts: [ServerCounts] {
+        get async {
+            guard !hasEnded.load(ordering: .relaxed) else { return [] }
+            let service = service
+            return (try? await loop.submit { service.value.counts }.get()) ?? []
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import KerberosTesting
+
+@testable import KCM
+
+/// A server that listens in a folder of its own.
+struct RunningServer: Sendable {
+    let server: KCMServer
+    /// Of mode 0700; it goes with the server.
+    let folder: String
+    var path: String { "\(folder)/kcm.sock" }
+}
+
+/// Makes a folder for one test and removes it on every way out.
+func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
+    // A socket's path is short.
+    let folder = "/tmp/kcm-\(UUID().uuidString.prefix(13))"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try await body(folder)
+}
+
+/// Runs a closure with a server, and ends the server on every way out.
+func withServer<R>(_ options: KCMServer.Options = KCMServer.Options(), _ body: (RunningServer) async throws -> R) async throws -> R {
+    try await withFolder { folder in
+        let running = RunningServer(server: try KCMServer(options), folder: folder)
+        let result: Result<R, any Error>
+        do {
+            try await running.server.serve(try ListeningSocket.bind(path: running.path))
+            result = .success(try await body(running))
+        } catch {
+            result = .failure(error)
+        }
+        await running.server.shutDown()
+        return try result.get()
+    }
+}
+
+extension RunningServer {
+    /// Runs one of libkrb5's programs in a realm, with this server as its default cache.
+    func run(_ program: String, _ arguments: String..., in realm: TestRealm, input: String? = nil) async throws -> CommandResult {
+        try await run(program, arguments, in: realm, input: input)
+    }
+
+    func run(_ program: String, _ arguments: [String], in realm: TestRealm, input: String? = nil) async throws -> CommandResult {
+        let configuration = "\(folder)/krb5.conf"
+        let text = "[libdefaults]\n    kcm_socket = \(path)\n    default_ccache_name = KCM:\n"
+        try text.write(toFile: configuration, atomically: true, encoding: .utf8)
+        let words = ["-u", "KRB5CCNAME", "KRB5_CONFIG=\(configuration):\(realm.configurationPath)", program] + arguments
+        return try await realm.run("/usr/bin/env", words, input: input)
+    }
+}

@@ -9,6 +9,9 @@
 #include <gssapi/gssapi_krb5.h>
 #include <krb5/krb5.h>
 #include <profile.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 // The mechanisms (RFC 4178 section 3, RFC 4121 section 4). Their storage lives as long as the process.
 static inline gss_OID ckerberos_mech_spnego(void) {
@@ -47,6 +50,15 @@ static const int ckerberos_wait_for_lock = 38; /* F_OFD_SETLKW */
 #else
 static const int ckerberos_wait_for_lock = F_SETLKW;
 #endif
+
+// Neither a core dump nor another process of the user sees this one's memory (PR_SET_DUMPABLE); Swift does not see variadic functions.
+static inline int ckerberos_forbid_dumps(void) {
+#ifdef __linux__
+    return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
+#else
+    return 0;
+#endif
+}
 
 static inline int ckerberos_oid_equal(gss_const_OID a, gss_const_OID b) {
     return a != GSS_C_NO_OID && b != GSS_C_NO_OID && a->length == b->length && memcmp(a->elements, b->elements, a->length) == 0;

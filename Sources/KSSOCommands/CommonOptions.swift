@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
+internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 
@@ -22,9 +23,11 @@ struct CommonOptions: ParsableArguments {
         var settings = SingleSignOn.Settings()
         settings.prompter = prompter
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
+        let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
+        if cacheSocket != nil { settings.defaultCacheName = "KCM:" }
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
-        configureProcess(for: sso, bindsTokens: bindsTokens)
+        configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: cacheSocket)
         return sso
     }
 
@@ -32,9 +35,14 @@ struct CommonOptions: ParsableArguments {
     ///
     /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as good
     /// as a stock program's, and `ksso explain` says what is missing.
-    private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool) {
-        guard !sso.kerberos.policy.configurations.isEmpty else { return }
-        let file = KerberosConfigurationFile(sso.kerberos.policy.configurations, defaultRealm: nil, bindsTokens: bindsTokens)
+    private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool, cacheSocket: String?) {
+        guard !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil else { return }
+        let file = KerberosConfigurationFile(
+            sso.kerberos.policy.configurations,
+            defaultRealm: nil,
+            bindsTokens: bindsTokens,
+            cacheSocket: cacheSocket
+        )
         guard let value = try? file.install(environment: ProcessInfo.processInfo.environment) else { return }
         setenv("KRB5_CONFIG", value, 1)
     }
@@ -53,6 +61,11 @@ struct CommonOptions: ParsableArguments {
             throw CommandFailure(error, verbose: isVerbose)
         }
     }
+}
+
+extension RuntimeDirectory {
+    /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
+    var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 }
 
 /// A URL for a message: without the user and the password that it may hold.

@@ -4,8 +4,6 @@ internal import KerberosSSO
 internal import SSOAgentClient
 
 extension KerberosConfigurationFile {
-    private static let prefix = "krb5-"
-
     /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there before.
     func install(environment: [String: String]) throws(CommandFailure) -> String {
         let runtime = PrivateDirectory(path: RuntimeDirectory(environment: environment).path)
@@ -13,7 +11,7 @@ extension KerberosConfigurationFile {
             throw CommandFailure(.failed, "\(runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
         }
         // A name for its content: a command that runs under other profiles keeps its own.
-        let path = "\(runtime.path)/\(Self.prefix)\(Self.fingerprint(text)).conf"
+        let path = "\(runtime.path)/krb5-\(Self.fingerprint(text)).conf"
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
@@ -23,9 +21,9 @@ extension KerberosConfigurationFile {
         return base.isEmpty ? path : "\(path):\(base)"
     }
 
-    /// `ksso exec` inside `ksso exec` must not name our file twice.
+    /// `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name our files twice.
     private static func withoutOurs(_ runtime: String, in list: String) -> String {
-        list.split(separator: ":").filter { !$0.hasPrefix("\(runtime)/\(prefix)") }.joined(separator: ":")
+        list.split(separator: ":").filter { !$0.hasPrefix("\(runtime)/krb5") }.joined(separator: ":")
     }
 
     /// FNV-1a of 64 bits: the same in every process, and nothing that must hold against an attacker, since only the user writes there.

@@ -1,14 +1,24 @@
-internal import HTTPNegotiate
+package import HTTPNegotiate
 
 /// The profiles as a krb5.conf for stock programs; the system's file stands behind it.
-struct KerberosConfigurationFile {
-    let text: String
+package struct KerberosConfigurationFile: Sendable {
+    /// What the file holds.
+    package let text: String
 
-    /// - Parameter bindsTokens: Whether the program that gets the file binds each token that goes over https.
-    init(_ configurations: [ExtensionConfiguration], defaultRealm: String?, bindsTokens: Bool) {
+    /// - Parameters:
+    ///   - defaultRealm: The realm of names that have none; nil leaves it to the system's file.
+    ///   - bindsTokens: Whether the program that gets the file binds each token that goes over https.
+    ///   - cacheSocket: Where an agent keeps the tickets; nil leaves the default cache to the system's file.
+    package init(
+        _ configurations: [ExtensionConfiguration],
+        defaultRealm: String?,
+        bindsTokens: Bool,
+        cacheSocket: String? = nil
+    ) {
         var lines = ["# Made by ksso from its profiles; changes are lost.", "[libdefaults]"]
         if let defaultRealm { lines.append("    default_realm = \(defaultRealm)") }
         lines += ["    dns_canonicalize_hostname = false", "    rdns = false"]
+        if let cacheSocket { lines += ["    kcm_socket = \(cacheSocket)", "    default_ccache_name = KCM:"] }
         if bindsTokens { lines += KerberosConfigurationFile.channelBindings }
         lines += KerberosConfigurationFile.forwardable(configurations) + ["", "[realms]"]
         for configuration in configurations where !configuration.preferredKDCs.isEmpty {

@@ -1,0 +1,31 @@
+internal import CKerberos
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// Keeps the secrets of a process that holds them for a long time out of files and out of other processes.
+package enum ProcessProtection {
+    /// Switches core dumps off, and the reading of this process's memory by others of the same user (`prctl(PR_SET_DUMPABLE)`,
+    /// `setrlimit(RLIMIT_CORE)`). Best before the first ticket is there.
+    ///
+    /// - Returns: Whether both worked.
+    @discardableResult
+    package static func forbidDumps() -> Bool {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+            let limited = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        #else
+            let limited = setrlimit(RLIMIT_CORE, &none)
+        #endif
+        return limited == 0 && ckerberos_forbid_dumps() == 0
+    }
+
+    /// The variable by which glibc is told, before a process begins, to overwrite what is freed.
+    ///
+    /// Freed memory keeps what was in it until it is used again: keys among it, in buffers of this package, SwiftNIO and libkrb5 alike.
+    /// `perturb` overwrites every block as it is freed. The per-thread cache would keep small blocks from that, so it is off.
+    package static let wipingVariable = (name: "GLIBC_TUNABLES", value: "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0")
+}

@@ -33,6 +33,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var domainRealmMapping: [String: [String]]
     /// The KDCs to try first, in their order.
     public var preferredKDCs: [PreferredKDC]
+    /// When its sessions end although nobody signs out.
+    public var sessionLimits: SessionLimits
     /// Where it comes from, for verdicts: the profile's file name.
     public var source: String
 
@@ -52,6 +54,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         isDefaultRealm: Bool = false,
         domainRealmMapping: [String: [String]] = [:],
         preferredKDCs: [PreferredKDC] = [],
+        sessionLimits: SessionLimits = .init(),
         source: String = ""
     ) {
         self.realm = realm
@@ -68,6 +71,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.isDefaultRealm = isDefaultRealm
         self.domainRealmMapping = domainRealmMapping
         self.preferredKDCs = preferredKDCs
+        self.sessionLimits = sessionLimits
         self.source = source
     }
 }

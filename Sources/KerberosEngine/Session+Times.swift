@@ -1,0 +1,14 @@
+package import Kerberos
+
+package import struct Foundation.Date
+
+extension Session {
+    /// When the ticket-granting ticket holds.
+    package var ticketTimes: TicketTimes { ticketGrantingTicket.times }
+
+    /// Whether the KDC may give out another ticket for the one that is there.
+    package var isRenewable: Bool { ticketGrantingTicket.isRenewable }
+
+    /// When this principal signed in: a ticket that a keytab got again does not count as another sign-in.
+    package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated) }
+}

@@ -1,0 +1,41 @@
+internal import HTTPNegotiate
+internal import Synchronization
+
+/// What has come in for a keeper since it last looked. What comes many times in between is there once.
+final class KeeperInbox: Sendable {
+    struct Contents {
+        /// The caches may have changed.
+        var isPoked = false
+        var hasNetworkChanged = false
+        /// Whose tickets were used; nil is everybody's.
+        var uses: Set<String?> = []
+        var configurations: [ExtensionConfiguration]?
+        var results: [KeeperResult] = []
+    }
+
+    /// Yields when there is something to take.
+    let rings: AsyncStream<Void>
+    private let bell: AsyncStream<Void>.Continuation
+    private let contents = Mutex(Contents())
+
+    init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func put(_ change: (inout Contents) -> Void) {
+        contents.withLock { change(&$0) }
+        bell.yield()
+    }
+
+    func take() -> Contents {
+        contents.withLock { contents in
+            defer { contents = Contents() }
+            return contents
+        }
+    }
+}
+
+/// How something that the schedule asked for has ended.
+enum KeeperResult: Sendable {
+    case refresh(SeenSession.Key, RefreshOutcome)
+    case probe(realm: String, isReachable: Bool)
+    case signOut(principal: String, ended: Set<SeenSession.Key>)
+}

@@ -1,0 +1,33 @@
+package import struct Foundation.Date
+
+/// A moment by both of the machine's clocks: the one that people set, and the one that only runs.
+package struct Moment: Sendable, Hashable {
+    /// What the wall clock shows.
+    package var wall: Date
+    /// Seconds since some fixed moment, the time that the machine slept included. It never jumps.
+    package var uptime: Double
+
+    package init(wall: Date, uptime: Double) {
+        self.wall = wall
+        self.uptime = uptime
+    }
+}
+
+/// A date that is over when either clock says so: a wall clock that is put back must not put it off.
+struct Deadline: Hashable {
+    let wall: Date
+    let uptime: Double
+
+    /// - Parameters:
+    ///   - wall: The date, by the wall clock.
+    ///   - moment: When the date became known; the other clock counts from there.
+    init(_ wall: Date, knownSince moment: Moment) {
+        self.wall = wall
+        uptime = moment.uptime + wall.timeIntervalSince(moment.wall)
+    }
+
+    func isOver(at now: Moment) -> Bool { remaining(at: now) <= 0 }
+
+    /// In seconds; negative when it is over.
+    func remaining(at now: Moment) -> Double { min(wall.timeIntervalSince(now.wall), uptime - now.uptime) }
+}

@@ -1,0 +1,30 @@
+internal import Kerberos
+
+/// What came of an attempt to get a session's ticket anew, as far as the next one depends on it.
+package enum RefreshOutcome: Sendable, Hashable {
+    /// There is another ticket.
+    case refreshed
+    /// No KDC answered.
+    case unreachable
+    /// It may go better another time.
+    case failed
+    /// The KDC has spoken, or there is nothing to try with: the same again helps nobody and may lock the account.
+    case refused
+    /// It was given up to begin anew.
+    case abandoned
+}
+
+extension RefreshOutcome {
+    /// What a failure of the engine means.
+    init(_ error: KerberosError) {
+        self =
+            switch error.code {
+            case .kdcUnreachable, .realmUnknown: .unreachable
+            case .canceled: .abandoned
+            case .wrongPassword, .accountLocked, .accountExpired, .passwordExpired, .unknownPrincipal, .policyRefused,
+                .encryptionTypeRefused, .notRenewable, .ticketExpired, .notInteractive, .noCredentials:
+                .refused
+            default: .failed
+            }
+    }
+}

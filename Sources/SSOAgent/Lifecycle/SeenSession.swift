@@ -1,0 +1,93 @@
+internal import Kerberos
+internal import KerberosEngine
+
+package import struct Foundation.Date
+
+/// What a schedule has to know of a session.
+package struct SeenSession: Sendable, Hashable {
+    /// What makes it the same session when it is seen again: a principal may have several caches.
+    package struct Key: Sendable, Hashable {
+        /// Whose it is, realm included.
+        package var principal: String
+        /// The full name of the cache.
+        package var cache: String
+
+        package init(principal: String, cache: String) {
+            self.principal = principal
+            self.cache = cache
+        }
+    }
+
+    /// The ticket-granting ticket: another one is another ticket.
+    package struct Ticket: Sendable, Hashable {
+        package var authenticated: Date
+        package var starts: Date
+        package var expires: Date
+        /// Until when it can be renewed; nil when it can't.
+        package var renewUntil: Date?
+
+        package init(authenticated: Date, starts: Date, expires: Date, renewUntil: Date? = nil) {
+            self.authenticated = authenticated
+            self.starts = starts
+            self.expires = expires
+            self.renewUntil = renewUntil
+        }
+
+        /// In seconds.
+        var lifetime: Double { expires.timeIntervalSince(starts) }
+    }
+
+    package var key: Key
+    package var realm: String
+    package var ticket: Ticket
+    /// Whether the session can be acquired again from a keytab.
+    package var hasKeytab: Bool
+    /// When the principal signed in.
+    package var signedInAt: Date
+    /// The services that there are tickets for.
+    package var services: Set<String>
+
+    package init(
+        key: Key,
+        realm: String,
+        ticket: Ticket,
+        hasKeytab: Bool = false,
+        signedInAt: Date? = nil,
+        services: Set<String> = []
+    ) {
+        self.key = key
+        self.realm = realm
+        self.ticket = ticket
+        self.hasKeytab = hasKeytab
+        self.signedInAt = signedInAt ?? ticket.authenticated
+        self.services = services
+    }
+}
+
+extension SeenSession {
+    /// A session as the engine sees it.
+    init(_ session: Session) {
+        let times = session.ticketTimes
+        var hasKeytab = false
+        if case .keytab = session.acquiredBy { hasKeytab = true }
+        self.init(
+            key: Key(session),
+            realm: session.realm,
+            ticket: Ticket(
+                authenticated: times.authenticated,
+                starts: times.starts,
+                expires: times.expires,
+                renewUntil: session.isRenewable ? times.renewUntil : nil
+            ),
+            hasKeytab: hasKeytab,
+            signedInAt: session.signedInAt,
+            services: Set(session.services.map(\.principal.description))
+        )
+    }
+}
+
+extension SeenSession.Key {
+    init(_ session: Session) {
+        self.init(principal: session.principal.description, cache: session.cache.rawValue)
+    }
+}

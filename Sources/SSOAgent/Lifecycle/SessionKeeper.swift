@@ -1,0 +1,183 @@
+package import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+
+/// Keeps the sessions alive, and ends them when the profiles say so: carries out what a ``SessionSchedule`` decides, and tells the
+/// ``EventHub``.
+///
+/// Isolation: what it is told comes by an inbox from any thread; the schedule is the actor's own.
+package actor SessionKeeper {
+    private let current: CurrentExtension
+    private let events: EventHub
+    private let clock: any WakeClock
+    private let network: AsyncStream<Void>?
+    private let log: @Sendable (String) -> Void
+    private let inbox = KeeperInbox()
+    private var schedule: SessionSchedule
+    private var sessions: [SeenSession.Key: Session] = [:]
+    private var tasks: [Work: Task<Void, Never>] = [:]
+    private var timer: Task<Void, Never>?
+    /// A storm of changes is looked at every now and then, not change by change.
+    private var lookNotBefore = -Double.infinity
+    private var wantsLook = true
+
+    private enum Work: Hashable {
+        case refresh(SeenSession.Key)
+        case probe(String)
+        case signOut(String)
+        case network
+    }
+
+    /// - Parameters:
+    ///   - current: The extension whose sessions are kept.
+    ///   - events: Who is told.
+    ///   - clock: What time it is.
+    ///   - network: Yields when the machine's network may have changed; nil is never.
+    ///   - schedule: What decides; by default one for the extension's profiles.
+    ///   - log: Gets a line for each failure, with no secrets in it.
+    package init(
+        _ current: CurrentExtension,
+        events: EventHub,
+        clock: any WakeClock = SystemClock(),
+        network: AsyncStream<Void>? = nil,
+        schedule: SessionSchedule? = nil,
+        log: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.current = current
+        self.events = events
+        self.clock = clock
+        self.network = network
+        self.schedule = schedule ?? SessionSchedule(current.value.policy.configurations)
+        self.log = log
+    }
+
+    /// The sessions may have changed: look. It costs next to nothing to say so often.
+    package nonisolated func poke() { inbox.put { $0.isPoked = true } }
+
+    /// A principal's tickets were used; nil is everybody's. It puts off the end of an idle session.
+    package nonisolated func noteUse(of principal: String?) { inbox.put { $0.uses.insert(principal) } }
+
+    /// Other profiles are in force, and the extension has been replaced.
+    package nonisolated func configure(_ configurations: [ExtensionConfiguration]) {
+        inbox.put {
+            $0.configurations = configurations
+            $0.isPoked = true
+        }
+    }
+
+    /// Works until the task is canceled; what is under way is canceled with it, and has ended when this returns. Run it once.
+    package func run() async {
+        if let network {
+            tasks[.network] = Task { [inbox] in
+                for await _ in network { inbox.put { $0.hasNetworkChanged = true } }
+            }
+        }
+        poke()
+        for await _ in inbox.rings { await turn() }
+        timer?.cancel()
+        await timer?.value
+        for task in tasks.values { task.cancel() }
+        for task in tasks.values { await task.value }
+    }
+
+    private func turn() async {
+        let contents = inbox.take()
+        take(contents)
+        if wantsLook, clock.now.uptime >= lookNotBefore { await look() }
+        let now = clock.now
+        for action in schedule.actions(at: now) { carryOut(action) }
+        let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
+        setTimer(at: now.uptime + wait)
+    }
+
+    private func take(_ contents: KeeperInbox.Contents) {
+        let now = clock.now
+        if let configurations = contents.configurations { schedule.configure(configurations, at: now) }
+        for use in contents.uses { schedule.noteUse(of: use, at: now) }
+        for result in contents.results {
+            wantsLook = true
+            switch result {
+            case .refresh(let key, let outcome):
+                tasks[.refresh(key)] = nil
+                schedule.refreshFinished(key, outcome, at: now)
+            case .probe(let realm, let isReachable):
+                tasks[.probe(realm)] = nil
+                schedule.probeFinished(realm: realm, isReachable: isReachable, at: now)
+            case .signOut(let principal, let ended):
+                tasks[.signOut(principal)] = nil
+                schedule.signOutFinished(principal, ended: ended, at: now)
+            }
+            lookNotBefore = now.uptime
+        }
+        if contents.hasNetworkChanged { schedule.networkChanged(at: now) }
+        if contents.isPoked { wantsLook = true }
+    }
+
+    /// Reads the caches. One that can't be read leaves all as it was.
+    private func look() async {
+        let begun = clock.now
+        do throws(KerberosError) {
+            let list = try await current.value.sessions()
+            sessions = list.sessions.reduce(into: [:]) { $0[SeenSession.Key($1)] = $1 }
+            schedule.observe(list.sessions.map(SeenSession.init), at: clock.now)
+        } catch {
+            log("the credential caches can't be read: \(error)")
+        }
+        wantsLook = false
+        let now = clock.now
+        // At most a twentieth of the time is spent looking.
+        lookNotBefore = now.uptime + max(1, 20 * (now.uptime - begun.uptime))
+    }
+
+    private func setTimer(at uptime: Double) {
+        timer?.cancel()
+        timer = Task { [inbox, clock] in
+            guard (try? await clock.sleep(until: uptime)) != nil else { return }
+            inbox.put { $0.isPoked = true }
+        }
+    }
+}
+
+extension SessionKeeper {
+    private func carryOut(_ action: SessionSchedule.Action) {
+        switch action {
+        case .send(let event): events.send(event)
+        case .refresh(let key): refresh(key)
+        case .abandon(let key): tasks[.refresh(key)]?.cancel()
+        case .probe(let realm, let principal):
+            tasks[.probe(realm)] = Task { [inbox, kerberos = current.value] in
+                let isReachable = await kerberos.reachesKDC(of: realm, askingFor: principal)
+                inbox.put { $0.results.append(.probe(realm: realm, isReachable: isReachable)) }
+            }
+        case .signOut(let principal, let includingOthers): signOut(principal, includingOthers: includingOthers)
+        }
+    }
+
+    private func refresh(_ key: SeenSession.Key) {
+        guard let session = sessions[key] else { return inbox.put { $0.results.append(.refresh(key, .failed)) } }
+        tasks[.refresh(key)] = Task { [inbox, log, kerberos = current.value] in
+            let outcome: RefreshOutcome
+            do throws(KerberosError) {
+                try await kerberos.refresh(session)
+                outcome = .refreshed
+            } catch {
+                outcome = RefreshOutcome(error)
+                log("the ticket of \(key.principal) was not got anew: \(error)")
+            }
+            inbox.put { $0.results.append(.refresh(key, outcome)) }
+        }
+    }
+
+    private func signOut(_ principal: String, includingOthers: Bool) {
+        tasks[.signOut(principal)] = Task { [inbox, log, kerberos = current.value] in
+            var ended: Set<SeenSession.Key> = []
+            do throws(KerberosError) {
+                let result = try await kerberos.signOut(try Principal(principal), includingOthers: includingOthers)
+                ended = Set(result.ended.map(SeenSession.Key.init))
+            } catch {
+                log("\(principal) was not signed out: \(error)")
+            }
+            inbox.put { [ended] in $0.results.append(.signOut(principal: principal, ended: ended)) }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import HTTPNegotiate
+internal import SSOAgentClient
+
+internal import struct Foundation.Date
+internal import struct Foundation.DateComponents
+
+extension SessionSchedule {
+    /// Takes over other profiles. The sessions of a realm that none of them names any more, and one did, end; those that other programs
+    /// began stay.
+    package mutating func configure(_ configurations: [ExtensionConfiguration], at now: Moment) {
+        let removed = Set(self.configurations.map(\.realm)).subtracting(configurations.map(\.realm))
+        self.configurations = configurations
+        for realm in removed { realms[realm]?.nextProbe = nil }
+        let principals = Set(entries.values.filter { removed.contains($0.session.realm) }.map(\.session.key.principal))
+        for principal in principals.sorted() { signOut(principal, includingOthers: false) }
+    }
+
+    /// Ends a session whose time is over, and tells of it before.
+    mutating func end(_ key: SeenSession.Key, at now: Moment) {
+        guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil, let end = end(of: entry, at: now) else { return }
+        let remaining = end.remaining(at: now)
+        if remaining <= 0 {
+            guard now.uptime >= entry.endNotBefore else { return }
+            signOut(key.principal, includingOthers: true)
+        } else if remaining <= Self.warningTime, entry.toldEnd != end.wall {
+            entries[key]?.toldEnd = end.wall
+            tell(.sessionEnding, entry.session, at: now, date: now.wall.addingTimeInterval(remaining))
+        }
+    }
+
+    private mutating func signOut(_ principal: String, includingOthers: Bool) {
+        for key in entries.keys where key.principal == principal { entries[key]?.isEnding = true }
+        pending.append(.signOut(principal: principal, includingOthers: includingOthers))
+    }
+
+    /// When the profiles end a session; nil when they do not.
+    func end(of entry: Entry, at now: Moment) -> Deadline? {
+        let session = entry.session
+        let limits = configurations.filter { $0.realm == session.realm }.map(\.sessionLimits)
+        return limits.filter { !$0.exempts(session.key.principal, realm: session.realm) }
+            .flatMap { ends(of: entry, $0) }
+            .min { $0.remaining(at: now) < $1.remaining(at: now) }
+    }
+
+    private func ends(of entry: Entry, _ limits: SessionLimits) -> [Deadline] {
+        var ends: [Deadline] = []
+        if let lifetime = limits.maximumLifetime {
+            let date = entry.session.signedInAt.addingTimeInterval(Double(lifetime.components.seconds))
+            ends.append(Deadline(date, knownSince: entry.seen))
+        }
+        if let time = limits.signOutAt, let date = next(time, after: entry.session.signedInAt) {
+            ends.append(Deadline(date, knownSince: entry.seen))
+        }
+        if let idle = limits.idleSignOutAfter {
+            let date = entry.lastUse.wall.addingTimeInterval(Double(idle.components.seconds))
+            ends.append(Deadline(date, knownSince: entry.lastUse))
+        }
+        return ends
+    }
+
+    /// A day that has no such time, since clocks are put forward in it, has the first moment after.
+    private func next(_ time: SessionLimits.TimeOfDay, after date: Date) -> Date? {
+        let components = DateComponents(hour: time.hour, minute: time.minute, second: 0)
+        return calendar.nextDate(after: date, matching: components, matchingPolicy: .nextTime)
+    }
+}

@@ -1,0 +1,47 @@
+internal import struct Foundation.Date
+
+extension SessionSchedule {
+    /// Takes over how an attempt to get a session's ticket anew has ended.
+    package mutating func refreshFinished(_ key: SeenSession.Key, _ outcome: RefreshOutcome, at now: Moment) {
+        guard var entry = entries[key] else { return }
+        entry.attempt = nil
+        switch outcome {
+        case .refreshed:
+            entry.isRefreshed = true
+            // A clock that is far ahead makes every ticket look old. It is not asked for again and again all the same.
+            entry.notBefore = now.uptime + min(Self.longestWait, entry.session.ticket.lifetime / 3)
+        case .unreachable, .failed:
+            entry.failures += 1
+            entry.notBefore = now.uptime + backoff.delay(afterFailures: entry.failures)
+        case .refused: entry.isStopped = true
+        case .abandoned: entry.notBefore = now.uptime
+        }
+        entries[key] = entry
+        switch outcome {
+        case .refreshed: note(entry.session.realm, isReachable: true, at: now)
+        case .unreachable: note(entry.session.realm, isReachable: false, at: now)
+        case .failed, .refused, .abandoned: break
+        }
+    }
+
+    mutating func refresh(_ key: SeenSession.Key, at now: Moment) {
+        guard let entry = entries[key], entry.attempt == nil, !entry.isStopped, !entry.isEnding, entry.missingSince == nil,
+            now.uptime >= entry.notBefore, let date = refreshDate(entry), date.isOver(at: now)
+        else { return }
+        // An end that is over can't be put off by renewing.
+        if !entry.session.hasKeytab, entry.session.ticket.expires <= now.wall { return }
+        entries[key]?.attempt = now.uptime
+        pending.append(.refresh(key))
+    }
+
+    /// When a ticket is to be got anew: after two thirds of its life, or as the profile says if that is sooner. Nil when it can't be, or
+    /// when it would end no later than it does.
+    func refreshDate(_ entry: Entry) -> Deadline? {
+        let ticket = entry.session.ticket
+        guard !entry.isStopped else { return nil }
+        if !entry.session.hasKeytab {
+            guard let limit = ticket.renewUntil, limit > ticket.expires else { return nil }
+        }
+        return Deadline(ticket.starts.addingTimeInterval(ticket.lifetime * 2 / 3), knownSince: entry.seen)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgent
+import SSOAgentClient
+import Synchronization
+
+/// One user's caches in a realm, with a keeper that looks after them by a clock that is moved by hand.
+struct KeptHome {
+    let realm: TestRealm
+    let directory: String
+    let cacheName: String
+    let clock = ManualWakeClock()
+    let hub = EventHub()
+    let log = KeeperLog()
+    var configurations: [ExtensionConfiguration]
+
+    init(_ realm: TestRealm, cache: String = "FILE", limits: SessionLimits = .init()) throws {
+        self.realm = realm
+        directory = "\(realm.directory)/home-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        cacheName = "\(cache):\(directory)/\(cache == "DIR" ? "collection" : "cache")"
+        configurations = [.init(realm: realm.name, hosts: [try HostRule(".example.test")], sessionLimits: limits)]
+    }
+
+    /// An extension in these surroundings.
+    func makeExtension() -> KerberosExtension {
+        KerberosExtension(
+            .init(
+                configurations: configurations,
+                base: .files([realm.configurationPath]),
+                defaultCacheName: cacheName,
+                clock: { [clock] in clock.now.wall }
+            )
+        )
+    }
+
+    /// Runs a krb5 program that sees these caches.
+    @discardableResult
+    func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> String {
+        let result = try await realm.run(program, arguments, environment: ["KRB5CCNAME": cacheName], input: input)
+        guard result.exitStatus == 0 else { throw ProgramFailure(program: program, errors: result.errors) }
+        return result.output
+    }
+
+    /// Runs the body while a keeper works.
+    func withKeeper<Value>(
+        network: AsyncStream<Void>? = nil,
+        jitter: Double = 1,
+        _ body: (SessionKeeper, inout EventReader) async throws -> Value
+    ) async throws -> Value {
+        var reader = EventReader(hub.events())
+        let schedule = SessionSchedule(configurations, backoff: Backoff(jitter: { jitter }))
+        let log = log
+        let keeper = SessionKeeper(
+            CurrentExtension(makeExtension()),
+            events: hub,
+            clock: clock,
+            network: network,
+            schedule: schedule,
+            log: { log.add($0) }
+        )
+        let running = Task { await keeper.run() }
+        do {
+            try await settle()
+            let value = try await body(keeper, &reader)
+            running.cancel()
+            await running.value
+            return value
+        } catch {
+            running.cancel()
+            await running.value
+            throw error
+        }
+    }
+
+    /// Waits until the keeper has seen to everything and sleeps again.
+    func settle() async throws {
+        let now = clock.now.uptime
+        for await uptime in clock.sleeps where uptime > now { return }
+        throw CancellationError()
+    }
+}
+
+/// What a keeper said of its failures.
+final class KeeperLog: Sendable {
+    private let state = Mutex<[String]>([])
+    var lines: [String] { state.withLock { $0 } }
+    func add(_ line: String) { state.withLock { $0.append(line) } }
+}
+
+/// A program that failed.
+struct ProgramFailure: Error {
+    let program: String
+    let errors: String
+}
+
+/// Reads events one by one, and keeps what was passed over.
+struct EventReader {
+    private var iterator: AsyncStream<AgentEvent>.Iterator
+    private(set) var seen: [AgentEvent] = []
+
+    init(_ events: AsyncStream<AgentEvent>) { iterator = events.makeAsyncIterator() }
+
+    /// Waits for an event of a kind.
+    @discardableResult
+    mutating func next(_ kind: AgentEvent.Kind, of principal: String? = nil) async throws -> AgentEvent {
+        while let event = await iterator.next() {
+            seen.append(event)
+            if event.kind == kind, principal == nil || event.principal == principal { return event }
+        }
+        throw CancellationError()
+    }
+
+    /// How many events of a kind have been read.
+    func count(_ kind: AgentEvent.Kind) -> Int { seen.count { $0.kind == kind } }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import SSOAgent
+import Synchronization
+
+/// Both clocks of a machine, which stand still until they are moved.
+final class ManualWakeClock: WakeClock {
+    private struct State {
+        var now: Moment
+        var sleepers: [Int: (uptime: Double, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var canceled: Set<Int> = []
+        var count = 0
+    }
+
+    private let state: Mutex<State>
+    /// Yields the uptime until which somebody wants to sleep, each time.
+    let sleeps: AsyncStream<Double>
+    private let slept: AsyncStream<Double>.Continuation
+
+    init(wall: Date = Date(), uptime: Double = 1000) {
+        state = Mutex(State(now: Moment(wall: wall, uptime: uptime)))
+        (sleeps, slept) = AsyncStream.makeStream()
+    }
+
+    var now: Moment { state.withLock { $0.now } }
+
+    /// Time passes.
+    func advance(by seconds: Double) {
+        move { now in
+            now.wall += seconds
+            now.uptime += seconds
+        }
+    }
+
+    /// Somebody sets the wall clock.
+    func setWall(by seconds: Double) { move { $0.wall += seconds } }
+
+    private func move(_ change: (inout Moment) -> Void) {
+        let woken = state.withLock { state in
+            change(&state.now)
+            let due = state.sleepers.filter { $0.value.uptime <= state.now.uptime }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    func sleep(until uptime: Double) async throws {
+        slept.yield(uptime)
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if state.canceled.remove(number) != nil { return .failure(CancellationError()) }
+                    if uptime <= state.now.uptime { return .success(()) }
+                    state.sleepers[number] = (uptime, continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                if let sleeper = state.sleepers.removeValue(forKey: number) { return Optional(sleeper) }
+                state.canceled.insert(number)
+                return nil
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPNegotiate
+import SSOAgent
+import SSOAgentClient
+
+/// A schedule whose clocks are moved by hand; times are seconds since its start.
+struct ScheduleDrill {
+    static let start = Date(timeIntervalSince1970: 1_800_000_000)  // 2027-01-15 08:00 UTC
+    var schedule: SessionSchedule
+    var now = Moment(wall: start, uptime: 5000)
+    private(set) var events: [AgentEvent] = []
+
+    init(_ limits: SessionLimits = .init(), jitter: Double = 1) {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let configuration = ExtensionConfiguration(realm: "A.TEST", sessionLimits: limits)
+        schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
+    }
+
+    /// A session whose ticket holds from one second to another.
+    static func session(
+        _ name: String = "alice",
+        from: Double = 0,
+        to: Double = 36000,
+        renewUntil: Double? = nil,
+        keytab: Bool = false,
+        signedIn: Double? = nil,
+        cache: String = "FILE:one",
+        services: Set<String> = []
+    ) -> SeenSession {
+        SeenSession(
+            key: .init(principal: "\(name)@A.TEST", cache: cache),
+            realm: "A.TEST",
+            ticket: .init(
+                authenticated: start + (signedIn ?? from),
+                starts: start + from,
+                expires: start + to,
+                renewUntil: renewUntil.map { start + $0 }
+            ),
+            hasKeytab: keytab,
+            signedInAt: start + (signedIn ?? from),
+            services: services
+        )
+    }
+
+    /// Time passes.
+    mutating func pass(_ seconds: Double) {
+        now.wall += seconds
+        now.uptime += seconds
+    }
+
+    mutating func observe(_ sessions: SeenSession...) { schedule.observe(sessions, at: now) }
+
+    /// What is to be done now, events left out: they are noted.
+    mutating func actions() -> [SessionSchedule.Action] {
+        schedule.actions(at: now).filter { action in
+            guard case .send(let event) = action else { return true }
+            events.append(event)
+            return false
+        }
+    }
+
+    /// Lets time pass as a keeper would, from wait to wait, and says at which seconds something was to be done.
+    ///
+    /// - Parameter act: What follows at once from an action.
+    mutating func run(
+        for seconds: Double,
+        _ act: (inout ScheduleDrill, SessionSchedule.Action) -> Void = { _, _ in }
+    ) -> [Double] {
+        let begin = now.uptime
+        var times: [Double] = []
+        var turns = 0
+        while now.uptime - begin <= seconds, turns < 10_000 {
+            turns += 1
+            let actions = actions()
+            for action in actions { act(&self, action) }
+            times += actions.map { _ in now.uptime - begin }
+            // What followed may be due at once.
+            pass(actions.isEmpty ? schedule.wait(at: now) : 0)
+        }
+        return times
+    }
+
+    var kinds: [AgentEvent.Kind] { events.map(\.kind) }
+}

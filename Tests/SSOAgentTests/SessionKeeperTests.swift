@@ -1,0 +1,105 @@
+import Foundation
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgent
+import SSOAgentClient
+import TestSupport
+import Testing
+
+/// The keeper on a real KDC.
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]))
+struct SessionKeeperTests {
+    private func makeHome(_ cache: String = "FILE") throws -> KeptHome { try KeptHome(try #require(TestRealm.current), cache: cache) }
+
+    @Test(arguments: ["FILE", "DIR"])
+    func `what kinit got is renewed, and the service tickets stay`(_ cache: String) async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
+            let home = try KeptHome(realm, cache: cache)
+            try await home.run("kinit", ["-l", "300s", "-r", "1h", "alice"], input: "secret\n")
+            try await home.run("kvno", ["HTTP/www.example.test"])
+            try await home.withKeeper { _, events in
+                home.clock.advance(by: 190)
+                try await home.settle()
+                #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 0)
+                home.clock.advance(by: 15)
+                let event = try await events.next(.gotNewCredential)
+                #expect(event.principal == "alice@EXAMPLE.TEST" && event.realm == "EXAMPLE.TEST")
+            }
+            #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 1)
+            #expect(try await home.run("klist", []).contains("HTTP/www.example.test@EXAMPLE.TEST"))
+            try await home.run("kvno", ["HTTP/www.example.test"])
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/www.example.test") == 1)
+            #expect(try await home.makeExtension().sessions().sessions.map(\.acquiredBy) == [.other])
+        }
+    }
+
+    @Test func `a keytab's session is acquired again`() async throws {
+        try await withTestRealm(users: ["robot": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            let keytab = try await realm.keytab(for: "robot")
+            try await home.makeExtension().signIn(using: .keytab(keytab))
+            try await home.withKeeper { _, events in
+                home.clock.advance(by: 7 * 3600)
+                try await events.next(.gotNewCredential)
+            }
+            #expect(try realm.issued(.initialTicket, client: "robot") == 2)
+            #expect(try await home.makeExtension().sessions().sessions.map(\.acquiredBy) == [.keytab(keytab)])
+        }
+    }
+
+    @Test func `a KDC that is away is asked ever more rarely, and when it is back things go on`() async throws {
+        try await withTestRealm(users: ["robot": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
+            try await realm.stopKDC()
+            try await home.withKeeper { _, events in
+                home.clock.advance(by: 7 * 3600)
+                #expect(try await events.next(.networkNotAvailable).realm == "EXAMPLE.TEST")
+                // The first wait is 10 seconds, then 20.
+                for (wait, failures) in [(9, 1), (2, 2), (18, 2), (3, 3)] {
+                    home.clock.advance(by: Double(wait))
+                    #expect(try await comesTrue { home.log.lines.count >= failures })
+                    try await home.settle()
+                    #expect(home.log.lines.count == failures, "\(wait)")
+                }
+                try await realm.startKDC()
+                home.clock.advance(by: 60)
+                try await events.next(.gotNewCredential)
+                #expect(events.count(.networkNotAvailable) == 1 && events.count(.networkAvailable) == 1)
+            }
+            #expect(home.log.lines.allSatisfy { $0.contains("robot@EXAMPLE.TEST") })
+        }
+    }
+
+    @Test func `a key that the KDC refuses is sent once, until there is another sign-in`() async throws {
+        try await withTestRealm(users: ["robot": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
+            _ = try await realm.kadmin(["change_password", "-pw", "another", "robot"])
+            try await home.withKeeper { keeper, events in
+                home.clock.advance(by: 7 * 3600)
+                #expect(try await comesTrue { home.log.lines.count == 1 })
+                for _ in 0..<5 {
+                    home.clock.advance(by: 1000)
+                    try await home.settle()
+                }
+                home.clock.advance(by: 3 * 3600)
+                try await events.next(.credentialExpired)
+                home.clock.advance(by: 3600)
+                try await home.settle()
+                #expect(try await realm.failedAttempts(of: "robot") == 1)
+
+                home.clock.setWall(by: Date().timeIntervalSince(home.clock.now.wall))
+                try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
+                keeper.poke()
+                home.clock.advance(by: 2)
+                try await events.next(.gotNewCredential)
+                home.clock.advance(by: 7 * 3600)
+                try await events.next(.gotNewCredential)
+            }
+            #expect(try await realm.failedAttempts(of: "robot") == 0)
+        }
+    }
+
+}

@@ -63,11 +63,6 @@ struct CommonOptions: ParsableArguments {
     }
 }
 
-extension RuntimeDirectory {
-    /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
-    var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
-}
-
 /// A URL for a message: without the user and the password that it may hold.
 func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url) }
 

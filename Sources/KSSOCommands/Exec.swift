@@ -24,18 +24,11 @@ struct Exec: AsyncParsableCommand {
         }
     }
 
-    /// Becomes the command; returns only if that fails. The command starts with no signal blocked, unlike the threads of a dispatch queue.
+    /// Becomes the command; returns only if that fails.
     private func replaceProcess(_ command: [String], environment: [String: String]) -> CommandFailure {
-        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
-        defer { (arguments + variables).forEach { free($0) } }
-        var mask = sigset_t()
-        sigemptyset(&mask)
-        pthread_sigmask(SIG_SETMASK, &mask, nil)
         var reason = ENOENT
         for path in Self.candidates(for: command[0], path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin") {
-            execve(path, &arguments, &variables)
-            let code = errno
+            let code = ProcessReplacement(path: path, arguments: command, environment: environment).begin()
             if access(path, F_OK) == 0 { reason = code }  // a folder of PATH that is closed to the user says nothing of the program
         }
         let status = ExitStatus(rawValue: reason == ENOENT ? 127 : 126)

@@ -1,15 +1,12 @@
 internal import Foundation
 internal import KerberosEngine
-internal import KerberosSSO
 internal import SSOAgentClient
 
 extension KerberosConfigurationFile {
     /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there before.
     func install(environment: [String: String]) throws(CommandFailure) -> String {
-        let runtime = PrivateDirectory(path: RuntimeDirectory(environment: environment).path)
-        guard runtime.make() else {
-            throw CommandFailure(.failed, "\(runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
-        }
+        let runtime = RuntimeDirectory(environment: environment)
+        try runtime.makePrivate()
         // A name for its content: a command that runs under other profiles keeps its own.
         let path = "\(runtime.path)/krb5-\(Self.fingerprint(text)).conf"
         do {
@@ -17,8 +14,14 @@ extension KerberosConfigurationFile {
         } catch {
             throw CommandFailure(.failed, "\(path): the file can't be written.")
         }
-        let base = environment["KRB5_CONFIG"].map { Self.withoutOurs(runtime.path, in: $0) } ?? "/etc/krb5.conf"
-        return base.isEmpty ? path : "\(path):\(base)"
+        return Self.searchPath(path, environment: environment)
+    }
+
+    /// `KRB5_CONFIG` with a file of ours in front of what stands there.
+    static func searchPath(_ file: String, environment: [String: String]) -> String {
+        let runtime = RuntimeDirectory(environment: environment).path
+        let base = environment["KRB5_CONFIG"].map { withoutOurs(runtime, in: $0) } ?? "/etc/krb5.conf"
+        return base.isEmpty ? file : "\(file):\(base)"
     }
 
     /// `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name our files twice.
@@ -31,4 +34,16 @@ extension KerberosConfigurationFile {
         let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return String(hash, radix: 16)
     }
+}
+
+extension RuntimeDirectory {
+    /// Makes the folder, for this user alone.
+    func makePrivate() throws(CommandFailure) {
+        guard PrivateDirectory(path: path).make() else {
+            throw CommandFailure(.failed, "\(path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
+        }
+    }
+
+    /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
+    var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 }

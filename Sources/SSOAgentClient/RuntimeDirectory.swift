@@ -10,6 +10,8 @@ package struct RuntimeDirectory: Sendable, Hashable {
     package var apiSocket: String { path + "/agent.sock" }
     /// The agent's credential caches.
     package var kcmSocket: String { path + "/kcm.sock" }
+    /// The krb5.conf of the programs that share an agent's tickets; it keeps it in step with the profiles.
+    package var sessionConfiguration: String { path + "/krb5.conf" }
 
     /// A folder that is known.
     package init(path: String) { self.path = path }

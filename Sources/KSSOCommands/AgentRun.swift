@@ -1,0 +1,108 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgent
+internal import SSOAgentClient
+
+struct AgentRun: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Keep the tickets, renew them, and answer for programs that ask, until stopped.",
+        discussion: """
+            Programs that ksso exec, ksso env or the session's set-up start then have their tickets here; ksso login fills them. The sockets are \
+            taken from systemd where it hands them over.
+            """
+    )
+
+    @Flag(help: "Leave the tickets in the system's default cache; only renew them and answer from them.")
+    var system = false
+    @Option(
+        help: ArgumentHelp(
+            "Keep the tickets in this private folder, so that they outlive a restart of the machine; by default in the runtime folder.",
+            valueName: "folder"
+        )
+    )
+    var tickets: String?
+    @Option(help: ArgumentHelp("Sign in with a key of this keytab, and again when the ticket ends.", valueName: "file"))
+    var keytab: String?
+    @Option(help: "Whose key of the keytab; by default the first one's.")
+    var principal: String?
+    @Option(help: "End when nobody has needed the agent for so long, such as 1h. The tickets stay for the next one.")
+    var idleExit: Lifetime?
+    @Flag(help: "Start it beside, and return when it serves.")
+    var background = false
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if principal != nil, keytab == nil { throw ValidationError("--principal names a key of --keytab.") }
+        if system, tickets != nil { throw ValidationError("--system keeps no tickets: it excludes --tickets.") }
+    }
+
+    func run() async throws {
+        do {
+            let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
+            try runtime.makePrivate()
+            if background {
+                try BackgroundAgent(runtime: runtime).start()
+                Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
+                return
+            }
+            try await serve(runtime)
+        } catch let error as AgentError {
+            throw CommandFailure(.failed, error.description)
+        } catch {
+            throw CommandFailure(error, verbose: common.isVerbose)
+        }
+    }
+
+    private func serve(_ runtime: RuntimeDirectory) async throws {
+        Self.wipeFreedMemory()
+        ProcessProtection.forbidDumps()
+        // Who started the agent may be gone, and with it the reader of its errors.
+        signal(SIGPIPE, SIG_IGN)
+        let environment = ProcessInfo.processInfo.environment
+        setenv("KRB5_CONFIG", KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment), 1)
+        let agent = Agent(options(runtime, environment: environment))
+        try await SignalWait.untilSignal { signals in
+            try await agent.run(until: { _ = await signals.next() })
+        }
+    }
+
+    private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
+        var options = AgentOptions(
+            runtime: runtime,
+            makeExtension: { [common, system] in try await common.agentExtension(system: system) },
+            log: { Console.report($0) }
+        )
+        options.mode = system ? .system : .agent
+        options.ticketDirectory = tickets
+        options.idleExit = idleExit?.duration
+        options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
+        options.environment = environment
+        return options
+    }
+
+    /// glibc reads its settings before a program begins: so this one begins once more, with the same process number.
+    private static func wipeFreedMemory() {
+        var environment = ProcessInfo.processInfo.environment
+        let (name, value) = ProcessProtection.wipingVariable
+        guard environment[name] == nil else { return }
+        environment[name] = value
+        // Where that fails the agent works all the same.
+        _ = ProcessReplacement(path: "/proc/self/exe", arguments: CommandLine.arguments, environment: environment).begin()
+    }
+}
+
+extension CommonOptions {
+    /// The extension of an agent, from the profiles as they are now.
+    fileprivate func agentExtension(system: Bool) async throws -> KerberosExtension {
+        var settings = SingleSignOn.Settings()
+        if !system { settings.defaultCacheName = "KCM:" }
+        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
+        let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
+        for warning in sso.warnings { Console.report("warning: \(warning.message)") }
+        return sso.kerberos
+    }
+}

@@ -1,0 +1,29 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SSOAgentClient
+
+struct AgentStatus: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Say whether an agent runs, and what it holds.",
+        discussion: "Ends with 1 when none runs. Who is signed in: ksso status."
+    )
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    func run() async throws {
+        let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
+        let document = try await RunningAgent(runtime).status()
+        if json { return try Console.printJSON(document) }
+        guard let process = document.process else { return }
+        Console.print("The agent serves in \(runtime.path): process \(process.processID), since \(Console.text(process.started)).")
+        if document.cacheMode == "agent" {
+            let caches = process.caches ?? 0
+            Console.print("    \(process.tickets ?? 0) tickets in \(caches) credential \(caches == 1 ? "cache" : "caches")")
+            Console.print("    \(process.cacheConnections ?? 0) connections to them, \(process.connections) to its API")
+        } else {
+            Console.print("    it renews the tickets of the system's default cache; \(process.connections) connections to its API")
+        }
+    }
+}

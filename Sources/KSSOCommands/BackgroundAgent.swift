@@ -1,0 +1,89 @@
+internal import Foundation
+internal import SSOAgentClient
+
+/// Starts an agent beside this process, in a session of its own, and waits until it serves.
+struct BackgroundAgent {
+    let runtime: RuntimeDirectory
+
+    /// `POSIX_SPAWN_SETSID`, which glibc hides from strict C.
+    private static let newSession: Int16 = 0x80
+
+    private var log: String { runtime.path + "/agent.log" }
+    private var notifications: String { runtime.path + "/notify.\(getpid())" }
+
+    /// - Throws: ``CommandFailure`` with the agent's own words where it ends instead.
+    func start() throws(CommandFailure) {
+        let socket = try notificationSocket()
+        defer {
+            close(socket)
+            unlink(notifications)
+        }
+        // Open for as long as the agent lives: its end is seen at once.
+        var life: [Int32] = [0, 0]
+        guard pipe(&life) == 0 else { throw failure("a pipe can't be made") }
+        defer { close(life[0]) }
+        _ = fcntl(life[0], F_SETFD, FD_CLOEXEC)
+        let spawned = Result { () throws(CommandFailure) in try spawn() }
+        close(life[1])
+        try spawned.get()
+        var events = [
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: life[0], events: Int16(POLLIN), revents: 0),
+        ]
+        while poll(&events, nfds_t(events.count), -1) < 0, errno == EINTR {}
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).hasPrefix("READY=1") { return }
+        let words = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").last.map(String.init)
+        let text = words.map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
+        throw CommandFailure(.failed, text ?? "the agent ended before it served. See \(log)")
+    }
+
+    private func notificationSocket() throws(CommandFailure) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { place in
+            guard notifications.utf8.count < place.count else { return false }
+            place.copyBytes(from: Array(notifications.utf8))
+            return true
+        }
+        unlink(notifications)
+        let bound = withUnsafeBytes(of: &address) {
+            bind(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+        }
+        guard descriptor >= 0, fits, bound == 0 else {
+            close(descriptor)
+            throw failure("\(notifications): the socket can't be made")
+        }
+        return descriptor
+    }
+
+    /// The same command without --background.
+    private func spawn() throws(CommandFailure) {
+        var environment = ProcessInfo.processInfo.environment
+        environment["NOTIFY_SOCKET"] = notifications
+        let arguments = CommandLine.arguments.filter { $0 != "--background" }
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Self.newSession)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var process: pid_t = 0
+        let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &words, &variables)
+        guard code == 0 else {
+            throw CommandFailure(.failed, "the agent can't be started: \(String(cString: strerror(code))).")
+        }
+    }
+
+    private func failure(_ what: String) -> CommandFailure {
+        CommandFailure(.failed, "\(what): \(String(cString: strerror(errno))).")
+    }
+}

@@ -1,0 +1,150 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import KCM
+internal import Kerberos
+internal import KerberosEngine
+internal import SSOAgentClient
+internal import Synchronization
+
+/// One user's agent: the credential caches, the API, and what keeps the sessions alive, in one process.
+///
+/// The caches are served before anything else, since the agent's own engine is a client of them, as every program of the user is.
+package final class Agent: Sendable {
+    let options: AgentOptions
+    let events = EventHub()
+    private let started = Date()
+    private let ending = AsyncStream.makeStream(of: Void.self)
+
+    /// An agent that does nothing yet.
+    package init(_ options: AgentOptions) { self.options = options }
+
+    /// Ends ``run(until:)`` in order. From any thread.
+    package func stop() { ending.continuation.yield() }
+
+    /// Serves until the body returns, or ``stop()`` is called, or nobody needs the agent any more; then answers what has arrived and ends.
+    ///
+    /// `KRB5_CONFIG` of this process names ``SSOAgentClient/RuntimeDirectory``'s krb5.conf, which is written here, before the first call of
+    /// libkrb5.
+    ///
+    /// - Throws: ``AgentError``, `SocketError`, or what makes the profiles or the kept tickets unusable.
+    package func run(until end: @escaping @Sendable () async -> Void) async throws {
+        guard PrivateDirectory(path: options.runtime.path).make() else {
+            throw AgentError(
+                .directoryUnusable,
+                "\(options.runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
+            )
+        }
+        let lock = try AgentLock(directory: options.runtime.path)
+        defer { withExtendedLifetime(lock) {} }
+        let current = CurrentExtension(try await options.makeExtension())
+        try writeConfiguration(current.value.policy.configurations)
+        var sockets = try AgentSockets(options)
+        defer { for path in sockets.ownPaths { try? FileManager.default.removeItem(atPath: path) } }
+        try await serve(current, &sockets, until: end)
+    }
+
+    private func serve(_ current: CurrentExtension, _ sockets: inout AgentSockets, until end: @escaping @Sendable () async -> Void)
+        async throws
+    {
+        let activity = Activity()
+        let keeper = SessionKeeper(current, events: events, log: options.log)
+        let caches = try await serveCaches(sockets.kcm.take(), keeper: keeper, activity: activity)
+        let api = AgentAPI(
+            extension: current.value,
+            events: events,
+            access: AccessPolicy(owner: geteuid()),
+            facts: { [started] in await Self.facts(started: started, caches: caches) },
+            stop: { [weak self] in self?.stop() }
+        )
+        do {
+            if let socket = sockets.api.take() { try await api.serve(socket) }
+        } catch {
+            await caches?.shutDown()
+            throw error
+        }
+        let notification = ServiceNotification(environment: options.environment)
+        notification.ready("serves in \(options.runtime.path)")
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await keeper.run() }
+            if let keytab = options.keytab { group.addTask { [self] in await signIn(with: keytab, current) } }
+            await waitForEnd(end)
+            notification.stopping()
+            group.cancelAll()
+        }
+        // The streams of events end first: the API waits for every response.
+        events.close()
+        await api.shutDown()
+        await caches?.shutDown()
+    }
+
+    private func serveCaches(_ socket: consuming ListeningSocket?, keeper: SessionKeeper, activity: Activity) async throws -> KCMServer? {
+        guard let socket = socket.take() else { return nil }
+        let user = geteuid()
+        let server = try KCMServer(
+            KCMServer.Options(
+                directory: options.tickets,
+                isPermitted: { $0.userID == user },
+                observer: { _ in
+                    activity.note()
+                    keeper.poke()
+                }
+            )
+        )
+        try await server.serve(socket)
+        return server
+    }
+
+    private func waitForEnd(_ end: @escaping @Sendable () async -> Void) async {
+        let waiting = Task { [ending] in
+            await end()
+            ending.continuation.yield()
+        }
+        for await _ in ending.stream { break }
+        waiting.cancel()
+    }
+
+    private static func facts(started: Date, caches: KCMServer?) async -> StatusDocument.Process {
+        var process = StatusDocument.Process(processID: getpid(), started: started)
+        if let caches {
+            let counts = await caches.counts
+            process.cacheConnections = counts.reduce(0) { $0 + $1.connections }
+            process.caches = counts.reduce(0) { $0 + $1.caches }
+            process.tickets = counts.reduce(0) { $0 + $1.tickets }
+        }
+        return process
+    }
+
+    /// The krb5.conf of the programs that share the tickets, and the agent's own.
+    func writeConfiguration(_ configurations: [ExtensionConfiguration]) throws(AgentError) {
+        let file = KerberosConfigurationFile(
+            configurations,
+            defaultRealm: configurations.first { $0.isDefaultRealm }?.realm ?? configurations.first?.realm,
+            // Most clients bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
+            bindsTokens: false,
+            cacheSocket: options.mode == .agent ? options.runtime.kcmSocket : nil
+        )
+        do {
+            try Data(file.text.utf8).write(to: URL(filePath: options.runtime.sessionConfiguration), options: .atomic)
+        } catch {
+            throw AgentError(.directoryUnusable, "\(options.runtime.sessionConfiguration): the file can't be written.")
+        }
+    }
+}
+
+extension Agent {
+    /// Signs in with a key, and tries again while no KDC answers. After that the keeper looks after the session.
+    private func signIn(with keytab: AgentOptions.Keytab, _ current: CurrentExtension) async {
+        var wait = Duration.seconds(1)
+        while !Task.isCancelled {
+            do throws(KerberosError) {
+                try await current.value.signIn(keytab.principal, using: .keytab(keytab.path))
+                return
+            } catch {
+                options.log("the sign-in with the keytab \(keytab.path) failed: \(error)")
+                guard error.code == .kdcUnreachable else { return }
+            }
+            try? await Task.sleep(for: wait)
+            wait = min(wait * 2, .seconds(60))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+package import KerberosEngine
+package import SSOAgentClient
+
+/// What an agent works with.
+package struct AgentOptions: Sendable {
+    /// Whose tickets these are.
+    package enum Mode: String, Sendable {
+        /// The agent's own: it is the default cache of every program that it, or the session's set-up, is known to.
+        case agent
+        /// Those of the system's default cache, where kinit, sssd or a login through PAM put them. The agent serves and renews them.
+        case system
+    }
+
+    /// A key that signs in where nobody is asked.
+    package struct Keytab: Sendable {
+        /// The file.
+        package var path: String
+        /// Whose key; nil is the file's first one.
+        package var principal: String?
+
+        package init(path: String, principal: String? = nil) {
+            self.path = path
+            self.principal = principal
+        }
+    }
+
+    /// Where the sockets, the lock and krb5.conf are.
+    package var runtime: RuntimeDirectory
+    package var mode = Mode.agent
+    /// Where the tickets are; nil is a folder of the runtime directory, which the machine forgets when it stops.
+    package var ticketDirectory: String?
+    /// How long nobody must need the agent before it ends; nil lets it run.
+    package var idleExit: Duration?
+    /// Signs in at the start, and again where a renewal does not help.
+    package var keytab: Keytab?
+    /// Variables of systemd.
+    package var environment: [String: String] = [:]
+    /// Makes the extension from the profiles as they are now.
+    package var makeExtension: @Sendable () async throws -> KerberosExtension
+    /// What an administrator should read: a line each.
+    package var log: @Sendable (String) -> Void
+
+    package init(
+        runtime: RuntimeDirectory,
+        makeExtension: @escaping @Sendable () async throws -> KerberosExtension,
+        log: @escaping @Sendable (String) -> Void
+    ) {
+        self.runtime = runtime
+        self.makeExtension = makeExtension
+        self.log = log
+    }
+
+    var tickets: String { ticketDirectory ?? runtime.path + "/tickets" }
+}

@@ -24,7 +24,6 @@ struct CommonOptions: ParsableArguments {
         settings.prompter = prompter
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
-        if cacheSocket != nil { settings.defaultCacheName = "KCM:" }
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
         configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: cacheSocket)

@@ -43,7 +43,4 @@ extension RuntimeDirectory {
             throw CommandFailure(.failed, "\(path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
         }
     }
-
-    /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
-    var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 }

@@ -14,6 +14,8 @@ extension KerberosExtension {
         public var base: RealmConfiguration.Base
         /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
         public var defaultCacheName: String?
+        /// Where an agent keeps the caches whose names begin with `KCM:`; nil is what krb5.conf says (`kcm_socket`).
+        public var cacheSocket: String?
         /// A private folder for the caches of further principals, where the default cache can hold but one.
         public var additionalCacheDirectory: String?
         /// Who signs in where neither the caller nor the profile names anybody.
@@ -39,6 +41,7 @@ extension KerberosExtension {
             credential: Credential = .sessions,
             base: RealmConfiguration.Base = .system,
             defaultCacheName: String? = nil,
+            cacheSocket: String? = nil,
             additionalCacheDirectory: String? = nil,
             userName: String? = nil,
             prompter: (any Prompter)? = nil,
@@ -49,6 +52,7 @@ extension KerberosExtension {
             self.credential = credential
             self.base = base
             self.defaultCacheName = defaultCacheName
+            self.cacheSocket = cacheSocket
             self.additionalCacheDirectory = additionalCacheDirectory
             self.userName = userName
             self.prompter = prompter

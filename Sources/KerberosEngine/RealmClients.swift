@@ -12,7 +12,12 @@ final class RealmClients: Sendable {
     init(_ options: KerberosExtension.Options) {
         self.options = options
         local = KerberosClient(
-            RealmConfiguration(realm: "", base: options.base, defaultCacheName: options.defaultCacheName),
+            RealmConfiguration(
+                realm: "",
+                libdefaults: options.libdefaults,
+                base: options.base,
+                defaultCacheName: options.defaultCacheName
+            ),
             trace: options.trace
         )
     }
@@ -39,8 +44,14 @@ final class RealmClients: Sendable {
             otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
                 .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
             domainRealms: options.configurations.domainRealmEntries,
+            libdefaults: options.libdefaults,
             base: options.base,
             defaultCacheName: options.defaultCacheName
         )
     }
+}
+
+extension KerberosExtension.Options {
+    /// What these options put into krb5.conf's section of the name.
+    fileprivate var libdefaults: [String: String] { cacheSocket.map { ["kcm_socket": $0] } ?? [:] }
 }

@@ -7,16 +7,20 @@ extension SingleSignOn {
     /// Where profiles and tickets come from.
     public struct Source: Sendable {
         enum Kind {
-            case automatic([String])
+            case automatic([String], needsAgent: Bool)
             case inProcess([Profile], KerberosExtension.Options.Credential)
         }
         let kind: Kind
 
-        /// The machine's and the user's profiles, and the tickets of the credential caches that all programs share.
-        public static let automatic = Source(kind: .automatic([]))
+        /// The machine's and the user's profiles, and the tickets of the credential caches that all programs share: those of the user's agent
+        /// while one runs, else the default ones.
+        public static let automatic = automatic(profiles: [])
 
         /// These profile files instead of those of the machine and the user.
-        public static func automatic(profiles paths: [String]) -> Source { Source(kind: .automatic(paths)) }
+        public static func automatic(profiles paths: [String]) -> Source { Source(kind: .automatic(paths, needsAgent: false)) }
+
+        /// The same, and only with an agent: without one, `AuthorizationError` with the code `agentNotRunning`.
+        public static let agent = Source(kind: .automatic([], needsAgent: true))
 
         /// One profile in this process; with a keytab the tickets are the service's own, in memory, acquired again before they expire.
         public static func inProcess(_ profile: Profile, credential: ServiceCredential = .sessions) -> Source {

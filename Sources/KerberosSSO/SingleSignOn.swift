@@ -22,11 +22,15 @@ public final class SingleSignOn: CredentialExtension {
     public let profiles: [Profile]
     /// Finds the profiles and makes the extension. Nothing is sent; no cache is read.
     ///
-    /// - Throws: `ProfileError` when a profile that was named can't be used.
+    /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs.
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
         switch source.kind {
-        case .automatic(let paths):
+        case .automatic(let paths, let needsAgent):
+            let runtime = RuntimeDirectory(environment: environment)
+            guard !needsAgent || runtime.cacheSocket != nil else {
+                throw AuthorizationError(.agentNotRunning, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
+            }
             let found = try ProfileSearch(explicitPaths: paths, environment: environment).run()
             self.init(found, credential: .sessions, settings: settings)
         case .inProcess(let profiles, let credential):
@@ -38,12 +42,15 @@ public final class SingleSignOn: CredentialExtension {
         profiles = found.profiles
         warnings = found.warnings
         let runtime = RuntimeDirectory(environment: settings.environment)
+        // A service's tickets are its own; whoever names a cache gets that one.
+        let cacheSocket = credential.isSessions && settings.defaultCacheName == nil ? runtime.cacheSocket : nil
         kerberos = KerberosExtension(
             KerberosExtension.Options(
                 configurations: found.configurations,
                 credential: credential,
                 base: settings.base,
-                defaultCacheName: settings.defaultCacheName,
+                defaultCacheName: cacheSocket == nil ? settings.defaultCacheName : "KCM:",
+                cacheSocket: cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
                 prompter: settings.prompter,

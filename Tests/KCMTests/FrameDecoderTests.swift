@@ -55,3 +55,32 @@ struct FrameDecoderTests {
         #expect(try decoder.next() == nil)
     }
 }
+
+/// A request that there is no room for.
+struct RefusedFrameTests {
+    @Test(arguments: 4...13, [1, 3, 18]) func aRefusedRequestIsSkippedAndTheNextOneComes(arrived: Int, size: Int) throws {
+        let stream: [UInt8] = [0, 0, 0, 10, 2, 0, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 4, 2, 0, 0, 20]
+        var decoder = FrameDecoder()
+        decoder.append(stream.prefix(arrived))
+        #expect(try decoder.next() == nil)
+        decoder.refuseUnfinished()
+        #expect(decoder.waitingBytes == 0)
+        var frames: [[UInt8]] = []
+        for start in stride(from: arrived, to: stream.count, by: size) {
+            decoder.append(stream[start..<min(start + size, stream.count)])
+            while let frame = try decoder.next() { frames.append(frame) }
+        }
+        #expect(frames == [[], [2, 0, 0, 20]])
+    }
+
+    @Test func wholeRequestsAreNotRefused() throws {
+        var decoder = FrameDecoder()
+        decoder.append([0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 4, 2])
+        decoder.refuseUnfinished()
+        #expect(try decoder.next() == [2, 0, 0, 20])
+        decoder.refuseUnfinished()
+        decoder.append([0, 0, 7])
+        #expect(try decoder.next() == [])
+        #expect(try decoder.next() == nil)
+    }
+}

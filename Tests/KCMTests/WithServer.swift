@@ -12,7 +12,7 @@ struct RunningServer: Sendable {
 }
 
 /// Makes a folder for one test and removes it on every way out.
-func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
+@discardableResult func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
     // A socket's path is short.
     let folder = "/tmp/kcm-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

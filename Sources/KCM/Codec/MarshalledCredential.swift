@@ -3,7 +3,7 @@
 /// Of what is inside only the places of the fields are kept; a field is read when a comparison needs it.
 package struct MarshalledCredential: Hashable, Sendable {
     /// The whole, as it came.
-    package let bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
     /// Where client, server, key, addresses, authorization data and ticket end; the second ticket ends with the bytes.
     private let ends: Ends
 
@@ -44,6 +44,9 @@ package struct MarshalledCredential: Hashable, Sendable {
         self.ends = ends
         bytes = Array(whole[..<reader.rest.startIndex])
     }
+
+    /// Overwrites the key and everything else, where nobody else has the bytes; it is of no use then.
+    mutating func wipe() { bytes.wipe() }
 
     /// The four times, the byte that says whether the ticket is encrypted in a session key, and the ticket's flags.
     private static let fixedLength = 4 * 4 + 1 + 4

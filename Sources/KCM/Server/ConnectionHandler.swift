@@ -8,25 +8,31 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// Whether a client is served.
+    enum Access {
+        case granted(UserAccount)
+        /// Every request is answered by this code: a connection that is only closed tells its user nothing.
+        case refused(ReplyCode)
+    }
+
     let channel: any Channel
-    private let account: UserAccount
+    private let user: UserConnections
     private let service: Service
-    /// What every request is answered; nil for a client that is served.
-    private let refusal: ReplyCode?
+    private let access: Access
     private var decoder: FrameDecoder
     private var state = ConnectionState()
     private var isAnswering = false
     private var isReadDue = false
-    /// The decoder's waiting bytes, as they are counted in the account.
+    /// The decoder's waiting bytes, as they are counted for the user.
     private var countedBytes = 0
     /// When the last whole request was answered.
     private(set) var lastRequest = NIODeadline.now()
 
-    init(channel: any Channel, account: UserAccount, service: Service, refusal: ReplyCode?) {
+    init(channel: any Channel, user: UserConnections, service: Service, access: Access) {
         self.channel = channel
-        self.account = account
+        self.user = user
         self.service = service
-        self.refusal = refusal
+        self.access = access
         decoder = FrameDecoder(maximumLength: service.options.limits.requestBytes)
     }
 
@@ -41,6 +47,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = unwrapInboundIn(data)
         decoder.append(buffer.readableBytesView)
+        buffer.wipeInPlace()
         answer(context)
     }
 
@@ -54,9 +61,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        account.waitingBytes -= countedBytes
+        user.waitingBytes -= countedBytes
         countedBytes = 0
-        service.remove(self, account: account)
+        service.remove(self, of: user)
         context.fireChannelInactive()
     }
 
@@ -69,11 +76,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
         isAnswering = true
         defer { isAnswering = false }
         do {
-            while context.channel.isActive, context.channel.isWritable, let frame = try decoder.next() {
+            while context.channel.isActive, context.channel.isWritable, var frame = try decoder.next() {
                 guard let reply = reply(to: frame) else { return context.close(promise: nil) }
+                frame.wipe()
                 send(reply, context)
             }
             countWaitingBytes()
+            if user.waitingBytes > service.options.limits.waitingBytes {
+                decoder.refuseUnfinished()
+                countWaitingBytes()
+            }
         } catch {
             context.close(promise: nil)
         }
@@ -82,18 +94,26 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func reply(to frame: [UInt8]) -> Reply? {
         lastRequest = .now()
         service.answered += 1
-        if let refusal { return Reply(code: refusal) }
-        return account.reply(to: frame, connection: &state)
+        guard !frame.isEmpty else { return Reply(code: .limitReached) }
+        switch access {
+        case .refused(let code): return Reply(code: code)
+        case .granted(let account): return account.reply(to: frame, connection: &state)
+        }
     }
 
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
-        var buffer = context.channel.allocator.buffer(capacity: 12 + reply.body.count)
+        var buffer = service.emptyBuffer(context.channel.allocator)
         reply.write(to: &buffer)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
+        guard !hasSentAll else { return service.giveBack(buffer) }
+        // The client is slow, or the reply long: the buffer is free when what follows it has been sent.
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        sent.futureResult.assumeIsolated().whenComplete { [service] _ in service.giveBack(buffer) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
     }
 
     private func countWaitingBytes() {
-        account.waitingBytes += decoder.waitingBytes - countedBytes
+        user.waitingBytes += decoder.waitingBytes - countedBytes
         countedBytes = decoder.waitingBytes
     }
 }

@@ -19,6 +19,8 @@ extension KCMServer {
         package var now: @Sendable () -> UInt32
         /// Hears of each change once it is on disk, on the server's thread: it must not wait, nor call the server.
         package var observer: (@Sendable (StoreEvent) -> Void)?
+        /// Hears why a change could not be written, on the server's thread: the client gets a code alone.
+        package var writeFailure: (@Sendable (StorageError) -> Void)?
 
         package init(
             directory: String? = nil,
@@ -26,7 +28,8 @@ extension KCMServer {
             limits: ServerLimits = ServerLimits(),
             isPermitted: @escaping @Sendable (PeerCredential) -> Bool = { _ in true },
             now: @escaping @Sendable () -> UInt32 = { UInt32(truncatingIfNeeded: time(nil)) },
-            observer: (@Sendable (StoreEvent) -> Void)? = nil
+            observer: (@Sendable (StoreEvent) -> Void)? = nil,
+            writeFailure: (@Sendable (StorageError) -> Void)? = nil
         ) {
             self.directory = directory
             self.storeLimits = storeLimits
@@ -34,6 +37,7 @@ extension KCMServer {
             self.isPermitted = isPermitted
             self.now = now
             self.observer = observer
+            self.writeFailure = writeFailure
         }
     }
 }

@@ -15,8 +15,8 @@ package final class KCMServer: Sendable {
     private let hasEnded = Atomic(false)
 
     /// Opens the directory and takes up what is there. It reads the files on the caller's thread.
-    package init(_ options: Options = Options()) throws {
-        let service = Service(options)
+    package init(_ options: Options = Options()) throws(StorageError) {
+        let service = try Service(options)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         let box = NIOLoopBoundBox.makeBoxSendingValue(service, eventLoop: loop)
@@ -53,6 +53,7 @@ package final class KCMServer: Sendable {
         guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
         let (service, loop) = (service, loop)
         try? await loop.flatSubmit { service.value.drain(on: loop) }.get()
+        try? await loop.submit { service.value.close() }.get()
         try? await group.shutdownGracefully()
     }
 

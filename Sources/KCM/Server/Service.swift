@@ -9,44 +9,66 @@ internal import NIOCore
 /// All users and all connections. On the server's event loop alone: that is what keeps requests from overtaking each other.
 final class Service {
     let options: KCMServer.Options
+    private let storage: Storage?
     private var accounts: [UInt32: UserAccount] = [:]
+    /// Those who have a connection.
+    private var users: [UInt32: UserConnections] = [:]
     private var listeners: [any Channel] = []
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
     /// How many requests were answered.
     var answered = 0
+    /// For the next reply.
+    private var spareBuffer: ByteBuffer?
 
-    init(_ options: KCMServer.Options) { self.options = options }
+    /// Opens the directory and takes up what is there.
+    init(_ options: KCMServer.Options) throws(StorageError) {
+        self.options = options
+        storage = if let directory = options.directory { try Storage(directory) } else { nil }
+        for user in try storage?.users() ?? [] { _ = try account(user) }
+    }
 
-    private func account(_ user: UInt32) -> UserAccount {
+    /// What a user has here; the folder of one who is new is made.
+    private func account(_ user: UInt32) throws(StorageError) -> UserAccount {
         if let account = accounts[user] { return account }
-        let account = UserAccount(user: user, options: options)
+        let account = try UserAccount(user: user, storage: storage?.user(user), options: options)
         accounts[user] = account
         return account
     }
+
+    /// Lets go of the directory.
+    func close() { storage?.close() }
 
     func add(listener: any Channel) { listeners.append(listener) }
 
     /// Serves a connection that was accepted; one too many is closed.
     func accept(_ channel: any Channel) throws {
         guard let peer = PeerCredential(channel) else { return channel.close(promise: nil) }
-        let account = account(peer.userID)
-        let beyond = account.connections - options.limits.connections
-        guard beyond < options.limits.refusedConnections else { return channel.close(promise: nil) }
-        let refusal: ReplyCode? = !isServed(peer) ? .notPermitted : beyond >= 0 ? .limitReached : nil
-        let handler = ConnectionHandler(channel: channel, account: account, service: self, refusal: refusal)
+        let user = users[peer.userID] ?? UserConnections(user: peer.userID)
+        users[peer.userID] = user
+        guard user.count < options.limits.connections + options.limits.refusedConnections else { return channel.close(promise: nil) }
+        let handler = ConnectionHandler(channel: channel, user: user, service: self, access: access(of: peer, user))
         try channel.pipeline.syncOperations.addHandler(handler)
-        account.connections += 1
+        user.count += 1
         connections[ObjectIdentifier(handler)] = handler
     }
 
-    /// The overflow user stands for everybody whom the kernel can't name here: they have no cache in common.
-    private func isServed(_ peer: PeerCredential) -> Bool {
-        (peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()) && options.isPermitted(peer)
+    private func access(of peer: PeerCredential, _ user: UserConnections) -> ConnectionHandler.Access {
+        // The overflow user stands for everybody whom the kernel can't name here: they have no cache in common.
+        let hasName = peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()
+        guard hasName, options.isPermitted(peer) else { return .refused(.notPermitted) }
+        guard user.count < options.limits.connections else { return .refused(.limitReached) }
+        do {
+            return .granted(try account(peer.userID))
+        } catch {
+            options.writeFailure?(error)
+            return .refused(.writeFailed)
+        }
     }
 
-    func remove(_ handler: ConnectionHandler, account: UserAccount) {
+    func remove(_ handler: ConnectionHandler, of user: UserConnections) {
         guard connections.removeValue(forKey: ObjectIdentifier(handler)) != nil else { return }
-        account.connections -= 1
+        user.count -= 1
+        if user.count == 0 { users[user.user] = nil }
     }
 
     /// Closes the connections that have been without a request for too long.
@@ -55,7 +77,22 @@ final class Service {
         for connection in connections.values where connection.lastRequest < end { connection.channel.close(promise: nil) }
     }
 
-    var counts: [ServerCounts] { accounts.values.map(\.counts).sorted { $0.user < $1.user } }
+    var counts: [ServerCounts] {
+        accounts.map { user, account in account.counts(connections: users[user]?.count ?? 0) }.sorted { $0.user < $1.user }
+    }
+
+    /// A buffer for a reply.
+    func emptyBuffer(_ allocator: ByteBufferAllocator) -> ByteBuffer {
+        guard var buffer = spareBuffer.take() else { return allocator.buffer(capacity: 4096) }
+        buffer.clear()
+        return buffer
+    }
+
+    /// Takes back a reply's buffer that nobody reads any more.
+    func giveBack(_ buffer: ByteBuffer) {
+        buffer.wipeInPlace()
+        if buffer.capacity <= 1 << 16 { spareBuffer = buffer }
+    }
 
     // MARK: - The end
 

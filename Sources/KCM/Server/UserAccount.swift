@@ -1,14 +1,22 @@
-/// One user's caches and connections. On the server's event loop alone.
+/// One user's caches. On the server's event loop alone.
 final class UserAccount {
     private(set) var store: CredentialStore
+    /// Nil where the caches are kept in memory alone.
+    private let storage: UserStorage?
     private let options: KCMServer.Options
-    var connections = 0
-    /// The bytes of all connections that wait for the rest of their request.
-    var waitingBytes = 0
 
-    init(user: UInt32, options: KCMServer.Options) {
-        store = CredentialStore(user: user, limits: options.storeLimits)
+    /// Takes up what is kept of a user, and drops what has expired.
+    init(user: UInt32, storage: UserStorage?, options: KCMServer.Options) throws(StorageError) {
+        self.storage = storage
         self.options = options
+        guard let storage else {
+            store = CredentialStore(user: user, limits: options.storeLimits)
+            return
+        }
+        store = try storage.recover(user: user, limits: options.storeLimits)
+        let expired = store.purge(now: options.now())
+        for change in expired { store.apply(change) }
+        for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }
     }
 
     /// Carries out a request: decides, writes, applies, tells the observer. Nil where the connection is to be closed.
@@ -17,12 +25,36 @@ final class UserAccount {
             let request = try Request(frame)
             var state = connection
             let decision = store.decide(request, connection: &state, now: options.now())
-            for change in decision.changes { store.apply(change) }
+            guard make(decision.changes) else { return Reply(code: .writeFailed) }
             connection = state
-            tell(of: decision.changes)
             return decision.reply
         } catch {
             return error.replyCode.map(Reply.init(code:))
+        }
+    }
+
+    /// Makes changes: on disk first, so that the store has nothing that a restart would forget.
+    private func make(_ changes: [StoreChange]) -> Bool {
+        guard !changes.isEmpty else { return true }
+        do {
+            try storage?.write(changes, to: store)
+        } catch {
+            options.writeFailure?(error)
+            return false
+        }
+        for change in changes { store.apply(change) }
+        compact(after: changes)
+        tell(of: changes)
+        return true
+    }
+
+    private func compact(after changes: [StoreChange]) {
+        guard let storage else { return }
+        for change in changes {
+            switch change {
+            case .store(let name, _, _), .remove(let name, _): store.cache(name).map(storage.compactIfNeeded)
+            case .initialize, .replace, .destroy, .move, .setPrimary, .setClockOffset: break
+            }
         }
     }
 
@@ -33,7 +65,7 @@ final class UserAccount {
         }
     }
 
-    var counts: ServerCounts {
+    func counts(connections: Int) -> ServerCounts {
         ServerCounts(
             user: store.user,
             connections: connections,

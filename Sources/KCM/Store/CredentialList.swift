@@ -6,7 +6,8 @@ struct CredentialList {
     private var serials: [UInt64] = []
     private var slots: [MarshalledCredential?] = []
     private var index = CredentialIndex()
-    private var nextSerial: UInt64 = 1
+    /// What the next credential gets.
+    private(set) var nextSerial: UInt64 = 1
     private(set) var count = 0
     /// The credentials' own bytes.
     private(set) var byteCount = 0
@@ -28,11 +29,12 @@ struct CredentialList {
     }
 
     mutating func remove(_ serial: UInt64) {
-        guard let position = serials.position(of: serial), let credential = slots[position] else { return }
+        guard let position = serials.position(of: serial), var credential = slots[position] else { return }
         slots[position] = nil
         index.remove(credential, serial: serial)
         count -= 1
         byteCount -= credential.bytes.count
+        credential.wipe()
         // Half of the places are empty: closing them costs each removal one move.
         guard slots.count > 16, count < slots.count / 2 else { return }
         serials = zip(serials, slots).compactMap { $1 == nil ? nil : $0 }
@@ -42,8 +44,14 @@ struct CredentialList {
     /// Empties the list; the serial numbers go on.
     mutating func removeAll() {
         let serial = nextSerial
+        wipe()
         self = CredentialList()
         nextSerial = serial
+    }
+
+    /// Overwrites all keys; the list is of no use then.
+    mutating func wipe() {
+        for position in slots.indices { slots[position]?.wipe() }
     }
 
     /// The first that matches, as a cache file would give it.

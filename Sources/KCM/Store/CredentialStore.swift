@@ -14,6 +14,13 @@ package struct CredentialStore: Sendable {
         primary = .initialPrimary(user: user)
     }
 
+    /// A store with what was kept.
+    init(user: UInt32, limits: StoreLimits, caches: [CredentialCache], primary: CacheName?) {
+        self.init(user: user, limits: limits)
+        self.caches = caches
+        if let primary { self.primary = primary }
+    }
+
     /// Decides on a request and makes its changes: for a store that is nowhere but in memory.
     package mutating func answer(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Reply {
         let decision = decide(request, connection: &connection, now: now)
@@ -28,7 +35,7 @@ package struct CredentialStore: Sendable {
         case .replace(let name, let replacement): caches[create(name, replacement.principal)].replace(by: replacement)
         case .store(let name, let credential, let serial): position(of: name).map { caches[$0].store(credential, replacing: serial) }
         case .remove(let name, let serials): position(of: name).map { for serial in serials { caches[$0].list.remove(serial) } }
-        case .destroy(let name): caches.removeAll { $0.name == name }
+        case .destroy(let name): destroy(name)
         case .move(let name, let target): move(name, to: target)
         case .setPrimary(let name): primary = name
         case .setClockOffset(let name, let offset): position(of: name).map { caches[$0].clockOffset = offset }
@@ -43,8 +50,14 @@ package struct CredentialStore: Sendable {
 
     private mutating func move(_ name: CacheName, to target: CacheName) {
         guard name != target, position(of: name) != nil else { return }
-        caches.removeAll { $0.name == target }
+        destroy(target)
         position(of: name).map { caches[$0].name = target }
+    }
+
+    private mutating func destroy(_ name: CacheName) {
+        guard let position = position(of: name) else { return }
+        caches[position].list.wipe()
+        caches.remove(at: position)
     }
 
     private func position(of name: CacheName) -> Int? { caches.firstIndex { $0.name == name } }

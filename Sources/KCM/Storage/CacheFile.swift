@@ -1,0 +1,74 @@
+/// The file of one cache, to whose end records are written.
+final class CacheFile {
+    private let file: OpenFile
+    /// The number in the file's name, by which files are in the order in which the caches came.
+    let number: UInt64
+    private(set) var header: CacheFileHeader
+    private let headerLength: Int
+    private(set) var size: Int
+    /// The serial numbers of the records that the file began with, where they are not consecutive.
+    private let early: [UInt64]
+    /// The serial number of the first record after those.
+    private let firstSerial: UInt64
+    /// Whether more than `size` bytes are there, for they could not be cut off.
+    private var hasRest = false
+    /// Below this size it is not compacted: a failed attempt puts it up.
+    var compactionFloor = 16 << 10
+
+    init(
+        _ file: consuming OpenFile,
+        number: UInt64,
+        header: CacheFileHeader,
+        headerLength: Int,
+        size: Int,
+        early: [UInt64] = [],
+        firstSerial: UInt64 = 1
+    ) {
+        self.file = file
+        self.number = number
+        self.header = header
+        self.headerLength = headerLength
+        self.size = size
+        self.early = early
+        self.firstSerial = firstSerial
+    }
+
+    /// The bytes of records that are of no use any more, where the cache's own take `live` bytes.
+    func deadBytes(live: Int) -> Int { size - headerLength - live }
+
+    /// Writes a record to the end. A failure leaves the file as it was.
+    func append(_ record: [UInt8]) throws(StorageError) {
+        if hasRest {
+            try file.truncate(to: size)
+            hasRest = false
+        }
+        do {
+            try file.write(record, at: size)
+        } catch {
+            cut(to: size)
+            throw error
+        }
+        size += record.count
+    }
+
+    /// Writes which credentials are gone.
+    func appendRemoval(of serials: [UInt64]) throws(StorageError) {
+        try append(Tombstone.encoded(serials.compactMap(recordNumber), mark: header.mark, principal: header.principal))
+    }
+
+    private func recordNumber(of serial: UInt64) -> UInt64? {
+        guard serial < firstSerial else { return UInt64(early.count) + serial - firstSerial }
+        return early.position(of: serial).map { UInt64($0) }
+    }
+
+    /// Takes back what was appended since the file had this size.
+    func cut(to size: Int) {
+        self.size = size
+        do { try file.truncate(to: size) } catch { hasRest = true }
+    }
+
+    func setClockOffset(_ offset: Int32) throws(StorageError) {
+        try file.write(CacheFileHeader.encoded(clockOffset: offset), at: CacheFileHeader.offsetPosition)
+        header.clockOffset = offset
+    }
+}

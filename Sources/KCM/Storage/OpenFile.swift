@@ -1,0 +1,55 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// A file that is open for reading and writing. It closes itself.
+struct OpenFile: ~Copyable {
+    private let descriptor: Int32
+    /// For messages.
+    private let path: String
+
+    init(descriptor: Int32, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes all bytes at a place; usually by one call of the system. What a failure leaves there is the caller's to cut off.
+    func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written, offset + written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .last("\(path) can't be written") }
+            written += count
+        }
+    }
+
+    func truncate(to length: Int) throws(StorageError) {
+        guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) can't be cut to its last whole record") }
+    }
+
+    /// The whole content.
+    func read() throws(StorageError) -> [UInt8] {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) can't be read") }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var count = 0
+        while count < bytes.count {
+            let step = unsafe bytes.withUnsafeMutableBytes { bytes in
+                unsafe pread(descriptor, bytes.baseAddress?.advanced(by: count), bytes.count - count, count)
+            }
+            if step < 0, errno == EINTR { continue }
+            guard step >= 0 else { throw .last("\(path) can't be read") }
+            guard step > 0 else { break }
+            count += step
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

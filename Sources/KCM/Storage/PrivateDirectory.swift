@@ -1,0 +1,95 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
+/// A directory that is this user's alone, held open: whatever becomes of its path, files are made in the directory that was looked at.
+final class PrivateDirectory {
+    private let descriptor: Int32
+    let path: String
+
+    /// Opens a directory and makes it where it is missing; its parent must be there.
+    convenience init(_ path: String) throws(StorageError) { try self.init(path, name: path, in: AT_FDCWD) }
+
+    /// A folder of a directory; it is made where it is missing.
+    func folder(_ name: String) throws(StorageError) -> PrivateDirectory {
+        try PrivateDirectory("\(path)/\(name)", name: name, in: descriptor)
+    }
+
+    private init(_ path: String, name: String, in parent: Int32) throws(StorageError) {
+        guard unsafe mkdirat(parent, name, 0o700) == 0 || errno == EEXIST else { throw .last("\(path): the directory can't be made") }
+        let opened = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard opened >= 0 else {
+            guard errno == ENOTDIR || errno == ELOOP else { throw .last("\(path): the directory can't be opened") }
+            throw StorageError(.notADirectory, "\(path): this is no directory, or a link. Remove it, or name another directory.")
+        }
+        descriptor = opened
+        self.path = path
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path): the directory can't be looked at") }
+        guard status.st_uid == geteuid() else {
+            throw StorageError(
+                .wrongOwner,
+                "\(path): the directory belongs to user \(status.st_uid), and this process runs as \(geteuid()). Name another directory."
+            )
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw StorageError(
+                .wrongMode,
+                "\(path): others may enter this directory, and tickets would be in it. Remove it, or run chmod 700 on it."
+            )
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Keeps other servers out until ``unlock()``.
+    func lock() throws(StorageError) {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
+        guard errno == EWOULDBLOCK else { throw .last("\(path): the directory can't be locked") }
+        throw StorageError(.inUse, "\(path): another server keeps its caches there. Stop it, or name another directory.")
+    }
+
+    /// Closing would not do: a child process that is about to be another program holds the lock too.
+    func unlock() { _ = flock(descriptor, LOCK_UN) }
+
+    /// The names of what is in it.
+    func names() throws(StorageError) -> [String] {
+        let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .last("\(path): the directory can't be read") }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Opens a file that is there, and no link.
+    func open(_ name: String) throws(StorageError) -> OpenFile {
+        let opened = unsafe openat(descriptor, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard opened >= 0 else { throw .last("\(path)/\(name) can't be opened") }
+        return OpenFile(descriptor: opened, path: "\(path)/\(name)")
+    }
+
+    /// Makes an empty file of mode 0600, in place of one of that name.
+    func create(_ name: String) throws(StorageError) -> OpenFile {
+        let opened = unsafe openat(descriptor, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard opened >= 0 else { throw .last("\(path)/\(name) can't be made") }
+        return OpenFile(descriptor: opened, path: "\(path)/\(name)")
+    }
+
+    /// Whether there is a file of this name.
+    func contains(_ name: String) -> Bool { unsafe faccessat(descriptor, name, F_OK, 0) == 0 }
+
+    func rename(_ name: String, to target: String) throws(StorageError) {
+        guard unsafe renameat(descriptor, name, descriptor, target) == 0 else { throw .last("\(path)/\(name) can't be renamed") }
+    }
+
+    /// Removes a file; one that is not there is removed.
+    func remove(_ name: String) throws(StorageError) {
+        guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last("\(path)/\(name) can't be removed") }
+    }
+}

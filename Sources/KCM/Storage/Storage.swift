@@ -1,0 +1,22 @@
+/// The directory in which a server keeps the caches of its users: a folder for each, named by the user's number.
+///
+/// In a folder is a file for each cache, in version 4 of libkrb5's own format, so that `klist -c FILE:…` reads it. On the server's event loop
+/// alone, once it is open.
+final class Storage {
+    private let directory: PrivateDirectory
+
+    /// Opens the directory, makes it where it is missing, and keeps other servers out.
+    init(_ path: String) throws(StorageError) {
+        directory = try PrivateDirectory(path)
+        try directory.lock()
+    }
+
+    /// Lets other servers in.
+    func close() { directory.unlock() }
+
+    /// The users who have a folder.
+    func users() throws(StorageError) -> [UInt32] { try directory.names().compactMap { UInt32($0) }.sorted() }
+
+    /// The files of a user.
+    func user(_ user: UInt32) throws(StorageError) -> UserStorage { UserStorage(try directory.folder(String(user))) }
+}

@@ -1,0 +1,235 @@
+/// The files of one user's caches. On the server's event loop alone.
+///
+/// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records. So whenever the process ends,
+/// the directory has the state before a change or the one after it, but for the end of a record that nobody was told of.
+final class UserStorage {
+    let directory: PrivateDirectory
+    private(set) var files: [CacheName: CacheFile] = [:]
+    /// The highest number of a file, and the highest generation.
+    private var lastNumber: UInt64 = 0
+
+    private static let primaryFile = "primary"
+
+    init(_ directory: PrivateDirectory) { self.directory = directory }
+
+    /// Reads what is there, once, before anything is written.
+    ///
+    /// Files that were not finished are removed. A file that nobody can read is put aside under another name, and does not stop the rest.
+    func recover(user: UInt32, limits: StoreLimits) throws(StorageError) -> CredentialStore {
+        var caches: [(file: CacheFile, cache: CredentialCache)] = []
+        var primary: CacheName?
+        for name in try directory.names().sorted() {
+            if name.hasSuffix(Self.unfinished) {
+                try directory.remove(name)
+            } else if name == Self.primaryFile {
+                primary = CacheName(try directory.open(name).read())
+            } else if let number = Self.number(name), let recovered = try recover(name, number) {
+                caches.append(recovered)
+            }
+        }
+        for (file, cache) in caches { try keep(file, cache.name) }
+        lastNumber = caches.reduce(0) { max($0, $1.file.number, $1.file.header.generation) }
+        let kept = caches.filter { files[$0.cache.name] === $0.file }.map(\.cache)
+        return CredentialStore(user: user, limits: limits, caches: kept, primary: primary)
+    }
+
+    private func recover(_ name: String, _ number: UInt64) throws(StorageError) -> (CacheFile, CredentialCache)? {
+        let file = try directory.open(name)
+        var bytes = try file.read()
+        defer { bytes.wipe() }
+        guard let recovered = try? RecoveredCache(bytes) else {
+            try directory.rename(name, to: name + ".damaged")
+            return nil
+        }
+        if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
+        let cacheFile = CacheFile(
+            file,
+            number: number,
+            header: recovered.header,
+            headerLength: recovered.headerLength,
+            size: recovered.length
+        )
+        return (cacheFile, recovered.cache)
+    }
+
+    /// Of two files of one cache, which a move leaves that was cut off, the later one is kept.
+    private func keep(_ file: CacheFile, _ name: CacheName) throws(StorageError) {
+        let other = files[name]
+        let isLater = file.header.generation > other?.header.generation ?? 0
+        if isLater || other == nil { files[name] = file }
+        if let loser = isLater ? other : other.map({ _ in file }) { try directory.remove(Self.name(loser.number)) }
+    }
+
+    // MARK: - Names
+
+    private static let unfinished = ".new"
+    private static let finished = ".ccache"
+
+    static func name(_ number: UInt64) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, 12 - digits.count)) + digits + finished
+    }
+
+    private static func number(_ name: String) -> UInt64? { name.hasSuffix(finished) ? UInt64(name.dropLast(finished.count)) : nil }
+}
+
+// MARK: - Changes
+
+extension UserStorage {
+    /// What was written of some changes: what takes it back, and what is left to do when all of it is there.
+    private struct Progress {
+        var appended: [(file: CacheFile, size: Int)] = []
+        var offset: (file: CacheFile, old: Int32)?
+        var created: (file: CacheFile, unfinished: String)?
+        var destroyed: [CacheName] = []
+        var moved: (name: CacheName, target: CacheName)?
+        var primary: String?
+    }
+
+    /// Writes changes: all of them, or none where it throws.
+    ///
+    /// What can fail for want of room comes first and can be taken back; the renames come last. Of the changes of one request at most one
+    /// makes a file.
+    func write(_ changes: [StoreChange], to store: CredentialStore) throws(StorageError) {
+        var progress = Progress()
+        do {
+            for change in changes { try stage(change, store, &progress) }
+            try finish(progress)
+        } catch {
+            takeBack(progress)
+            throw error
+        }
+    }
+
+    private func stage(_ change: StoreChange, _ store: CredentialStore, _ progress: inout Progress) throws(StorageError) {
+        switch change {
+        case .store(let name, let credential, _):
+            guard let file = files[name] else { return }
+            progress.appended.append((file, file.size))
+            try file.append(credential.bytes)
+        case .remove(let name, let serials):
+            guard let file = files[name] else { return }
+            progress.appended.append((file, file.size))
+            try file.appendRemoval(of: serials)
+        case .setClockOffset(let name, let offset):
+            guard let file = files[name] else { return }
+            progress.offset = (file, file.header.clockOffset)
+            try file.setClockOffset(offset)
+        case .initialize(let name, let principal):
+            let content = Replacement(clockOffset: 0, principal: principal, credentials: [])
+            try create(name, content, firstSerial: store.cache(name)?.list.nextSerial ?? 1, &progress)
+        case .replace(let name, let content):
+            try create(name, content, firstSerial: store.cache(name)?.list.nextSerial ?? 1, &progress)
+        case .move(let name, let target):
+            guard name != target, let cache = store.cache(name) else { return }
+            progress.moved = (name, target)
+            try create(target, cache, number: files[name]?.number, &progress)
+        case .destroy(let name): progress.destroyed.append(name)
+        case .setPrimary(let name):
+            let unfinished = Self.primaryFile + Self.unfinished
+            progress.primary = unfinished
+            try directory.create(unfinished).write(name.bytes, at: 0)
+        }
+    }
+
+    private func finish(_ progress: Progress) throws(StorageError) {
+        for name in progress.destroyed {
+            guard let file = files[name] else { continue }
+            try directory.remove(Self.name(file.number))
+            files[name] = nil
+        }
+        if let created = progress.created { try directory.rename(created.unfinished, to: Self.name(created.file.number)) }
+        if let moved = progress.moved {
+            // What is left of the target's old file has a lower generation.
+            if let old = files[moved.target] { try? directory.remove(Self.name(old.number)) }
+            files[moved.name] = nil
+        }
+        if let file = progress.created?.file { files[file.header.name] = file }
+        if let unfinished = progress.primary { try directory.rename(unfinished, to: Self.primaryFile) }
+    }
+
+    private func takeBack(_ progress: Progress) {
+        for (file, size) in progress.appended.reversed() { file.cut(to: size) }
+        if let (file, old) = progress.offset { try? file.setClockOffset(old) }
+        if let unfinished = progress.created?.unfinished { try? directory.remove(unfinished) }
+        if let unfinished = progress.primary { try? directory.remove(unfinished) }
+    }
+
+    // MARK: - New files
+
+    /// A file with a new content, whose credentials get serial numbers from `firstSerial` on.
+    private func create(_ name: CacheName, _ content: Replacement, firstSerial: UInt64, _ progress: inout Progress) throws(StorageError) {
+        try create(name, content, number: files[name]?.number, early: [], firstSerial: firstSerial, &progress)
+    }
+
+    /// A file with the content of a cache, whose credentials keep their serial numbers.
+    private func create(_ name: CacheName, _ cache: CredentialCache, number: UInt64?, _ progress: inout Progress) throws(StorageError) {
+        let (serials, credentials) = (cache.list.all.map(\.serial), cache.list.all.map(\.credential))
+        let content = Replacement(clockOffset: cache.clockOffset, principal: cache.principal, credentials: credentials)
+        try create(name, content, number: number, early: serials, firstSerial: cache.list.nextSerial, &progress)
+    }
+
+    private func create(
+        _ name: CacheName,
+        _ content: Replacement,
+        number: UInt64?,
+        early: [UInt64],
+        firstSerial: UInt64,
+        _ progress: inout Progress
+    ) throws(StorageError) {
+        lastNumber += 1
+        let header = CacheFileHeader(
+            name: name,
+            generation: lastNumber,
+            mark: .random(in: .min ... .max),
+            clockOffset: content.clockOffset,
+            principal: content.principal.detached()
+        )
+        var writer = ByteWriter(capacity: content.credentials.reduce(1024) { $0 + $1.bytes.count })
+        header.write(to: &writer)
+        let headerLength = writer.bytes.count
+        for credential in content.credentials { writer.write(credential.bytes) }
+        var bytes = writer.take()
+        defer { bytes.wipe() }
+        let number = number ?? lastNumber
+        let unfinished = Self.name(number) + Self.unfinished
+        let file = try directory.create(unfinished)
+        do {
+            try file.write(bytes, at: 0)
+        } catch {
+            try? directory.remove(unfinished)
+            throw error
+        }
+        let created = CacheFile(
+            file,
+            number: number,
+            header: header,
+            headerLength: headerLength,
+            size: bytes.count,
+            early: early,
+            firstSerial: firstSerial
+        )
+        progress.created = (created, unfinished)
+    }
+
+    // MARK: - Compaction
+
+    /// Writes a cache's file anew where more of it is of no use than of use.
+    func compactIfNeeded(_ cache: CredentialCache) {
+        guard let file = files[cache.name], file.size > file.compactionFloor else { return }
+        guard file.deadBytes(live: cache.list.byteCount) > cache.list.byteCount else { return }
+        rewrite(cache)
+    }
+
+    /// Writes a cache's file anew. A failure leaves the old one, which is as good but for its size.
+    func rewrite(_ cache: CredentialCache) {
+        var progress = Progress()
+        do {
+            try create(cache.name, cache, number: files[cache.name]?.number, &progress)
+            try finish(progress)
+        } catch {
+            takeBack(progress)
+            if let file = files[cache.name] { file.compactionFloor = 2 * file.size }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+@testable import KCM
+
+/// One user's caches with their files, without a server: every call is one request.
+struct Disk {
+    let folder: String
+    private(set) var account: UserAccount
+    private var connection = ConnectionState()
+
+    init(_ folder: String, limits: StoreLimits = StoreLimits(), now: UInt32 = 1500) throws {
+        self.folder = folder
+        let options = KCMServer.Options(storeLimits: limits, now: { now })
+        account = try UserAccount(user: 1000, storage: UserStorage(PrivateDirectory(folder)), options: options)
+    }
+
+    @discardableResult mutating func send(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> ReplyCode {
+        account.reply(to: Array(requestBytes(operation, name, body).dropFirst(4)), connection: &connection)?.code
+            ?? ReplyCode(rawValue: .min)
+    }
+
+    /// All that a restart must bring back.
+    var state: [String] {
+        let caches = account.store.caches.map { cache in
+            "\(cache.name) \(cache.clockOffset) \(hex(Array(cache.principal.bytes))) "
+                + cache.credentials.map { hex($0.bytes) }.joined(separator: " ")
+        }
+        return ["\(account.store.primary)"] + caches
+    }
+
+    /// The paths of the caches' files, in order.
+    var files: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".ccache") }.sorted().map {
+                "\(folder)/\($0)"
+            }
+        }
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+}

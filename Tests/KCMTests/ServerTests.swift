@@ -1,0 +1,225 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import KCM
+
+/// What clients may do to a server that well-behaved ones don't.
+struct ServerTests {
+    @Test(
+        arguments: [
+            [0, 0, 0, 0], [0, 0, 0, 1, 2], [0, 0, 0, 3, 2, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0x00, 0xA0, 0x00, 0x01],
+            [0, 0, 0, 4, 1, 0, 0, 0],
+        ] as [[UInt8]]
+    )
+    func whatIsNoRequestEndsItsConnectionAndNoOther(bytes: [UInt8]) async throws {
+        try await withServer { running in
+            try await withConnection(running.path) { other async throws in
+                #expect(try await other.code(.noOperation) == .ok)
+                try await withConnection(running.path) { connection async throws in
+                    try await connection.send(bytes)
+                    #expect(try await connection.reply() == nil)
+                }
+                #expect(try await other.code(.noOperation) == .ok)
+            }
+        }
+    }
+
+    @Test func unknownOperationsAndCutBodiesAreAnsweredAndTheConnectionGoesOn() async throws {
+        try await withServer { running in
+            try await withConnection(running.path) { connection async throws in
+                for operation in [1, 13, 28, 13_000, 0xFFFF] as [UInt16] {
+                    try await connection.send([0, 0, 0, 5, 2, 0, UInt8(operation >> 8), UInt8(operation & 0xFF), 0])
+                    #expect(try await connection.reply() == Reply(code: .unsupported))
+                }
+                #expect(try await connection.code(.store, "a", [0, 0]) == .malformed)
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+            }
+        }
+    }
+
+    @Test func aByteAtATimeAndManyRequestsAtOnceComeToTheSame() async throws {
+        let requests = [
+            requestBytes(.initialize, "a", Sample.alice), requestBytes(.store, "a", Sample.ticket(1).bytes),
+            requestBytes(.store, "a", Sample.ticket(2).bytes), requestBytes(.credentialList, "a"), requestBytes(.destroy, "a"),
+        ]
+        try await withServer { running in
+            try await withConnection(running.path) { connection async throws in
+                var slow: [Reply?] = []
+                for request in requests {
+                    for byte in request { try await connection.send([byte]) }
+                    slow.append(try await connection.reply())
+                }
+                try await connection.send(requests.flatMap(\.self))
+                var fast: [Reply?] = []
+                for _ in requests { fast.append(try await connection.reply()) }
+                #expect(slow == fast)
+                #expect(slow.allSatisfy { $0?.code == .ok })
+                #expect(slow[3]?.body.count == 4 + 2 * 4 + Sample.ticket(1).bytes.count + Sample.ticket(2).bytes.count)
+            }
+        }
+    }
+
+    /// The reply is a mebibyte; the kernel holds a fraction of one, and the server one more.
+    @Test func whoReadsNothingIsServedNothingMoreUntilItReads() async throws {
+        let decided = Mutex(0)
+        var options = KCMServer.Options()
+        options.now = {
+            decided.withLock { $0 += 1 }
+            return 1500
+        }
+        try await withServer(options) { running in
+            let large = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 1 << 20) }
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.replace, "a", replacement([large])) == .ok)
+                try await connection.channel.setOption(.autoRead, value: false).get()
+                for _ in 0..<40 { try await connection.send(requestBytes(.credentialList, "a")) }
+                try await withConnection(running.path) { other async throws in
+                    for _ in 0..<20 { #expect(try await other.code(.noOperation) == .ok) }
+                }
+                #expect(decided.withLock { $0 } < 1 + 20 + 20)
+                try await connection.channel.setOption(.autoRead, value: true).get()
+                for _ in 0..<40 { #expect(try await connection.reply()?.body.count == 4 + 4 + large.bytes.count) }
+            }
+        }
+    }
+
+    @Test func aConnectionTooManyIsToldSoAndServedOnceThereIsRoom() async throws {
+        var options = KCMServer.Options()
+        options.limits.connections = 2
+        options.limits.refusedConnections = 1
+        try await withServer(options) { running in
+            try await withConnection(running.path) { first async throws in
+                #expect(try await first.code(.noOperation) == .ok)
+                try await withConnection(running.path) { second async throws in
+                    #expect(try await second.code(.noOperation) == .ok)
+                    try await withConnection(running.path) { third async throws in
+                        #expect(try await third.code(.retrieve, "a", Fields().patternBytes()) == .limitReached)
+                        try await withConnection(running.path) { fourth async throws in #expect(try await fourth.reply() == nil) }
+                        #expect(try await first.code(.noOperation) == .ok)
+                    }
+                }
+                #expect(try await comesTrue { await running.server.counts.first?.connections == 1 })
+                try await withConnection(running.path) { next async throws in #expect(try await next.code(.noOperation) == .ok) }
+            }
+        }
+    }
+
+    @Test func aThousandIdleConnectionsAreInNobodysWay() async throws {
+        try await withServer { running in
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            var idle: [any Channel] = []
+            let result: Result<Void, any Error>
+            do {
+                for _ in 0..<1000 {
+                    idle.append(try await bootstrap.connect(unixDomainSocketPath: running.path).get())
+                    // No more of them than a socket's backlog is long.
+                    guard idle.count.isMultiple(of: 100) else { continue }
+                    #expect(try await comesTrue { await running.server.counts.first?.connections == idle.count })
+                }
+                try await withConnection(running.path) { connection async throws in
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                    #expect(await running.server.counts.first?.connections == 1001)
+                }
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            for channel in idle { try? await channel.close().get() }
+            try result.get()
+            #expect(try await comesTrue { await running.server.counts.first?.connections == 0 })
+        }
+    }
+
+    @Test func aConnectionWithoutARequestIsClosedInTheEnd() async throws {
+        var options = KCMServer.Options()
+        options.limits.idleTime = .milliseconds(50)
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.noOperation) == .ok)
+                // A request that never becomes whole keeps nothing open.
+                try await connection.send([0, 0, 0, 4, 2])
+                #expect(try await connection.reply() == nil)
+            }
+        }
+    }
+
+    @Test func unfinishedRequestsOfOneUserHaveALimit() async throws {
+        var options = KCMServer.Options()
+        options.limits.waitingBytes = 1 << 20
+        try await withServer(options) { running in
+            let large = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 3 << 20) }
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                #expect(try await connection.code(.store, "a", large.bytes) == .limitReached)
+                #expect(try await connection.code(.store, "a", Sample.ticket(1).bytes) == .ok)
+                #expect(try await connection.request(.credentialList, "a")?.body.count == 8 + Sample.ticket(1).bytes.count)
+            }
+        }
+    }
+
+    @Test func whoIsNotPermittedIsToldSo() async throws {
+        var options = KCMServer.Options()
+        options.isPermitted = { $0.processID != getpid() || $0.userID != geteuid() }
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .notPermitted)
+                #expect(try await connection.code(.defaultCache) == .notPermitted)
+            }
+            #expect(await running.server.counts.isEmpty)
+        }
+    }
+
+    @Test func theObserverHearsOfEachChangeBeforeTheClientDoes() async throws {
+        let events = Mutex<[StoreEvent]>([])
+        var options = KCMServer.Options()
+        options.observer = { event in events.withLock { $0.append(event) } }
+        let steps: [(KCM.Operation, String, [UInt8], [(StoreEvent.Kind, String)])] = [
+            (.initialize, "a", Sample.alice, [(.initialized, "a")]), (.store, "a", Fields().bytes, [(.stored, "a")]),
+            (.remove, "a", Fields().patternBytes(), [(.removed, "a")]), (.setClockOffset, "a", encoded(5), []),
+            (.move, "a", CacheName("b").terminated, [(.destroyed, "a"), (.initialized, "b")]),
+            (.setDefaultCache, "c", [], [(.primaryChanged, "c")]), (.destroy, "b", [], [(.destroyed, "b")]),
+            (.principal, "b", [], []),
+        ]
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
+                for (operation, name, body, expected) in steps {
+                    _ = try await connection.request(operation, name, body)
+                    let heard = events.withLock { events in
+                        defer { events = [] }
+                        return events
+                    }
+                    #expect(heard == expected.map { StoreEvent(user: geteuid(), kind: $0.0, cache: CacheName($0.1)) }, "\(operation)")
+                }
+            }
+        }
+    }
+
+    @Test func whatWasSentIsAnsweredBeforeTheServerEnds() async throws {
+        try await withServer { running in
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                for number in 0..<100 { try await connection.send(requestBytes(.store, "a", Sample.ticket(number).bytes)) }
+                await running.server.shutDown()
+                for _ in 0..<100 { #expect(try await connection.reply() == Reply()) }
+                #expect(try await connection.reply() == nil)
+            }
+            await #expect(throws: (any Error).self) { try await withConnection(running.path) { _ in } }
+            #expect(await running.server.counts.isEmpty)
+        }
+    }
+
+    @Test func twoSocketsLeadToOneStore() async throws {
+        try await withServer { running in
+            let second = "\(running.folder)/second.sock"
+            try await running.server.serve(try ListeningSocket.bind(path: second))
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+            }
+            try await withConnection(second) { connection async throws in #expect(try await connection.code(.principal, "a") == .ok) }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import KCM
+
+/// The socket that is bound, in place of what is at its path.
+struct SocketTests {
+    private func code(_ body: () throws(SocketError) -> Void) -> SocketError.Code? {
+        do { try body() } catch { return error.code }
+        return nil
+    }
+
+    @Test func aSocketThatNobodyListensOnIsReplaced() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/kcm.sock"
+            // Closed without a listener, the file stays.
+            _ = try ListeningSocket.bind(path: path)
+            #expect(FileManager.default.fileExists(atPath: path))
+            let server = try KCMServer()
+            try await server.serve(try ListeningSocket.bind(path: path))
+            try await withConnection(path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
+            await server.shutDown()
+        }
+    }
+
+    @Test func aLiveListenerIsLeftAlone() async throws {
+        try await withServer { running in
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: running.path) } == .inUse)
+            try await withConnection(running.path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
+        }
+    }
+
+    @Test func somethingElseAtThePathIsLeftAlone() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/kcm.sock"
+            try "precious".write(toFile: path, atomically: false, encoding: .utf8)
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: path) } == .notASocket)
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: path)
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: "\(folder)/link") } == .notASocket)
+        }
+    }
+
+    @Test(arguments: [(107, nil), (108, .pathTooLong)] as [(Int, SocketError.Code?)])
+    func aPathThatDoesNotFitIsRefusedAndNotCut(length: Int, expected: SocketError.Code?) async throws {
+        try await withFolder { folder in
+            let path = folder + "/" + String(repeating: "s", count: length - folder.utf8.count - 1)
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: path) } == expected)
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(files.count == (expected == nil ? 1 : 0))
+        }
+    }
+
+    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func theModeIsTheOneAskedForWhateverTheMask(mode: UInt32) async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/kcm.sock"
+            let socket = try ListeningSocket.bind(path: path, mode: mode)
+            var status = stat()
+            #expect(lstat(path, &status) == 0)
+            #expect(status.st_mode & 0o777 == mode)
+            #expect(socket.path == path)
+        }
+    }
+
+    @Test func aFolderThatIsNotThereIsNamed() async throws {
+        try await withFolder { folder in
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: "\(folder)/no/kcm.sock") } == .system(ENOENT))
+        }
+    }
+
+    @Test func aSocketThatWasHandedOverIsServed() async throws {
+        try await withFolder { folder in
+            let path = "\(folder)/kcm.sock"
+            let inherited = try ListeningSocket(inherited: try ListeningSocket.bind(path: path).take())
+            #expect(inherited.path == path)
+            let server = try KCMServer()
+            try await server.serve(inherited)
+            try await withConnection(path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
+            await server.shutDown()
+        }
+    }
+
+    @Test func whatIsNoListeningSocketIsRefused() throws {
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let file = open("/dev/null", O_RDONLY)
+        defer {
+            close(socket)
+            close(file)
+        }
+        for descriptor in [socket, file, -1] {
+            #expect(code { () throws(SocketError) in _ = try ListeningSocket(inherited: descriptor) } == .unusableDescriptor)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import KCM
+
+/// What goes wrong with the directory, and with the process.
+struct StorageFaultTests {
+    private func code(_ path: String) -> StorageError.Code? {
+        do { _ = try KCMServer(KCMServer.Options(directory: path)) } catch { return error.code }
+        return nil
+    }
+
+    @Test(arguments: [0o750, 0o705, 0o777]) func aDirectoryThatOthersMayEnterIsRefused(mode: Int) async throws {
+        try await withFolder { folder in
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
+            #expect(code(folder) == .wrongMode)
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
+            #expect(code(folder) == nil)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a directory away")) func anotherUsersDirectoryIsRefused() async throws {
+        try await withFolder { folder in
+            #expect(chown(folder, 12345, 12345) == 0)
+            #expect(code(folder) == .wrongOwner)
+        }
+    }
+
+    @Test func aFileOrALinkIsNoDirectory() async throws {
+        try await withFolder { folder in
+            try "".write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: folder)
+            #expect(code("\(folder)/file") == .notADirectory)
+            #expect(code("\(folder)/link") == .notADirectory)
+            #expect(code("\(folder)/no/directory") == .system(ENOENT))
+        }
+    }
+
+    @Test func twoServersDoNotShareADirectory() async throws {
+        try await withFolder { folder in
+            let first = try KCMServer(KCMServer.Options(directory: folder))
+            #expect(code(folder) == .inUse)
+            await first.shutDown()
+            #expect(code(folder) == nil)
+        }
+    }
+
+    /// The limit on a file's size stands in for a full disk where this is not root's: the write is short, and the next one fails.
+    @Test func aStoreThatFindsNoRoomChangesNothing() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .success) { [folder = folder as String] in
+                signal(SIGXFSZ, SIG_IGN)
+                var limit = rlimit()
+                let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+                check(getrlimit(fileSize, &limit) == 0)
+                limit.rlim_cur = 8192
+                check(setrlimit(fileSize, &limit) == 0)
+                try checkThatAFullDiskChangesNothing(in: folder)
+                limit.rlim_cur = limit.rlim_max
+                check(setrlimit(fileSize, &limit) == 0)
+                var disk = try Disk(folder)
+                check(disk.send(.store, "", Sample.ticket(1000).bytes) == .ok)
+                endChildProcess()
+            }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func aFullDiskChangesNothing() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .success) { [folder = folder as String] in
+                // The mount is this thread's and ends with the process.
+                check(leaveMountNamespace() == 0)
+                check(mount("none", "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0)
+                check(mount("none", folder, "tmpfs", 0, "size=64k,mode=0700") == 0)
+                try checkThatAFullDiskChangesNothing(in: folder)
+                endChildProcess()
+            }
+        }
+    }
+
+    @Test func whatWasAcknowledgedBeforeAKillIsThereAfterIt() async throws {
+        try await withFolder { folder in
+            async let end: Void = {
+                await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+                    let server = try KCMServer(KCMServer.Options(directory: "\(folder)/caches"))
+                    try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
+                    // It serves until it is killed.
+                    for await _ in AsyncStream<Never>.makeStream().stream {}
+                    withExtendedLifetime(server) {}
+                }
+            }()
+            let path = "\(folder)/kcm.sock"
+            #expect(try await comesTrue { (try? await withConnection(path) { try await $0.code(.noOperation) }) == .ok })
+            let stored = try await withThrowingTaskGroup(of: (String, Int).self) { group in
+                for name in ["a", "b", "c"] {
+                    group.addTask { (name, try await storeUntilTheEnd(path, name, killAfter: name == "b" ? 150 : nil)) }
+                }
+                return try await group.reduce(into: [String: Int]()) { $0[$1.0] = $1.1 }
+            }
+            await end
+            let server = try KCMServer(KCMServer.Options(directory: "\(folder)/caches"))
+            let second = "\(folder)/second.sock"
+            try await server.serve(try ListeningSocket.bind(path: second))
+            try await withConnection(second) { connection async throws in
+                for (name, count) in stored {
+                    let body = try #require(try await connection.request(.credentialList, name)).body
+                    var reader = ByteReader(body)
+                    let found = Int(try reader.number("count", as: UInt32.self))
+                    // At most the one that was under way is there unacknowledged.
+                    #expect(found == count || found == count + 1)
+                    for number in 0..<found { #expect(Array(try reader.countedBytes("ticket")) == largeTicket(number).bytes) }
+                }
+            }
+            await server.shutDown()
+        }
+    }
+}
+
+/// Some pages of the disk, so that a kill may fall into a write.
+private func largeTicket(_ number: Int) -> Fields {
+    Sample.ticket(number, end: .max).with { $0.ticket = [UInt8](repeating: UInt8(number & 0xFF), count: 20_000) }
+}
+
+/// Stores ticket after ticket, and kills the server once as many are acknowledged; returns how many were.
+private func storeUntilTheEnd(_ path: String, _ name: String, killAfter: Int?) async throws -> Int {
+    try await withConnection(path) { connection async throws in
+        #expect(try await connection.code(.initialize, name, Sample.alice) == .ok)
+        var count = 0
+        while count < 2000 {
+            if count == killAfter {
+                // The next request is under way when the kill comes.
+                try await connection.send(requestBytes(.store, name, largeTicket(count).bytes))
+                let peer = try await connection.channel.eventLoop.submit { [channel = connection.channel] in PeerCredential(channel) }.get()
+                kill(try #require(peer).processID, SIGKILL)
+            } else {
+                do { try await connection.send(requestBytes(.store, name, largeTicket(count).bytes)) } catch { return count }
+            }
+            guard let reply = try await connection.reply() else { return count }
+            #expect(reply == Reply())
+            count += 1
+        }
+        return count
+    }
+}
+
+/// Ends an exit test's process where something is not as it should be.
+private func check(_ isTrue: Bool, line: Int = #line) {
+    if !isTrue { fatalError("line \(line)") }
+}
+
+/// `unshare(CLONE_NEWNS)`, which Glibc's module does not declare.
+private func leaveMountNamespace() -> CInt {
+    guard let function = dlsym(nil, "unshare") else { return -1 }
+    return unsafeBitCast(function, to: (@convention(c) (CInt) -> CInt).self)(0x20000)
+}
+
+/// Fills the disk, and looks at what is left after each kind of request that fails.
+private func checkThatAFullDiskChangesNothing(in folder: String) throws {
+    var disk = try Disk(folder)
+    check(disk.send(.initialize, "", Sample.alice) == .ok)
+    var number = 0
+    while disk.send(.store, "", Sample.ticket(number).with { $0.ticket = [UInt8](repeating: 7, count: 1500) }.bytes) == .ok { number += 1 }
+    check(number >= 4)
+    let before = disk.state
+    let large = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 8, count: 100_000) }
+    let failing: [(KCM.Operation, String, [UInt8])] = [
+        (.store, "", large.bytes), (.replace, "", replacement([large])), (.replace, "new", replacement([large])),
+    ]
+    for (operation, name, body) in failing {
+        check(disk.send(operation, name, body) == .writeFailed)
+        check(disk.state == before)
+        check(try Disk(folder).state == before)
+        check(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+    }
+    // What makes room works all the same.
+    check(disk.send(.destroy, "") == .ok)
+    check(disk.send(.initialize, "", Sample.alice) == .ok)
+    check(disk.send(.store, "", Sample.ticket(1000).bytes) == .ok)
+    check(try Disk(folder).state == disk.state)
+}

@@ -1,0 +1,185 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import KCM
+
+/// What is on disk, and what a restart makes of it.
+struct StorageTests {
+    /// Requests that use every kind of change.
+    private static let requests: [(KCM.Operation, String?, [UInt8])] = [
+        (.initialize, "", Sample.alice), (.store, "", Sample.ticket(1).bytes), (.store, "", Sample.ticket(2).bytes),
+        (.store, "", Sample.setting("refresh_time", value: "1").bytes), (.store, "", Sample.setting("refresh_time", value: "2").bytes),
+        (.remove, "", Sample.ticket(1).patternBytes()), (.setClockOffset, "", encoded(-3600)), (.store, "", Sample.ticket(3).bytes),
+        (.replace, "b/ä:\u{1}", replacement(offset: 7, principal: Sample.bob, [Sample.ticket(4), Sample.ticket(4), Sample.ticket(5)])),
+        (.store, "b/ä:\u{1}", Sample.ticket(6).bytes), (.remove, "b/ä:\u{1}", Sample.ticket(5).patternBytes()),
+        (.initialize, "c", Sample.alice), (.store, "c", Sample.ticket(7).bytes), (.store, "c", Sample.ticket(8).bytes),
+        (.remove, "c", Sample.ticket(7).patternBytes()), (.move, "c", CacheName("d").terminated), (.store, "d", Sample.ticket(9).bytes),
+        (.remove, "d", Sample.ticket(8).patternBytes()), (.setDefaultCache, "d", []),
+        (.initialize, "e", Sample.bob), (.store, "e", Sample.ticket(1).bytes), (.destroy, "e", []),
+        (.initialize, "1000:default", Sample.bob), (.store, "1000:default", Sample.ticket(1).bytes),
+        (.replace, "1000:default", replacement([Sample.ticket(2), Sample.ticket(3)])),
+        (.remove, "1000:default", Sample.ticket(3).patternBytes()), (.move, "d", CacheName("b/ä:\u{1}").terminated),
+        (.setDefaultCache, "nowhere", []),
+    ]
+
+    @Test func aRestartAfterAnyRequestBringsBackEverything() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            for (operation, name, body) in Self.requests {
+                #expect(disk.send(operation, name, body) == .ok, "\(operation)")
+                #expect(try Disk(folder).state == disk.state, "\(operation)")
+            }
+            // A store that was recovered writes on as the first one would have.
+            var once = try Disk(folder)
+            #expect(once.send(.remove, "1000:default", Sample.ticket(2).patternBytes()) == .ok)
+            #expect(try Disk(folder).state == once.state)
+        }
+    }
+
+    @Test func aRestartBetweenAllRequestsChangesNothing() async throws {
+        try await withFolder { folder in
+            try await withFolder { other in
+                var disk = try Disk(folder)
+                for (operation, name, body) in Self.requests {
+                    disk.send(operation, name, body)
+                    var restarted = try Disk(other)
+                    #expect(restarted.send(operation, name, body) == .ok, "\(operation)")
+                    #expect(restarted.state == disk.state, "\(operation)")
+                }
+            }
+        }
+    }
+
+    @Test func aFileCutAnywhereHasEveryRecordBeforeTheCut() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            var states: [(size: Int, state: [String])] = []
+            for (operation, name, body) in Self.requests.prefix(8) {
+                disk.send(operation, name, body)
+                // The clock offset is changed in place and is in every cut.
+                if operation != .setClockOffset { states.append((try size(try #require(disk.files.first)), disk.state)) }
+                if operation == .setClockOffset { states = [] }
+                if states.isEmpty { states.append((try size(try #require(disk.files.first)), disk.state)) }
+            }
+            let whole = try Data(contentsOf: URL(fileURLWithPath: try #require(disk.files.first)))
+            let (first, last) = (try #require(states.first), try #require(states.last))
+            #expect(last.size == whole.count && last.size > first.size)
+            for length in 0...whole.count {
+                try await withFolder { cut in
+                    let path = "\(cut)/000000000001.ccache"
+                    try whole.prefix(length).write(to: URL(fileURLWithPath: path))
+                    var recovered = try Disk(cut)
+                    guard length >= first.size else { return #expect(recovered.account.store.caches.count <= 1) }
+                    let expected = try #require(states.last { $0.size <= length })
+                    #expect(recovered.state == expected.state, "\(length)")
+                    #expect(try size(path) == expected.size, "\(length)")
+                    #expect(recovered.send(.store, "", Sample.ticket(50).bytes) == .ok)
+                    #expect(try Disk(cut).state == recovered.state, "\(length)")
+                }
+            }
+        }
+    }
+
+    private func size(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    }
+
+    @Test func whatIsOfNoUseDoesNotPileUp() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            disk.send(.store, "", Sample.ticket(1).bytes)
+            disk.send(.store, "", Sample.ticket(2).bytes)
+            for number in 0..<2000 {
+                #expect(disk.send(.store, "", Sample.setting("refresh_time", value: "\(number)").bytes) == .ok)
+                #expect(disk.send(.remove, "", Sample.ticket(2).patternBytes()) == .ok)
+                #expect(disk.send(.store, "", Sample.ticket(2).bytes) == .ok)
+            }
+            #expect(try size(try #require(disk.files.first)) < 20_000)
+            #expect(try Disk(folder).state == disk.state)
+            #expect(disk.account.store.caches.first?.credentials.count == 3)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
+        }
+    }
+
+    @Test func expiredTicketsAreGoneAfterAStart() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            for request in [Sample.ticket(1, end: 2000), Sample.ticket(2, end: 9000), Sample.setting("pa_type", value: "2")] {
+                disk.send(.store, "", request.bytes)
+            }
+            let later = try Disk(folder, now: 3000)
+            #expect(
+                later.account.store.caches.first?.credentials.map(\.bytes) == [
+                    Sample.ticket(2, end: 9000).bytes, Sample.setting("pa_type", value: "2").bytes,
+                ]
+            )
+            // Its bytes are gone too.
+            #expect(try Disk(folder).state == later.state)
+        }
+    }
+
+    @Test func rubbishBesideTheCachesStopsNothing() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            let file = try Data(contentsOf: URL(fileURLWithPath: try #require(disk.files.first)))
+            for name in ["000000000002.ccache.new", "primary.new", "notes.txt"] {
+                try file.write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+            }
+            try Data("rubbish".utf8).write(to: URL(fileURLWithPath: "\(folder)/000000000007.ccache"))
+            // A move that was cut off before the old file was removed.
+            try file.write(to: URL(fileURLWithPath: "\(folder)/000000000009.ccache"))
+            let recovered = try Disk(folder)
+            #expect(recovered.state == disk.state)
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            #expect(left == ["000000000001.ccache", "000000000007.ccache.damaged", "notes.txt"])
+        }
+    }
+
+    @Test func zerosAtTheEndAreNoCredentials() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            disk.send(.store, "", Sample.ticket(1).bytes)
+            let url = URL(fileURLWithPath: try #require(disk.files.first))
+            try (try Data(contentsOf: url) + Data(count: 4096)).write(to: url)
+            #expect(try Disk(folder).state == disk.state)
+        }
+    }
+
+    /// The form is libkrb5's own.
+    @Test(.testRealm()) func klistReadsTheFile() async throws {
+        let realm = try #require(TestRealm.current)
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            for number in 1...3 { disk.send(.store, "", Sample.ticket(number).bytes) }
+            disk.send(.remove, "", Sample.ticket(3).patternBytes())
+            disk.send(.store, "", Sample.ticket(4).bytes)
+            disk.send(.setClockOffset, "", encoded(3600))
+            let path = try #require(disk.files.first)
+            let shown = try await realm.run("klist", ["-c", "FILE:\(path)"])
+            #expect(shown.exitStatus == 0, "\(shown.errors)")
+            #expect(shown.output.contains("Default principal: alice@EXAMPLE.TEST"))
+            #expect(shown.output.contains("HTTP/server1@") && shown.output.contains("HTTP/server4@"))
+            #expect(!shown.output.contains("X-CACHECONF"))
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    /// A client can store what looks like a removal; it removes nothing.
+    @Test func aCredentialIsNotTakenForARemoval() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            disk.send(.store, "", Sample.ticket(1).bytes)
+            let forged = Tombstone.encoded([0], mark: 0, principal: try MarshalledPrincipal(Sample.alice))
+            #expect(disk.send(.store, "", forged) == .ok)
+            #expect(try Disk(folder).state == disk.state)
+        }
+    }
+}

@@ -64,7 +64,7 @@ struct KeptHome {
         )
         let running = Task { await keeper.run() }
         do {
-            try await settle()
+            await settle(keeper)
             let value = try await body(keeper, &reader)
             running.cancel()
             await running.value
@@ -76,11 +76,14 @@ struct KeptHome {
         }
     }
 
-    /// Waits until the keeper has seen to everything and sleeps again.
-    func settle() async throws {
-        let now = clock.now.uptime
-        for await uptime in clock.sleeps where uptime > now { return }
-        throw CancellationError()
+    /// Waits until the keeper has seen to all that was to be done at this moment and sleeps again.
+    func settle(_ keeper: SessionKeeper) async {
+        // The first turn may have begun before; the second has not.
+        for _ in 0..<2 {
+            let count = clock.sleepCount
+            keeper.poke()
+            for await number in clock.sleeps where number > count { break }
+        }
     }
 }
 

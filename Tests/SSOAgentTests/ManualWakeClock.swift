@@ -12,9 +12,9 @@ final class ManualWakeClock: WakeClock {
     }
 
     private let state: Mutex<State>
-    /// Yields the uptime until which somebody wants to sleep, each time.
-    let sleeps: AsyncStream<Double>
-    private let slept: AsyncStream<Double>.Continuation
+    /// Yields the number of each sleep as it begins.
+    let sleeps: AsyncStream<Int>
+    private let slept: AsyncStream<Int>.Continuation
 
     init(wall: Date = Date(), uptime: Double = 1000) {
         state = Mutex(State(now: Moment(wall: wall, uptime: uptime)))
@@ -22,6 +22,8 @@ final class ManualWakeClock: WakeClock {
     }
 
     var now: Moment { state.withLock { $0.now } }
+    /// How many sleeps have begun.
+    var sleepCount: Int { state.withLock { $0.count } }
 
     /// Time passes.
     func advance(by seconds: Double) {
@@ -45,11 +47,11 @@ final class ManualWakeClock: WakeClock {
     }
 
     func sleep(until uptime: Double) async throws {
-        slept.yield(uptime)
         let number = state.withLock { state in
             state.count += 1
             return state.count
         }
+        slept.yield(number)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result: Result<Void, any Error>? = state.withLock { state in

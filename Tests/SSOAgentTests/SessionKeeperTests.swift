@@ -8,19 +8,16 @@ import TestSupport
 import Testing
 
 /// The keeper on a real KDC.
-@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]))
-struct SessionKeeperTests {
-    private func makeHome(_ cache: String = "FILE") throws -> KeptHome { try KeptHome(try #require(TestRealm.current), cache: cache) }
-
+@Suite struct SessionKeeperTests {
     @Test(arguments: ["FILE", "DIR"])
     func `what kinit got is renewed, and the service tickets stay`(_ cache: String) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let home = try KeptHome(realm, cache: cache)
             try await home.run("kinit", ["-l", "300s", "-r", "1h", "alice"], input: "secret\n")
             try await home.run("kvno", ["HTTP/www.example.test"])
-            try await home.withKeeper { _, events in
+            try await home.withKeeper { keeper, events in
                 home.clock.advance(by: 190)
-                try await home.settle()
+                await home.settle(keeper)
                 #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 0)
                 home.clock.advance(by: 15)
                 let event = try await events.next(.gotNewCredential)
@@ -39,7 +36,7 @@ struct SessionKeeperTests {
             let home = try KeptHome(realm)
             let keytab = try await realm.keytab(for: "robot")
             try await home.makeExtension().signIn(using: .keytab(keytab))
-            try await home.withKeeper { _, events in
+            try await home.withKeeper { keeper, events in
                 home.clock.advance(by: 7 * 3600)
                 try await events.next(.gotNewCredential)
             }
@@ -53,14 +50,14 @@ struct SessionKeeperTests {
             let home = try KeptHome(realm)
             try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
             try await realm.stopKDC()
-            try await home.withKeeper { _, events in
+            try await home.withKeeper { keeper, events in
                 home.clock.advance(by: 7 * 3600)
                 #expect(try await events.next(.networkNotAvailable).realm == "EXAMPLE.TEST")
                 // The first wait is 10 seconds, then 20.
                 for (wait, failures) in [(9, 1), (2, 2), (18, 2), (3, 3)] {
                     home.clock.advance(by: Double(wait))
                     #expect(try await comesTrue { home.log.lines.count >= failures })
-                    try await home.settle()
+                    await home.settle(keeper)
                     #expect(home.log.lines.count == failures, "\(wait)")
                 }
                 try await realm.startKDC()
@@ -82,12 +79,12 @@ struct SessionKeeperTests {
                 #expect(try await comesTrue { home.log.lines.count == 1 })
                 for _ in 0..<5 {
                     home.clock.advance(by: 1000)
-                    try await home.settle()
+                    await home.settle(keeper)
                 }
                 home.clock.advance(by: 3 * 3600)
                 try await events.next(.credentialExpired)
                 home.clock.advance(by: 3600)
-                try await home.settle()
+                await home.settle(keeper)
                 #expect(try await realm.failedAttempts(of: "robot") == 1)
 
                 home.clock.setWall(by: Date().timeIntervalSince(home.clock.now.wall))

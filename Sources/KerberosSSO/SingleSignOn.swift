@@ -66,4 +66,9 @@ public final class SingleSignOn: CredentialExtension {
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await kerberos.beginAuthorization(with: request)
     }
+
+    /// Who would answer a request now; see `KerberosExtension/identity(for:)`.
+    public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
+        try await kerberos.identity(for: request)
+    }
 }

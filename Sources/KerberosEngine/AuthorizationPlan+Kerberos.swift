@@ -29,13 +29,18 @@ extension AuthorizationPlan {
     }
 
     /// What to ask of a security context that carries out this plan.
-    func flags(mutualAuthentication: MutualAuthentication, credential: InitiatorCredential) -> ContextFlags {
+    func flags(for request: AuthorizationRequest, credential: InitiatorCredential) -> ContextFlags {
         var flags: ContextFlags = .integrity
-        if mutualAuthentication != .off { flags.insert(.mutualAuthentication) }
+        if request.mutualAuthentication ?? mutualAuthentication != .off { flags.insert(.mutualAuthentication) }
         // Without TLS there is nothing to bind to; but who catches the token shall not be able to use it where there is.
         if origin.scheme == .http { flags.insert(.channelBound) }
         if credential.canDelegate { flags.insert(delegation == .always ? .delegation : .delegationByPolicy) }
         return flags
+    }
+
+    /// What the token of a request is bound to.
+    func channelBindings(for request: AuthorizationRequest) -> ChannelBindings? {
+        bindsChannel ? request.channelBindings.map { ChannelBindings(applicationData: $0) } : nil
     }
 }
 

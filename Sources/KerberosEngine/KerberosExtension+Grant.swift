@@ -20,20 +20,51 @@ extension KerberosExtension {
         -> AuthorizationGrant
     {
         let credential = try await initiatorCredential(for: plan, request: request)
-        let mutualAuthentication = request.mutualAuthentication ?? plan.mutualAuthentication
-        let flags = plan.flags(mutualAuthentication: mutualAuthentication, credential: credential)
-        let bindings = plan.bindsChannel ? request.channelBindings.map { ChannelBindings(applicationData: $0) } : nil
+        guard credential.canDelegate else { return try makeGrant(for: plan, request: request, with: credential) }
         let step: InitiatorStep
         do throws(KerberosError) {
-            if credential.canDelegate {
-                let client = clients.client(for: credential.client.realm)
-                step = try await client.beginNegotiation(with: credential, flags: flags, channelBindings: bindings)
-            } else {
-                step = try SPNEGOInitiator.begin(with: credential, flags: flags, channelBindings: bindings)
-            }
+            step = try await clients.client(for: credential.client.realm).beginNegotiation(
+                with: credential,
+                flags: plan.flags(for: request, credential: credential),
+                channelBindings: plan.channelBindings(for: request)
+            )
         } catch {
             throw AuthorizationError(error)
         }
+        return try makeGrant(step, for: plan, request: request, with: credential)
+    }
+
+    /// A grant from a credential that is ready, without asking anybody; nil where there is none, or the KDC would be asked.
+    func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
+        let key = InitiatorStore.Key(plan, principal: request.principal)
+        guard let credential = initiators.fresh(key, now: options.clock()), !credential.canDelegate else { return nil }
+        return try? makeGrant(for: plan, request: request, with: credential)
+    }
+
+    private func makeGrant(
+        for plan: AuthorizationPlan,
+        request: AuthorizationRequest,
+        with credential: InitiatorCredential
+    ) throws(AuthorizationError) -> AuthorizationGrant {
+        let step: InitiatorStep
+        do throws(KerberosError) {
+            step = try SPNEGOInitiator.begin(
+                with: credential,
+                flags: plan.flags(for: request, credential: credential),
+                channelBindings: plan.channelBindings(for: request)
+            )
+        } catch {
+            throw AuthorizationError(error)
+        }
+        return try makeGrant(step, for: plan, request: request, with: credential)
+    }
+
+    private func makeGrant(
+        _ step: consuming InitiatorStep,
+        for plan: AuthorizationPlan,
+        request: AuthorizationRequest,
+        with credential: InitiatorCredential
+    ) throws(AuthorizationError) -> AuthorizationGrant {
         let identity = plan.identity(with: credential)
         switch consume step {
         case .proceed(let token, let initiator):
@@ -44,7 +75,7 @@ extension KerberosExtension {
             )
         case .established(let token, let context):
             // With mutual authentication the server's answer is missing yet; without it there may be nothing to wait for.
-            guard mutualAuthentication == .off else {
+            guard request.mutualAuthentication ?? plan.mutualAuthentication == .off else {
                 throw AuthorizationError(.mutualAuthenticationFailed, "\(credential.server): mutual authentication was not negotiated.")
             }
             return AuthorizationGrant(

@@ -9,12 +9,7 @@ extension KerberosExtension {
         for plan: AuthorizationPlan,
         request: AuthorizationRequest
     ) async throws(AuthorizationError) -> InitiatorCredential {
-        let key = InitiatorStore.Key(
-            realm: plan.realm,
-            principal: request.principal ?? plan.configuration.principalName,
-            service: plan.servicePrincipal,
-            delegation: plan.delegation
-        )
+        let key = InitiatorStore.Key(plan, principal: request.principal)
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
         do throws(KerberosError) {
@@ -88,6 +83,18 @@ extension KerberosExtension {
         let realm = service.realm.isEmpty ? nil : service.realm
         let ticket = session.ticket(for: service.components, realm: realm, validAt: now)
         return ticket.flatMap { $0.times.isUsable(at: now) ? $0 : nil }
+    }
+}
+
+extension InitiatorStore.Key {
+    /// For a plan, and the caller's choice of a principal.
+    init(_ plan: AuthorizationPlan, principal: String?) {
+        self.init(
+            realm: plan.realm,
+            principal: principal ?? plan.configuration.principalName,
+            service: plan.servicePrincipal,
+            delegation: plan.delegation
+        )
     }
 }
 

@@ -71,4 +71,7 @@ public final class SingleSignOn: CredentialExtension {
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         try await kerberos.identity(for: request)
     }
+
+    /// A grant from a ticket that is at hand; see `KerberosExtension/readyGrant(for:)`.
+    public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? { await kerberos.readyGrant(for: request) }
 }

@@ -36,6 +36,9 @@ struct DelegationTests {
                 try #require(server.flags.contains(.delegation) == isDelegated)
                 try #require(try await grant.exchange.respond(to: server.reply) == .established)
                 try #require(grant.exchange.isDelegated == isDelegated)
+                // Without being asked to, nobody asks the KDC for a ticket to pass on.
+                let url = try #require(URL(string: "https://\(host).example.test/"))
+                try #require((await kerberos.readyGrant(for: .init(url: url)) == nil) == isDelegated)
             }
             endChildProcess()
         }

@@ -27,6 +27,7 @@ struct SingleSignOnTests {
         }
         #expect(grant.principal == "alice@EXAMPLE.TEST")
         #expect(try await sso.identity(for: .init(url: url)) == grant.identity)
+        #expect(await sso.readyGrant(for: .init(url: url))?.identity == grant.identity)
         let value = try #require(grant.headers.first?.value.dropFirst("Negotiate ".count))
         let token = try #require(Data(base64Encoded: String(value)))
         let acceptance = try Acceptance(Array(token), keytab: home.realm.keytabPath)

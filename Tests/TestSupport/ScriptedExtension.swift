@@ -12,10 +12,15 @@ package final class ScriptedExtension: CredentialExtension {
     private let policy: DecisionPolicy
     private let answer: Answer
     private let whoAnswers: @Sendable (AuthorizationRequest) -> AuthorizationIdentity?
+    private let ready: @Sendable (AuthorizationRequest) async -> AuthorizationGrant?
     private let log = Mutex<[AuthorizationRequest]>([])
+    private let readyLog = Mutex<[AuthorizationRequest]>([])
 
     /// The requests that it was asked to answer.
     package var requests: [AuthorizationRequest] { log.withLock { $0 } }
+
+    /// The requests for which it was asked what is ready.
+    package var requestsForReady: [AuthorizationRequest] { readyLog.withLock { $0 } }
 
     /// Makes an extension.
     ///
@@ -23,10 +28,12 @@ package final class ScriptedExtension: CredentialExtension {
     ///   - answer: What ``beginAuthorization(with:)`` does.
     ///   - change: What the profile says beyond the hosts.
     ///   - whoAnswers: What ``identity(for:)`` says; by default who would sign.
+    ///   - ready: What ``readyGrant(for:)`` says; by default nothing is.
     package init(
         answer: @escaping Answer = { try ScriptedExtension.grant(for: $0) },
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
-        whoAnswers: @escaping @Sendable (AuthorizationRequest) -> AuthorizationIdentity? = { try? ScriptedExtension.identity(for: $0) }
+        whoAnswers: @escaping @Sendable (AuthorizationRequest) -> AuthorizationIdentity? = { try? ScriptedExtension.identity(for: $0) },
+        ready: @escaping @Sendable (AuthorizationRequest) async -> AuthorizationGrant? = { _ in nil }
     ) throws {
         let rules = try ["localhost", "a.localhost", "b.localhost"].map { try HostRule($0) }
         var configuration = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: rules, plainHTTPHosts: rules)
@@ -34,6 +41,7 @@ package final class ScriptedExtension: CredentialExtension {
         policy = DecisionPolicy([configuration])
         self.answer = answer
         self.whoAnswers = whoAnswers
+        self.ready = ready
     }
 
     package func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
@@ -52,6 +60,11 @@ package final class ScriptedExtension: CredentialExtension {
 
     package func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         whoAnswers(request)
+    }
+
+    package func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
+        readyLog.withLock { $0.append(request) }
+        return await ready(request)
     }
 
     /// Who signs by default: the principal that the caller names, else alice.

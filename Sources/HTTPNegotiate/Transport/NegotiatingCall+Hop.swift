@@ -38,8 +38,17 @@ extension NegotiatingCall {
         if let plan, let known = memory.entry(for: origin) {
             if known.isConnectionBound, let answer = try await sendOverAuthenticatedConnection(target, known) { return answer }
             if plan.isPreemptive, let answer = try await sendUnasked(target, known) { return answer }
+            if known.askedLast, !known.isConnectionBound, !plan.isPreemptive { return try await sendWithGrantReady(target, known) }
         }
         return try await answer(try await sendWithoutCredentials(request, to: origin), to: target)
+    }
+
+    /// Sends the request without a ticket, to a server that has asked for one before, and makes one ready meanwhile.
+    private func sendWithGrantReady(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer {
+        async let ready = readyGrant(for: target, channelBindings: target.bindsChannel ? known.channelBindings : nil)
+        let response = try await sendWithoutCredentials(target.request, to: target.origin)
+        guard response.statusCode == 401 else { return try await answer(response, to: target) }
+        return try await answer(response, to: target, ready: await ready)
     }
 
     private func sendWithoutCredentials(_ request: Transport.Request, to origin: Origin) async throws -> Transport.Response {
@@ -51,12 +60,12 @@ extension NegotiatingCall {
     }
 
     /// Takes a response to a request without a ticket: hands it on, or answers its challenge.
-    private func answer(_ response: Transport.Response, to target: Target) async throws -> Answer {
+    private func answer(_ response: Transport.Response, to target: Target, ready: ReadyGrant? = nil) async throws -> Answer {
         var exchange = exchange(for: target)
         switch exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate")) {
         case .begin:
             let bindings = target.bindsChannel ? response.channelBindings : nil
-            guard let grant = try await grant(for: target, channelBindings: bindings) else {
+            guard let grant = try await grant(for: target, channelBindings: bindings, ready: ready) else {
                 return Answer(
                     response: response,
                     report: NegotiationReport(delivery: try exchange.declined().delivery(from: target.origin))
@@ -71,7 +80,9 @@ extension NegotiatingCall {
             return try await authenticate(
                 Attempt(target: target, grant: grant, exchange: exchange, channelBindings: bindings, isMultiplexed: isMultiplexed)
             )
-        case let action: return Answer(response: response, report: NegotiationReport(delivery: try action.delivery(from: target.origin)))
+        case let action:
+            memory.noteUnasked(target.origin)
+            return Answer(response: response, report: NegotiationReport(delivery: try action.delivery(from: target.origin)))
         }
     }
 

@@ -10,6 +10,8 @@ package final class OriginMemory: Sendable {
         var isMultiplexed: Bool
         /// Whether it authenticates connections (`Persistent-Auth: true`).
         var isConnectionBound: Bool
+        /// Whether it asked for a ticket when a request last came without one.
+        var askedLast = true
     }
 
     /// More servers than a process usually speaks with; beyond it everything is learned anew.
@@ -27,6 +29,9 @@ package final class OriginMemory: Sendable {
             entries[origin] = entry
         }
     }
+
+    /// A request without a ticket was answered: the next one may well be too.
+    func noteUnasked(_ origin: Origin) { entries.withLock { $0[origin]?.askedLast = false } }
 
     func forget(_ origin: Origin) { entries.withLock { $0[origin] = nil } }
 }

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Grants that are made of what is at hand, or not at all.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/ready.example.test"]))
+struct ReadyGrantTests {
+    private func request(
+        _ host: String = "ready.example.test",
+        _ operation: AuthorizationOperation = .implicit,
+        as principal: String? = nil,
+        channelBindings: [UInt8]? = nil
+    ) throws -> AuthorizationRequest {
+        AuthorizationRequest(
+            url: try #require(URL(string: "https://\(host)/")),
+            operation: operation,
+            principal: principal,
+            channelBindings: channelBindings
+        )
+    }
+
+    @Test func needsATicketAtHandAndAsksForNone() async throws {
+        let realm = try #require(TestRealm.current)
+        let kerberos = try Home(realm).makeExtension()
+        #expect(await kerberos.readyGrant(for: try request()) == nil, "nobody is signed in")
+        try await kerberos.signIn("alice", using: .secret)
+        #expect(await kerberos.readyGrant(for: try request()) == nil, "no ticket")
+        #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 0)
+        let asked = try await kerberos.grant("ready.example.test")
+        let bindings = Array("tls-server-end-point:made up".utf8)
+        let grant = try #require(await kerberos.readyGrant(for: try request(channelBindings: bindings)))
+        #expect(grant.identity == asked.identity)
+        let end = try ServerEnd(grant.token, keytab: realm.keytabPath, channelBindings: ChannelBindings(applicationData: bindings))
+        #expect(end.flags.contains(.channelBound))
+        #expect(try await grant.exchange.respond(to: end.reply) == .established)
+        #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 1)
+    }
+
+    @Test func isNilForWhatIsNotHandled() async throws {
+        let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        _ = try await kerberos.grant("www.example.test")
+        #expect(await kerberos.readyGrant(for: try request("www.example.test")) != nil)
+        #expect(await kerberos.readyGrant(for: try request("example.test")) == nil)
+        #expect(await kerberos.readyGrant(for: try request("www.example.test", as: "bob")) == nil)
+        for operation in [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")] {
+            #expect(await kerberos.readyGrant(for: try request("www.example.test", operation)) == nil)
+        }
+    }
+
+    /// Another process may have signed out, which only a look at the cache tells.
+    @Test func isNilWhenTheSessionWasNotSeenOfLate() async throws {
+        let home = try Home(try #require(TestRealm.current))
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret)
+        _ = try await kerberos.grant("www.example.test")
+        home.clock.advance(by: 3)
+        #expect(await kerberos.readyGrant(for: try request("www.example.test")) == nil)
+        _ = try await kerberos.grant("www.example.test")
+        #expect(await kerberos.readyGrant(for: try request("www.example.test")) != nil)
+        try await kerberos.signOut(Principal("alice@EXAMPLE.TEST"))
+        #expect(await kerberos.readyGrant(for: try request("www.example.test")) == nil)
+    }
+}

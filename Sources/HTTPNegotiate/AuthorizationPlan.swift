@@ -25,7 +25,8 @@ public struct AuthorizationPlan: Sendable, Hashable {
     /// The configuration that the rule stands in.
     public let configuration: ExtensionConfiguration
     /// Every rule that was considered.
-    public let reasons: [DecisionReason]
+    public var reasons: [DecisionReason] { planReasons.all }
+    private let planReasons: PlanReasons
 
     /// Makes a plan for an origin that a rule of a configuration covers.
     public init(
@@ -34,6 +35,22 @@ public struct AuthorizationPlan: Sendable, Hashable {
         configuration: ExtensionConfiguration,
         serviceRealm: String? = nil,
         reasons: [DecisionReason] = []
+    ) {
+        self.init(
+            origin: origin,
+            hostRule: hostRule,
+            configuration: configuration,
+            serviceRealm: serviceRealm,
+            reasons: PlanReasons(reasons, for: origin)
+        )
+    }
+
+    init(
+        origin: Origin,
+        hostRule: HostRule,
+        configuration: ExtensionConfiguration,
+        serviceRealm: String?,
+        reasons: PlanReasons
     ) {
         self.origin = origin
         realm = configuration.realm
@@ -52,6 +69,6 @@ public struct AuthorizationPlan: Sendable, Hashable {
         bindsChannel = origin.scheme == .https && configuration.unboundRule(for: origin.host) == nil
         self.hostRule = hostRule
         self.configuration = configuration
-        self.reasons = reasons
+        planReasons = reasons
     }
 }

@@ -1,9 +1,23 @@
 extension DecisionPolicy {
+    /// Every rule that was considered for an origin that is answered.
+    func reasonsToAnswer(_ origin: Origin) -> [DecisionReason] {
+        let matches = HostRuleMatch.all(in: configurations, host: origin.host)
+        guard let winner = matches.first else { return [] }
+        let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
+        return ruleReasons(origin, winner: winner, losers: matches.dropFirst())
+            + [serviceRealmReason(mapping, of: origin, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
+    }
+
+    /// Whether an origin that a rule covers is answered.
+    func ruleReasons(_ origin: Origin, winner: HostRuleMatch, losers: ArraySlice<HostRuleMatch>) -> [DecisionReason] {
+        [schemeReason(origin, winner: winner), addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: losers)
+    }
+
     func schemeReason(_ origin: Origin, winner: HostRuleMatch?) -> DecisionReason {
         guard origin.scheme == .http else {
             return DecisionReason(rule: "scheme", verdict: .passed, detail: "The scheme is https.")
         }
-        guard let rule = winner?.configuration.plainHTTPHosts.first(where: { $0.matches(host: origin.host) }) else {
+        guard let rule = winner?.plainHTTPRule(for: origin) else {
             let detail = "Plain http is answered only for hosts in PlainHTTPHosts, and \(origin.host) is not there: use https."
             return DecisionReason(rule: "scheme", verdict: .failed, detail: detail)
         }

@@ -32,20 +32,17 @@ public struct DecisionPolicy: Sendable, Hashable {
             let scheme = schemeReason(origin, winner: nil)
             return .ignore([scheme, addressReason(origin)] + uncoveredReasons(origin))
         }
-        let scheme = schemeReason(origin, winner: winner)
-        let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
-        let rules = [scheme, addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: matches.dropFirst())
         // How a host is answered is of no interest where it is not.
-        guard scheme.verdict == .passed else { return .ignore(rules) }
-        let reasons =
-            rules + [serviceRealmReason(mapping, of: origin, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
+        guard origin.scheme == .https || winner.plainHTTPRule(for: origin) != nil else {
+            return .ignore(ruleReasons(origin, winner: winner, losers: matches.dropFirst()))
+        }
         return .answer(
             AuthorizationPlan(
                 origin: origin,
                 hostRule: winner.rule,
                 configuration: winner.configuration,
-                serviceRealm: mapping?.realm,
-                reasons: reasons
+                serviceRealm: DomainRealmMatch.best(in: winner.configuration, host: origin.host)?.realm,
+                reasons: PlanReasons(self, for: origin)
             )
         )
     }

@@ -5,6 +5,9 @@ struct HostRuleMatch: Sendable, Hashable {
     /// The configuration's place among all.
     let position: Int
 
+    /// The rule that lets an origin be answered without TLS.
+    func plainHTTPRule(for origin: Origin) -> HostRule? { configuration.plainHTTPHosts.first { $0.matches(host: origin.host) } }
+
     /// All rules that cover a host: exact before suffix, then the longest, then in their order.
     static func all(in configurations: [ExtensionConfiguration], host: String) -> [HostRuleMatch] {
         let matches = configurations.enumerated().flatMap { position, configuration in
@@ -12,6 +15,7 @@ struct HostRuleMatch: Sendable, Hashable {
                 HostRuleMatch(rule: $0, configuration: configuration, position: position)
             }
         }
+        guard matches.count > 1 else { return matches }
         // The standard library's sort keeps equal elements in order only by accident, so the place decides in the end.
         return matches.enumerated().sorted { left, right in
             let (first, second) = (left.element.rule, right.element.rule)

@@ -9,8 +9,11 @@ package struct ByteWriter: Sendable {
         for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
-    /// Hands the bytes over, so that nobody else has them.
-    consuming func take() -> [UInt8] { bytes }
+    /// Hands the bytes over, so that nobody else has them; the writer is empty then.
+    mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
 
     package mutating func write(_ part: some Collection<UInt8>) { bytes.append(contentsOf: part) }
 

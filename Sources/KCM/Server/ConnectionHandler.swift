@@ -77,9 +77,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         defer { isAnswering = false }
         do {
             while context.channel.isActive, context.channel.isWritable, var frame = try decoder.next() {
-                guard let reply = reply(to: frame) else { return context.close(promise: nil) }
+                guard var reply = reply(to: frame) else { return context.close(promise: nil) }
                 frame.wipe()
                 send(reply, context)
+                reply.wipe()
             }
             countWaitingBytes()
             if user.waitingBytes > service.options.limits.waitingBytes {

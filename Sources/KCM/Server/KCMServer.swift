@@ -36,7 +36,6 @@ package final class KCMServer: Sendable {
     package func serve(_ socket: consuming ListeningSocket) async throws {
         let service = service
         let bootstrap = ServerBootstrap(group: loop)
-            .serverChannelOption(.backlog, value: 1024)
             .serverChannelInitializer { channel in
                 // Without a descriptor left it waits a second before it accepts again.
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
@@ -44,8 +43,12 @@ package final class KCMServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try service.value.accept(channel) }
             }
-        let listener = try await bootstrap.withBoundSocket(socket.take()).get()
-        try await loop.submit { service.value.add(listener: listener) }.get()
+        let descriptor = socket.take()
+        let listener = try await bootstrap.withBoundSocket(descriptor).get()
+        try await loop.submit {
+            service.value.add(listener: listener)
+            if listener.isActive { ListeningSocket.restoreBacklog(of: descriptor) }
+        }.get()
     }
 
     /// Accepts no more connections, answers what has arrived, and closes. Everything is on disk already.

@@ -18,6 +18,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    /// How many connections may wait to be accepted, where the system's own limit is no lower.
+    package static let backlog: Int32 = 1024
+
+    /// Sets the backlog again of a descriptor that was taken: SwiftNIO sets it to 128 for a socket that it is given, whatever its option says.
+    package static func restoreBacklog(of descriptor: Int32) { _ = listen(descriptor, backlog) }
+
     /// Hands the descriptor over; who takes it closes it.
     package consuming func take() -> Int32 {
         defer { descriptor = -1 }
@@ -30,7 +36,9 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// a lock first: between the look at an old socket and its removal another process may bind it.
     ///
     /// - Parameter mode: Who may connect: 0o600 the owner, 0o666 everybody.
-    package static func bind(path: String, mode: UInt32 = 0o600, backlog: Int32 = 1024) throws(SocketError) -> ListeningSocket {
+    package static func bind(path: String, mode: UInt32 = 0o600, backlog: Int32 = ListeningSocket.backlog) throws(SocketError)
+        -> ListeningSocket
+    {
         var address = try address(path)
         try removeStale(path, &address)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)

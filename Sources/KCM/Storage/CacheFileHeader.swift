@@ -25,10 +25,15 @@ struct CacheFileHeader: Hashable {
         return writer.bytes
     }
 
+    private var ownLength: Int { 16 + name.bytes.count }
+    private var tagsLength: Int { 4 + 8 + 4 + ownLength }
+
+    /// How many bytes it takes, with the principal.
+    var length: Int { 4 + tagsLength + principal.bytes.count }
+
     func write(to writer: inout ByteWriter) {
-        let ownLength = 16 + name.bytes.count
         writer.write(Self.version)
-        writer.write(UInt16(truncatingIfNeeded: 4 + 8 + 4 + ownLength))
+        writer.write(UInt16(truncatingIfNeeded: tagsLength))
         writer.write(Self.offsetTag)
         writer.write(UInt16(8))
         writer.write(Self.encoded(clockOffset: clockOffset))

@@ -185,9 +185,9 @@ extension UserStorage {
             clockOffset: content.clockOffset,
             principal: content.principal.detached()
         )
-        var writer = ByteWriter(capacity: content.credentials.reduce(1024) { $0 + $1.bytes.count })
+        // Exact, for an array that grows leaves its old place behind as it was.
+        var writer = ByteWriter(capacity: content.credentials.reduce(header.length) { $0 + $1.bytes.count })
         header.write(to: &writer)
-        let headerLength = writer.bytes.count
         for credential in content.credentials { writer.write(credential.bytes) }
         var bytes = writer.take()
         defer { bytes.wipe() }
@@ -204,7 +204,7 @@ extension UserStorage {
             file,
             number: number,
             header: header,
-            headerLength: headerLength,
+            headerLength: header.length,
             size: bytes.count,
             early: early,
             firstSerial: firstSerial

@@ -34,7 +34,7 @@ extension CredentialStore {
         var writer = ByteWriter(capacity: length)
         writer.write(UInt32(truncatingIfNeeded: cache.list.count))
         for (_, credential) in cache.list.all { writer.writeCounted(credential.bytes) }
-        return Decision(Reply(body: writer.bytes))
+        return Decision(Reply(body: writer.take(), isOnlyCopy: true))
     }
 
     static func encoded(_ identifiers: [Identifier]) -> [UInt8] {

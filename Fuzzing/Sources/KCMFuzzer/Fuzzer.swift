@@ -1,0 +1,67 @@
+import FuzzerSupport
+
+@testable import KCM
+
+/// The first byte says what the rest is: a client's bytes, or a file that a start finds.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = [UInt8](UnsafeBufferPointer(start: start, count: count))
+    guard let kind = input.first else { return 0 }
+    let rest = Array(input.dropFirst())
+    if kind.isMultiple(of: 2) { checkStream(rest, step: Int(kind) / 2 + 1) } else { checkFile(rest) }
+    return 0
+}
+
+/// A client's bytes, cut into parts of one length.
+private func checkStream(_ bytes: [UInt8], step: Int) {
+    var decoder = FrameDecoder(maximumLength: 1 << 16)
+    var store = CredentialStore(user: 1000, limits: StoreLimits(caches: 4, bytes: 1 << 16))
+    var connection = ConnectionState()
+    for start in stride(from: 0, to: bytes.count, by: step) {
+        decoder.append(bytes[start..<min(start + step, bytes.count)])
+        do {
+            while let frame = try decoder.next() {
+                guard let request = try? Request(frame) else { continue }
+                checkDecision(store.decide(request, connection: &connection, now: 1500), &store)
+            }
+        } catch {
+            check((try? decoder.next()) == nil, "a connection that was given up goes on")
+            return
+        }
+    }
+    for cache in store.caches { checkCache(cache) }
+}
+
+private func checkDecision(_ decision: Decision, _ store: inout CredentialStore) {
+    check(decision.reply.fits, "a reply is too long")
+    check(decision.reply.code == .ok || decision.changes.isEmpty, "a request that is refused changes something")
+    for change in decision.changes { store.apply(change) }
+    check(store.caches.count <= store.limits.caches, "there are too many caches")
+    check(store.cost <= store.limits.bytes, "the store has grown above its limit")
+}
+
+/// A cache comes back from its file, and from any part of it with as many credentials as are whole.
+private func checkCache(_ cache: CredentialCache) {
+    // A mark that is in no input, as a server's is.
+    let mark = UInt64.random(in: .min ... .max)
+    let header = CacheFileHeader(name: cache.name, generation: 1, mark: mark, clockOffset: cache.clockOffset, principal: cache.principal)
+    var writer = ByteWriter()
+    header.write(to: &writer)
+    check(writer.bytes.count == header.length, "the header's length is wrong")
+    for credential in cache.credentials { writer.write(credential.bytes) }
+    guard let recovered = try? RecoveredCache(writer.bytes) else { fatalError("a cache does not come back") }
+    check(recovered.header == header, "a header has changed")
+    let isBlank = cache.credentials.contains { $0.client.bytes.allSatisfy { $0 == 0 } && $0.server.bytes.allSatisfy { $0 == 0 } }
+    check(isBlank || recovered.cache.credentials == cache.credentials, "credentials have changed")
+    check((try? RecoveredCache(writer.bytes.dropLast()))?.cache.credentials.count ?? 0 <= cache.credentials.count, "a torn file has more")
+}
+
+/// Whatever is in a file, what is taken of it is its beginning, and is taken again at the next start.
+private func checkFile(_ bytes: [UInt8]) {
+    guard let recovered = try? RecoveredCache(bytes) else { return }
+    check(recovered.length <= bytes.count, "more is taken than is there")
+    guard let again = try? RecoveredCache(Array(bytes[..<recovered.length])) else { fatalError("what was whole is not") }
+    check(again.length == recovered.length, "the next start cuts more")
+    check(again.cache.credentials == recovered.cache.credentials, "the next start finds other credentials")
+    checkCache(recovered.cache)
+}

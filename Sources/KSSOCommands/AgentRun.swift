@@ -60,6 +60,7 @@ struct AgentRun: AsyncParsableCommand {
     private func serve(_ runtime: RuntimeDirectory) async throws {
         Self.wipeFreedMemory()
         ProcessProtection.forbidDumps()
+        ProcessProtection.raiseFileLimit()
         // Who started the agent may be gone, and with it the reader of its errors.
         signal(SIGPIPE, SIG_IGN)
         let environment = ProcessInfo.processInfo.environment

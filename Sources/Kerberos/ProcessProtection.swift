@@ -23,6 +23,19 @@ package enum ProcessProtection {
         return limited == 0 && ckerberos_forbid_dumps() == 0
     }
 
+    /// Lets the process have as many files and connections as the machine grants it (`setrlimit(RLIMIT_NOFILE)`).
+    package static func raiseFileLimit() {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+
     /// The variable by which glibc is told, before a process begins, to overwrite what is freed.
     ///
     /// Freed memory keeps what was in it until it is used again: keys among it, in buffers of this package, SwiftNIO and libkrb5 alike.

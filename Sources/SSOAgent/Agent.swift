@@ -87,7 +87,8 @@ package final class Agent: Sendable {
                 observer: { _ in
                     activity.note()
                     keeper.poke()
-                }
+                },
+                writeFailure: { [options] in options.log("a ticket was refused: \($0)") }
             )
         )
         try await server.serve(socket)

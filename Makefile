@@ -6,7 +6,7 @@ KSSO = .build/debug/ksso
 # All tests at once would start more KDCs than a small machine has time for.
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
 DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
-    NegotiateURLSession KerberosTesting
+    NegotiateURLSession SSOAgentClient KerberosTesting
 
 .PHONY: build demo test check bench docs install release packages compose-test format clean
 

@@ -1,11 +1,20 @@
+public import HTTPNegotiate
+
 /// Which program may use the credential, and what a user sees when signing in.
 extension ExtensionData {
-    /// The Mac programs that may use the ticket-granting ticket.
+    /// The programs that may use the tickets: a Mac's by bundle identifier, Linux's by path or systemd unit.
     public var credentialBundleIdACL: [String]? { values["credentialBundleIdACL"]?.strings }
     /// Whether managed programs may use it too.
     public var includeManagedAppsInBundleIdACL: Bool? { values["includeManagedAppsInBundleIdACL"]?.boolean }
     /// Whether the system's own Kerberos tools may use it too.
     public var includeKerberosAppsInBundleIdACL: Bool? { values["includeKerberosAppsInBundleIdACL"]?.boolean }
+    /// The Linux programs among them, with the Kerberos tools where they are included. Nil, which restricts nobody, where the list has no
+    /// entry for Linux: a profile for Macs alone locks nobody out here.
+    public var credentialCallers: [CredentialCaller]? {
+        let named = (credentialBundleIdACL ?? []).compactMap { CredentialCaller($0) }
+        guard !named.isEmpty else { return nil }
+        return named + (includeKerberosAppsInBundleIdACL == true ? CredentialCaller.kerberosTools : [])
+    }
     /// Whether the ticket must come from Platform SSO.
     public var usePlatformSSOTGT: Bool? { values["usePlatformSSOTGT"]?.boolean }
     /// Whether a user may sign in by hand when that ticket is missing.

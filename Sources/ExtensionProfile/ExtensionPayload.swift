@@ -26,6 +26,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public let noChannelBindingHosts: [HostRule]
     /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`, a key of our own.
     public let servicePrincipals: [Origin: String]
+    /// The other local users who get tokens from this user's agent: `AllowedPeers`, a key of our own.
+    public let allowedPeers: [AllowedPeer]
     /// The keys of `ExtensionData`.
     public let extensionData: ExtensionData
     private let keys: [String: ProfileValue]
@@ -46,6 +48,7 @@ public struct ExtensionPayload: Sendable, Hashable {
         noMutualAuthenticationHosts = HostList.noMutualAuthentication.rules(in: keys)
         noChannelBindingHosts = HostList.noChannelBinding.rules(in: keys)
         servicePrincipals = ServicePrincipalEntry.all(in: keys).reduce(into: [:]) { $0[$1.origin] = $1.principal }
+        allowedPeers = AllowedPeerEntry.all(in: keys)
         extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
     }
 
@@ -93,6 +96,8 @@ public struct ExtensionPayload: Sendable, Hashable {
             isDefaultRealm: extensionData.isDefaultRealm ?? false,
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],
             preferredKDCs: extensionData.preferredKDCs ?? [],
+            allowedPeers: allowedPeers,
+            credentialCallers: extensionData.credentialCallers,
             source: source
         )
     }

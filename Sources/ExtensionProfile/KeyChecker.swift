@@ -44,6 +44,8 @@ enum KeyChecker {
         case "Hosts": each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
         case let name where HostList(rawValue: name) != nil: each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
         case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
+        case AllowedPeerEntry.key: allowedPeerFaults(value.dictionary ?? [:])
+        case "credentialBundleIdACL": callerFaults(value.strings ?? [])
         case "preferredKDCs": each(value) { text throws(HostRuleError) in _ = try PreferredKDC(text) }
         case "principalName": principalFault(value.string ?? "").map { [Fault($0)] } ?? []
         case "domainRealmMapping": mappingFaults(value.dictionary ?? [:])
@@ -88,7 +90,7 @@ enum KeyChecker {
         return [Fault(.badValue(reason: "found \(text.debugDescription), expected \(allowed.joined(separator: " or "))"))]
     }
 
-    private static func each(_ value: ProfileValue, _ check: (String) throws(HostRuleError) -> Void) -> [Fault] {
+    static func each(_ value: ProfileValue, _ check: (String) throws(HostRuleError) -> Void) -> [Fault] {
         var faults: [Fault] = []
         for (offset, text) in (value.strings ?? []).enumerated() {
             do {

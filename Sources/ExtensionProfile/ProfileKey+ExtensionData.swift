@@ -12,9 +12,7 @@ extension ProfileKey {
         ProfileKey(name, .extensionData, type, state, default: defaultValue, isDeprecated: isDeprecated)
     }
 
-    private static let bundleIdentifiers = State.notApplicable(
-        "Linux programs have no bundle identifier; who may read the tickets is decided by the cache's owner"
-    )
+    private static let managedPrograms = State.notApplicable("no device management installs single programs here")
     private static let platformTicket = State.notApplicable("no Platform SSO signs users in to this machine")
     private static let passwordPolicy = State.notYet("the KDC alone judges a new password")
     private static let smartCard = State.notYet("signing in with a certificate or smart card is not offered")
@@ -36,9 +34,9 @@ extension ProfileKey {
 
     /// Which program may use the credential, and when.
     private static let access: [ProfileKey] = [
-        key("credentialBundleIdACL", .strings, bundleIdentifiers),
-        key("includeManagedAppsInBundleIdACL", .boolean, bundleIdentifiers, default: .boolean(false)),
-        key("includeKerberosAppsInBundleIdACL", .boolean, bundleIdentifiers, default: .boolean(false)),
+        key("credentialBundleIdACL", .strings, .used),
+        key("includeManagedAppsInBundleIdACL", .boolean, managedPrograms, default: .boolean(false)),
+        key("includeKerberosAppsInBundleIdACL", .boolean, .used, default: .boolean(false)),
         key(
             "credentialUseMode",
             .string,

@@ -19,6 +19,7 @@ extension ProfileKey {
         ProfileKey("NoMutualAuthenticationHosts", .payload, .strings, .used),
         ProfileKey("NoChannelBindingHosts", .payload, .strings, .used),
         ProfileKey("ServicePrincipals", .payload, .stringByName, .used),
+        ProfileKey("AllowedPeers", .payload, .stringsByName, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
         ProfileKey(
             "DeniedBundleIdentifiers",

@@ -35,6 +35,10 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var preferredKDCs: [PreferredKDC]
     /// When its sessions end although nobody signs out.
     public var sessionLimits: SessionLimits
+    /// The other local users who get tokens from this user's agent: `AllowedPeers`.
+    public var allowedPeers: [AllowedPeer]
+    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
+    public var credentialCallers: [CredentialCaller]?
     /// Where it comes from, for verdicts: the profile's file name.
     public var source: String
 
@@ -55,6 +59,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         domainRealmMapping: [String: [String]] = [:],
         preferredKDCs: [PreferredKDC] = [],
         sessionLimits: SessionLimits = .init(),
+        allowedPeers: [AllowedPeer] = [],
+        credentialCallers: [CredentialCaller]? = nil,
         source: String = ""
     ) {
         self.realm = realm
@@ -72,6 +78,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.domainRealmMapping = domainRealmMapping
         self.preferredKDCs = preferredKDCs
         self.sessionLimits = sessionLimits
+        self.allowedPeers = allowedPeers
+        self.credentialCallers = credentialCallers
         self.source = source
     }
 }

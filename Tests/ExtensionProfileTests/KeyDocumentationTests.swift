@@ -18,7 +18,10 @@ import Testing
 
     @Test func `each key of our own is told with its danger`() throws {
         let told = try KeyDocumentationTests.rows(under: "## The keys of our own").map { $0.components(separatedBy: " | ") }
-        #expect(told.map { $0.first } == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key]).map { "| `\($0)`" })
+        #expect(
+            told.map { $0.first }
+                == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]).map { "| `\($0)`" }
+        )
         #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
     }
 

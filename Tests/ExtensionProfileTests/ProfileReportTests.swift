@@ -18,7 +18,8 @@ import Testing
     @Test(arguments: [
         "Realm", "Hosts", "Type", "ExtensionIdentifier", "TeamIdentifier", "PlainHTTPHosts", "PreemptiveHosts", "DelegationHosts",
         "UnconditionalDelegationHosts", "OptionalMutualAuthenticationHosts", "NoMutualAuthenticationHosts", "NoChannelBindingHosts",
-        "ServicePrincipals", "principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs",
+        "ServicePrincipals", "AllowedPeers", "credentialBundleIdACL", "includeKerberosAppsInBundleIdACL", "principalName", "isDefaultRealm",
+        "domainRealmMapping", "preferredKDCs",
     ])
     func `what is acted on is called used`(_ key: String) throws {
         let row = try #require(Fixture.report("every-key.mobileconfig").rows.first { $0.key == key })
@@ -27,7 +28,8 @@ import Testing
 
     @Test func `nothing else of the extension's data is called used`() {
         let used = ProfileKey.extensionData.filter(\.isActedOn).map(\.name)
-        #expect(Set(used) == ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"])
+        let identity = ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"]
+        #expect(Set(used) == Set(identity + ["credentialBundleIdACL", "includeKerberosAppsInBundleIdACL"]))
     }
 
     @Test(arguments: [

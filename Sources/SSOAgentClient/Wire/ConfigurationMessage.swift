@@ -16,6 +16,8 @@ package struct ConfigurationMessage: Codable, Sendable, Hashable {
     var isDefaultRealm: Bool
     var domainRealmMapping: [String: [String]]
     var preferredKDCs: [String]
+    var allowedPeers: [String: [String]]
+    var credentialCallers: [String]?
     var source: String
 
     package init(_ configuration: ExtensionConfiguration) {
@@ -33,6 +35,8 @@ package struct ConfigurationMessage: Codable, Sendable, Hashable {
         isDefaultRealm = configuration.isDefaultRealm
         domainRealmMapping = configuration.domainRealmMapping
         preferredKDCs = configuration.preferredKDCs.map(\.description)
+        allowedPeers = configuration.allowedPeers.reduce(into: [:]) { $0[$1.peer.description] = $1.hosts.map(\.name) }
+        credentialCallers = configuration.credentialCallers?.map(\.description)
         source = configuration.source
     }
 
@@ -53,6 +57,10 @@ package struct ConfigurationMessage: Codable, Sendable, Hashable {
             isDefaultRealm: isDefaultRealm,
             domainRealmMapping: domainRealmMapping,
             preferredKDCs: try preferredKDCs.map { try PreferredKDC($0) },
+            allowedPeers: try allowedPeers.sorted { $0.key < $1.key }.compactMap { name, hosts in
+                try AllowedPeer.Peer(name).map { AllowedPeer($0, hosts: try hosts.map { try HostRule($0) }) }
+            },
+            credentialCallers: credentialCallers?.compactMap { CredentialCaller($0) },
             source: source
         )
     }

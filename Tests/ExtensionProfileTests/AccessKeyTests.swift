@@ -1,0 +1,42 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+@testable import ExtensionProfile
+
+/// Who besides the user, and which of the user's programs, gets tickets from the agent.
+@Suite struct AccessKeyTests {
+    private func configuration(_ lines: String) throws -> ExtensionConfiguration {
+        let text = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            Type: Credential
+            Realm: EXAMPLE.TEST
+            Hosts: [.example.test]
+
+            """ + lines
+        return try #require(Profile(data: Data(text.utf8), source: "a.yaml").configurations.first)
+    }
+
+    @Test func `AllowedPeers names users and groups by number, each with hosts`() throws {
+        let peers = try configuration("AllowedPeers: {gid:0: [a.example.test], 'uid:33': [.example.test]}").allowedPeers
+        #expect(peers.map(\.peer) == [.group(0), .user(33)])
+        #expect(peers.map { $0.hosts.map(\.name) } == [["a.example.test"], [".example.test"]])
+        #expect(try configuration("").allowedPeers.isEmpty)
+    }
+
+    @Test(arguments: ["uid:-1", "uid:033", "uid:", "uid", "33", "user:33", "uid:33:1", "uid:4294967296", "UID:33", "uid: 33", ""])
+    func `anything else is no peer`(_ text: String) { #expect(AllowedPeer.Peer(text) == nil) }
+
+    @Test(
+        arguments: [
+            ("[com.apple.Safari]", nil), ("[]", nil),
+            ("[com.apple.Safari, /usr/bin/curl]", [.executable("/usr/bin/curl")]),
+            ("[/opt/app/, 'unit:backup.service']", [.folder("/opt/app/"), .unit("backup.service")]),
+        ] as [(String, [CredentialCaller]?)]
+    )
+    func `the list of programs restricts where it names one of Linux`(_ list: String, _ expected: [CredentialCaller]?) throws {
+        #expect(try configuration("ExtensionData: {credentialBundleIdACL: \(list)}").credentialCallers == expected)
+        let withTools = try configuration("ExtensionData: {includeKerberosAppsInBundleIdACL: true, credentialBundleIdACL: \(list)}")
+        #expect(withTools.credentialCallers == expected.map { $0 + CredentialCaller.kerberosTools })
+    }
+}

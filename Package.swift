@@ -135,6 +135,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["openapi.yaml"],
             swiftSettings: safeSettings
         ),
         .target(

@@ -13,4 +13,62 @@ extension AgentClient {
         let query = url.absoluteString.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         return try await answer(to: .init(method: .GET, path: "\(AgentPath.explain)?url=\(query)"))
     }
+
+    /// Signs a principal in, for every program of the user. The password goes over the user's own socket, and is sent to the KDC once,
+    /// whatever becomes of the connection.
+    ///
+    /// - Parameters:
+    ///   - principal: Who; nil is the profile's principal, else the user.
+    ///   - realm: The realm of a name that has none.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `wrongPassword`.
+    @discardableResult
+    public func login(_ principal: String? = nil, realm: String? = nil, password: String) async throws(AuthorizationError)
+        -> StatusDocument.Session
+    {
+        try await login(LoginRequest(principal: principal, realm: realm, password: password))
+    }
+
+    /// Signs in with a key of a keytab, which the agent reads.
+    ///
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError`.
+    @discardableResult
+    public func login(_ principal: String? = nil, realm: String? = nil, keytab: String) async throws(AuthorizationError)
+        -> StatusDocument.Session
+    {
+        try await login(LoginRequest(principal: principal, realm: realm, keytab: keytab))
+    }
+
+    /// Renews tickets, or acquires them again from their keytabs; asks nobody.
+    ///
+    /// - Returns: The sessions that were refreshed.
+    /// - Throws: `AuthorizationError` where none could be.
+    @discardableResult
+    public func refresh(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> [StatusDocument.Session] {
+        let reply: SessionsReply = try await post(AgentPath.refresh, SessionSelection(principal: principal, realm: realm))
+        return reply.sessions
+    }
+
+    /// Signs out: every process of the user at once.
+    ///
+    /// - Parameter all: Destroys tickets that other programs acquired as well.
+    /// - Throws: `AuthorizationError`.
+    @discardableResult
+    public func logout(_ principal: String? = nil, realm: String? = nil, all: Bool = false) async throws(AuthorizationError)
+        -> SignOutDocument
+    {
+        try await post(AgentPath.logout, SessionSelection(principal: principal, realm: realm, all: all))
+    }
+
+    /// Has the agent end what is in progress, and stop. Throws `AuthorizationError`.
+    public func stop() async throws(AuthorizationError) {
+        try await send(.init(method: .POST, path: AgentPath.stop), isRepeatable: false)
+    }
+
+    package func login(_ request: LoginRequest) async throws(AuthorizationError) -> StatusDocument.Session {
+        let reply: SessionsReply = try await post(AgentPath.login, request, isRepeatable: false)
+        guard let session = reply.sessions.first else {
+            throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's answer lacks the session. Start it anew.")
+        }
+        return session
+    }
 }

@@ -118,21 +118,29 @@ public final class AgentClient: CredentialExtension {
         isRepeatable: Bool = true,
         checksVersion: Bool = true
     ) async throws(AuthorizationError) -> Answer {
+        let response = try await send(request, isRepeatable: isRepeatable)
+        if checksVersion, let version = response.configurationVersion, isNews(version) { try await loadConfiguration() }
+        do {
+            return try AgentJSON.decode(Answer.self, from: Data(response.body.readableBytesView))
+        } catch {
+            let message = "\(socketPath): the agent's answer (\(response.status)) can't be read. It may be another version: start it anew."
+            throw AuthorizationError(.agentUnavailable, message, cause: error)
+        }
+    }
+
+    /// Sends a request, and throws the problem that the agent tells.
+    @discardableResult
+    func send(_ request: AgentConnection.Request, isRepeatable: Bool) async throws(AuthorizationError) -> AgentConnection.Response {
         let response: AgentConnection.Response
         do throws(AgentConnection.Failure) {
             response = try await pool.send(request, isRepeatable: isRepeatable)
         } catch {
             throw AuthorizationError(error, path: socketPath)
         }
-        if checksVersion, let version = response.configurationVersion, isNews(version) { try await loadConfiguration() }
-        let body = Data(response.body.readableBytesView)
-        do {
-            guard response.isProblem else { return try AgentJSON.decode(Answer.self, from: body) }
-        } catch {
-            let message = "\(socketPath): the agent's answer (\(response.status)) can't be read. It may be another version: start it anew."
-            throw AuthorizationError(.agentUnavailable, message, cause: error)
+        guard 200..<300 ~= response.status else {
+            throw problem(Data(response.body.readableBytesView), status: response.status)
         }
-        throw problem(body, status: response.status)
+        return response
     }
 
     private func problem(_ body: Data, status: Int) -> AuthorizationError {

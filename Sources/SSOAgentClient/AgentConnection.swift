@@ -17,7 +17,6 @@ final class AgentConnection: Sendable {
     struct Response: Sendable {
         var status = 0
         var configurationVersion: String?
-        var isProblem = false
         var body = ByteBuffer()
     }
 
@@ -52,7 +51,11 @@ final class AgentConnection: Sendable {
         var pause = Duration.milliseconds(1)
         while true {
             do {
-                return AgentConnection(try await connect(path, on: group))
+                let channel = try await connect(path, on: group) { pipeline in
+                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                    try pipeline.addHandler(AgentResponseHandler())
+                }
+                return AgentConnection(channel)
             } catch {
                 // The agent's queue is full, which passes; after two seconds it hangs.
                 guard (error as? IOError)?.errnoCode == EAGAIN, pause < .seconds(1) else { throw .notRunning(error) }
@@ -62,14 +65,15 @@ final class AgentConnection: Sendable {
         }
     }
 
-    private static func connect(_ path: String, on group: any EventLoopGroup) async throws -> any Channel {
+    /// Connects, with the handlers that the closure adds.
+    static func connect(
+        _ path: String,
+        on group: any EventLoopGroup,
+        _ setUp: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) async throws -> any Channel {
         try await ClientBootstrap(group: group)
             .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
-                    try pipeline.addHandler(AgentResponseHandler())
-                }
+                channel.eventLoop.makeCompletedFuture { try setUp(channel.pipeline.syncOperations) }
             }
             .connect(unixDomainSocketPath: path).get()
     }

@@ -62,7 +62,6 @@ final class AgentResponseHandler: ChannelDuplexHandler {
             hasHead = true
             response.status = Int(head.status.code)
             response.configurationVersion = head.headers.first(name: AgentHeader.configurationVersion)
-            response.isProblem = head.headers.first(name: "content-type") == "application/problem+json"
             closesAfterResponse = !head.isKeepAlive
         case .body(var part):
             guard response.body.readableBytes + part.readableBytes <= Self.bodyLimit else {

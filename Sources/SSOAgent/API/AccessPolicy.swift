@@ -1,21 +1,84 @@
-internal import HTTPNegotiate
-internal import KCM
+internal import Foundation
+package import HTTPNegotiate
+package import KCM
 internal import SSOAgentClient
 
-/// Who may do what with the agent. A value: it knows users and rules, and looks at nothing but what it is asked about.
+/// Who may do what with the agent.
+///
+/// The agent's own user may do everything, unless `credentialBundleIdACL` names the programs that may use the tickets. Another user gets
+/// what `AllowedPeers` grants: tokens for the hosts named there, and nothing else. Within one user this is policy and no boundary: programs
+/// of one user can look into each other.
 package struct AccessPolicy: Sendable {
     /// Whose agent it is.
     package let owner: UInt32
+    /// Each configuration's programs, where it names any.
+    private let callerLists: [[CredentialCaller]]
+    /// The agent's own program, which holds the tickets anyway.
+    private let ownExecutable: String?
+    private let identify: @Sendable (Int32) -> CallerIdentity
 
-    package init(owner: UInt32) { self.owner = owner }
+    /// The policy of these configurations.
+    package init(owner: UInt32, configurations: [ExtensionConfiguration] = []) {
+        self.init(owner: owner, configurations: configurations, ownExecutable: CallerIdentity(processID: getpid()).executable) {
+            CallerIdentity(processID: $0)
+        }
+    }
+
+    init(
+        owner: UInt32,
+        configurations: [ExtensionConfiguration],
+        ownExecutable: String?,
+        identify: @escaping @Sendable (Int32) -> CallerIdentity
+    ) {
+        self.owner = owner
+        callerLists = configurations.compactMap(\.credentialCallers)
+        self.ownExecutable = ownExecutable
+        self.identify = identify
+    }
+
+    /// Whether a peer may use the credential caches. They hold the tickets of every realm, so each list must name the program.
+    package func permitsCaches(_ peer: PeerCredential) -> Bool {
+        peer.userID == owner && callerLists.allSatisfy { permits($0, peer) }
+    }
 
     /// Throws unless the caller is the agent's own user.
     func checkOwner(_ peer: PeerCredential) throws(AgentProblem) {
         guard peer.userID == owner else { throw .forbidden("only the agent's own user may do this.") }
     }
 
-    /// Throws unless the caller may have tickets for this.
+    /// Throws unless the caller may have what it asks for.
+    ///
+    /// - Parameter plan: How the URL is answered; nil where no rule covers it.
     func check(_ peer: PeerCredential, for request: AuthorizationRequest, plan: AuthorizationPlan?) throws(AgentProblem) {
-        try checkOwner(peer)
+        guard peer.userID == owner else {
+            guard request.operation == .implicit, let plan, plan.configuration.allows(peer, host: plan.origin.host) else {
+                throw .forbidden("AllowedPeers lets neither user \(peer.userID) nor group \(peer.groupID) have a ticket for this host.")
+            }
+            return
+        }
+        guard let list = plan?.configuration.credentialCallers else { return }
+        guard permits(list, peer) else {
+            throw .forbidden("credentialBundleIdACL does not name this program (process \(peer.processID)).")
+        }
+    }
+
+    private func permits(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
+        if peer.processID == getpid() { return true }
+        let caller = identify(peer.processID)
+        if let executable = caller.executable, executable == ownExecutable { return true }
+        return list.contains { $0.matches(executable: caller.executable, unit: caller.unit) }
+    }
+}
+
+extension ExtensionConfiguration {
+    fileprivate func allows(_ peer: PeerCredential, host: String) -> Bool {
+        allowedPeers.contains { allowed in
+            let isMeant =
+                switch allowed.peer {
+                case .user(let user): user == peer.userID
+                case .group(let group): group == peer.groupID
+                }
+            return isMeant && allowed.hosts.contains { $0.matches(host: host) }
+        }
     }
 }

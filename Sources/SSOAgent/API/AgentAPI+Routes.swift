@@ -10,17 +10,44 @@ internal import struct Foundation.Data
 
 extension AgentAPI {
     /// The largest body that is read: a token of the server, or a large profile's options.
-    private static let bodyLimit = 256 * 1024
+    static let bodyLimit = 256 * 1024
+
+    /// One operation: its method, its path as `openapi.yaml` has it, and what carries it out.
+    struct Operation {
+        let method: HTTPRequest.Method
+        let path: String
+        let run: @Sendable (Request, AgentContext) async throws -> Response
+    }
 
     /// All operations.
+    static func operations(of api: AgentAPI) -> [Operation] {
+        let exchange = AgentPath.authorize("{exchange}")
+        return [
+            Operation(method: .post, path: AgentPath.authorize, run: api.authorize),
+            Operation(method: .post, path: exchange, run: api.continueExchange),
+            Operation(method: .delete, path: exchange, run: api.endExchange),
+            Operation(method: .post, path: AgentPath.identity, run: api.identity),
+            Operation(method: .post, path: AgentPath.login, run: api.login),
+            Operation(method: .post, path: AgentPath.refresh, run: api.refresh),
+            Operation(method: .post, path: AgentPath.logout, run: api.logout),
+            Operation(method: .get, path: AgentPath.status, run: api.status),
+            Operation(method: .get, path: AgentPath.explain, run: api.explain),
+            Operation(method: .get, path: AgentPath.events, run: api.events),
+            Operation(method: .get, path: AgentPath.configuration, run: api.configuration),
+            Operation(method: .post, path: AgentPath.stop, run: api.stop),
+            Operation(method: .get, path: AgentPath.authRequest, run: api.authRequest),
+        ]
+    }
+
+    /// The operations' router.
     func routes() -> Router<AgentContext> {
         let router = Router(context: AgentContext.self)
-        router.post(RouterPath(AgentPath.authorize), use: authorize)
-        router.post("\(AgentPath.authorize)/:exchange", use: continueExchange)
-        router.delete("\(AgentPath.authorize)/:exchange", use: endExchange)
-        router.post(RouterPath(AgentPath.identity), use: identity)
-        router.get(RouterPath(AgentPath.status), use: status)
-        router.get(RouterPath(AgentPath.configuration), use: configuration)
+        for operation in Self.operations(of: self) {
+            router.on(RouterPath(operation.path), method: operation.method) { request, context in
+                // The router has answers of its own to some errors, which are no problems.
+                do { return try await operation.run(request, context) } catch { return Self.response(AgentProblem(error)) }
+            }
+        }
         return router
     }
 
@@ -30,6 +57,7 @@ extension AgentAPI {
         do {
             try check(request)
             response = try await responder.respond(to: request, context: context)
+            if response.status == .notFound, response.headers[.contentType] == nil { throw HTTPError(.notFound) }
         } catch {
             response = AgentAPI.response(AgentProblem(error))
         }

@@ -1,4 +1,8 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import HTTPTypes
 internal import Hummingbird
+internal import HummingbirdCore
 internal import KerberosEngine
 internal import SSOAgentClient
 
@@ -13,5 +17,24 @@ extension AgentAPI {
         document.process?.connections = connections.count
         document.process?.exchanges = exchanges.count
         return try Self.response(document)
+    }
+
+    /// `GET /v1/explain?url=…`
+    func explain(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        try served.access.checkOwner(context.peer)
+        guard let text = request.uri.queryParameters["url"].map({ String($0) }) else {
+            throw AgentProblem.badRequest("the query has no url: write /v1/explain?url= and the URL, percent-encoded.")
+        }
+        _ = try Origin(url: text)
+        guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
+        return try Self.response(ExplanationDocument(await served.kerberos.explanation(for: url)))
+    }
+
+    /// `POST /v1/stop`: what is in progress ends first.
+    func stop(_ request: Request, _ context: AgentContext) async throws -> Response {
+        try served.access.checkOwner(context.peer)
+        stop()
+        return Response(status: .accepted)
     }
 }

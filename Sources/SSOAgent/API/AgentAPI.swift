@@ -3,7 +3,7 @@ internal import Hummingbird
 package import KCM
 package import KerberosEngine
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import NIOPosix
 package import SSOAgentClient
 internal import Synchronization
@@ -28,6 +28,9 @@ package final class AgentAPI: Sendable {
     let events: EventHub
     let facts: @Sendable () async -> StatusDocument.Process
     let stop: @Sendable () -> Void
+    let sessionsChanged: @Sendable () -> Void
+    /// How often a stream of events says that it is alive.
+    let heartbeat: TimeAmount
     let connections = ConnectionTable()
     let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
     private let servers = Mutex<[Task<Void, Never>]>([])
@@ -40,18 +43,24 @@ package final class AgentAPI: Sendable {
     ///   - events: What `GET /v1/events` tells; the one who made the hub closes it.
     ///   - access: Who may do what.
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
-    ///   - stop: What `POST /v1/stop` does after it has answered.
+    ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
+    ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
+    ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
         extension kerberos: KerberosExtension,
         events: EventHub,
         access: AccessPolicy,
         facts: @escaping @Sendable () async -> StatusDocument.Process,
-        stop: @escaping @Sendable () -> Void
+        stop: @escaping @Sendable () -> Void,
+        sessionsChanged: @escaping @Sendable () -> Void = {},
+        heartbeat: TimeAmount = .seconds(15)
     ) {
         state = Mutex(Served(kerberos: kerberos, access: access))
         self.events = events
         self.facts = facts
         self.stop = stop
+        self.sessionsChanged = sessionsChanged
+        self.heartbeat = heartbeat
         group = MultiThreadedEventLoopGroup.singleton
     }
 
@@ -69,7 +78,6 @@ package final class AgentAPI: Sendable {
         let listener = try await ServerBootstrap(group: group)
             // NIO listens again, and would make the queue short.
             .serverChannelOption(.backlog, value: 1024)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(socket.take()) { channel in
                 AgentConnectionServer.setUp(channel, api: self, responder: responder)
             }

@@ -54,6 +54,11 @@ extension AgentProblem {
         )
     }
 
+    /// The request lacks something, or says too much.
+    static func badRequest(_ detail: String) -> AgentProblem {
+        AgentProblem(status: 400, title: "The request can't be used", code: "malformedRequest", detail: detail)
+    }
+
     /// The caller may not do this.
     static func forbidden(_ detail: String) -> AgentProblem {
         AgentProblem(status: 403, title: "The caller may not do this", code: "forbidden", detail: detail)

@@ -16,8 +16,12 @@ struct RunningAgent: Sendable {
     let events = EventHub()
     let api: AgentAPI
     let socketPath: String
+    /// The default cache of its engine.
+    let cacheName: String
     /// How often a stop was asked for.
     let stops = Counter()
+    /// How often the sessions were said to have changed.
+    let changes = Counter()
 
     final class Counter: Sendable {
         private let value = Mutex(0)
@@ -66,12 +70,14 @@ struct RunningAgent: Sendable {
         self.realm = realm
         self.kerberos = kerberos
         socketPath = "\(directory)/agent.sock"
+        cacheName = "FILE:\(directory)/cache"
         api = AgentAPI(
             extension: kerberos,
             events: events,
             access: access ?? AccessPolicy(owner: geteuid()),
             facts: { StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0)) },
-            stop: { [stops] in stops.add() }
+            stop: { [stops] in stops.add() },
+            sessionsChanged: { [changes] in changes.add() }
         )
     }
 

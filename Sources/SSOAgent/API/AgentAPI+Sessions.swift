@@ -1,0 +1,111 @@
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import Kerberos
+internal import KerberosEngine
+internal import NIOCore
+internal import SSOAgentClient
+
+extension AgentAPI {
+    /// `POST /v1/login`
+    func login(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        try served.access.checkOwner(context.peer)
+        var body = try await request.body.collect(upTo: Self.bodyLimit)
+        let (message, source) = try Self.signIn(&body)
+        let session = try await served.kerberos.signIn(
+            message.principal,
+            realm: message.realm,
+            using: source,
+            options: InitialCredentialOptions(
+                lifetime: message.lifetime.map { .seconds($0) },
+                renewableLifetime: message.renewableLifetime.map { .seconds($0) }
+            )
+        )
+        sessionsChanged()
+        return try Self.response(SessionsReply(sessions: [.init(session)]))
+    }
+
+    /// `POST /v1/refresh`
+    func refresh(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        try served.access.checkOwner(context.peer)
+        let selection = try await document(SessionSelection.self, of: request)
+        let sessions = try await Self.sessions(selection, of: served.kerberos)
+        var reply = SessionsReply(sessions: [])
+        var problems: [AgentProblem] = []
+        for session in sessions {
+            do throws(KerberosError) {
+                reply.sessions.append(.init(try await served.kerberos.refresh(session)))
+            } catch {
+                problems.append(AgentProblem(error))
+            }
+        }
+        sessionsChanged()
+        if reply.sessions.isEmpty, let problem = problems.first { throw problem }
+        reply.problems = problems.isEmpty ? nil : problems
+        return try Self.response(reply)
+    }
+
+    /// `POST /v1/logout`
+    func logout(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = served
+        try served.access.checkOwner(context.peer)
+        let selection = try await document(SessionSelection.self, of: request)
+        let whom: Principal? =
+            if let name = selection.principal { try await served.kerberos.principal(name, realm: selection.realm) } else { nil }
+        let result = try await served.kerberos.signOut(
+            whom,
+            realm: whom == nil ? selection.realm : nil,
+            includingOthers: selection.all ?? false
+        )
+        sessionsChanged()
+        let (ended, left) = (result.ended.map(\.principal.description), result.left.map(\.principal.description))
+        return try Self.response(SignOutDocument(ended: ended, left: left))
+    }
+
+    /// Reads a sign-in, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach.
+    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource) {
+        var bytes = Data(body.readableBytesView)
+        defer {
+            bytes.resetBytes(in: bytes.indices)
+            let count = body.readableBytes
+            body.setRepeatingByte(0, count: count, at: body.readerIndex)
+        }
+        var message: LoginRequest
+        do {
+            message = try AgentJSON.decode(LoginRequest.self, from: bytes)
+        } catch {
+            throw AgentProblem.malformed(error)
+        }
+        defer { message.password = nil }
+        switch (message.password, message.keytab) {
+        case (let password?, nil): return (message.withoutPassword, .password(Secret(password)))
+        case (nil, let keytab?) where keytab.hasPrefix("/"): return (message, .keytab(keytab))
+        case (nil, _?): throw AgentProblem.badRequest("keytab is the path of a file, from the root on.")
+        case (_?, _?): throw AgentProblem.badRequest("password and keytab exclude each other.")
+        case (nil, nil):
+            throw KerberosError(.notInteractive, subject: "", message: "a password or a keytab is needed: the agent asks nobody.")
+        }
+    }
+
+    private static func sessions(_ selection: SessionSelection, of kerberos: KerberosExtension) async throws -> [Session] {
+        let whom: Principal? =
+            if let name = selection.principal { try await kerberos.principal(name, realm: selection.realm) } else { nil }
+        let sessions = try await kerberos.sessions().sessions.filter { session in
+            if let whom { return session.principal == whom }
+            return selection.realm == nil || session.realm == selection.realm
+        }
+        guard sessions.isEmpty else { return sessions }
+        let subject = whom?.description ?? selection.realm ?? "refresh"
+        throw KerberosError(.noCredentials, subject: subject, message: "not signed in. Sign in with: ksso login")
+    }
+}
+
+extension LoginRequest {
+    fileprivate var withoutPassword: LoginRequest {
+        var copy = self
+        copy.password = nil
+        return copy
+    }
+}

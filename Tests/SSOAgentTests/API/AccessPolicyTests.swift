@@ -1,0 +1,120 @@
+import Foundation
+import HTTPNegotiate
+import KCM
+import SSOAgentClient
+import Testing
+
+@testable import SSOAgent
+
+@Suite struct AccessPolicyTests {
+    private static let owner: UInt32 = 1000
+    private static let curl = CallerIdentity(executable: "/usr/bin/curl", unit: "app.scope")
+    private static let backup = CallerIdentity(executable: "/opt/backup/bin/run", unit: "backup.service")
+
+    private func peer(_ user: UInt32 = Self.owner, group: UInt32 = 1000, process: Int32 = -1) -> PeerCredential {
+        PeerCredential(processID: process, userID: user, groupID: group)
+    }
+
+    private func configuration(_ realm: String = "A.TEST", change: (inout ExtensionConfiguration) -> Void) throws -> ExtensionConfiguration
+    {
+        var configuration = ExtensionConfiguration(realm: realm, hosts: [try HostRule(".a.test")])
+        change(&configuration)
+        return configuration
+    }
+
+    private func policy(_ configurations: [ExtensionConfiguration], caller: CallerIdentity = .init(), own: String? = nil) -> AccessPolicy {
+        AccessPolicy(owner: Self.owner, configurations: configurations, ownExecutable: own) { _ in caller }
+    }
+
+    /// The refusal's code; nil when the peer gets what it asks for.
+    private func refusal(
+        _ policy: AccessPolicy,
+        _ peer: PeerCredential,
+        _ url: String,
+        of configurations: [ExtensionConfiguration],
+        operation: AuthorizationOperation = .implicit
+    ) throws -> String? {
+        let request = AuthorizationRequest(url: try #require(URL(string: url)), operation: operation)
+        do throws(AgentProblem) {
+            try policy.check(peer, for: request, plan: DecisionPolicy(configurations).decision(for: request.url).plan)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test(
+        arguments: [
+            (33, 0, "https://www.a.test/", true), (33, 0, "https://x.www.a.test/", false), (33, 0, "https://other.a.test/", false),
+            (33, 0, "https://www.b.test/", false), (34, 0, "https://www.a.test/", false), (34, 50, "https://x.group.a.test/", true),
+            (34, 50, "https://www.a.test/", false), (0, 0, "https://www.a.test/", false),
+        ] as [(UInt32, UInt32, String, Bool)]
+    )
+    func anotherUserGetsWhatIsGrantedAndNoMore(user: UInt32, group: UInt32, url: String, isGranted: Bool) throws {
+        let rules = [
+            AllowedPeer(.user(33), hosts: [try HostRule("www.a.test")]), AllowedPeer(.group(50), hosts: [try HostRule(".group.a.test")]),
+        ]
+        let configurations = [try configuration { $0.allowedPeers = rules }]
+        let policy = policy(configurations)
+        let stranger = peer(user, group: group)
+        #expect(try refusal(policy, stranger, url, of: configurations) == (isGranted ? nil : "forbidden"))
+        #expect(try refusal(policy, stranger, url, of: configurations, operation: .logout) == "forbidden")
+        #expect(throws: AgentProblem.self) { try policy.checkOwner(stranger) }
+        #expect(!policy.permitsCaches(stranger))
+    }
+
+    @Test(arguments: [
+        (CredentialCaller.executable("/usr/bin/curl"), true, false), (.executable("/usr/bin/curl2"), false, false),
+        (.folder("/usr/bin/"), true, false), (.folder("/opt/backup/"), false, true), (.unit("backup.service"), false, true),
+        (.unit("app.scope"), true, false), (.unit("scope"), false, false),
+    ])
+    func theListNamesProgramsAndUnits(caller: CredentialCaller, curlMay: Bool, backupMay: Bool) throws {
+        let configurations = [try configuration { $0.credentialCallers = [caller] }]
+        for (identity, may) in [(Self.curl, curlMay), (Self.backup, backupMay), (CallerIdentity(), false)] {
+            let policy = policy(configurations, caller: identity)
+            #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
+            #expect(policy.permitsCaches(peer()) == may)
+        }
+    }
+
+    @Test func withoutAListEveryProgramOfTheUserMay() throws {
+        let configurations = [try configuration { _ in }]
+        #expect(try refusal(policy(configurations), peer(), "https://www.a.test/", of: configurations) == nil)
+        #expect(policy(configurations).permitsCaches(peer()))
+    }
+
+    @Test func anotherRealmsListDoesNotCountForAToken() throws {
+        let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
+        let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }, second]
+        let policy = policy(configurations, caller: Self.curl)
+        #expect(try refusal(policy, peer(), "https://www.b.test/", of: configurations) == nil)
+        // The caches hold the tickets of both.
+        #expect(!policy.permitsCaches(peer()))
+    }
+
+    @Test func theAgentsOwnProgramAlwaysMay() throws {
+        let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }]
+        let own = policy(configurations, caller: CallerIdentity(executable: "/usr/bin/ksso"), own: "/usr/bin/ksso")
+        #expect(own.permitsCaches(peer()))
+        #expect(policy(configurations).permitsCaches(peer(process: getpid())))
+        #expect(!policy(configurations, own: nil).permitsCaches(peer()))
+    }
+
+    @Test(
+        arguments: [
+            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/backup.service\n", "backup.service"),
+            ("0::/system.slice/nginx.service/worker\n", "nginx.service"), ("0::/user.slice/session-2.scope\n", "session-2.scope"),
+            ("12:cpu:/x.service\n1:name=systemd:/system.slice/old.service\n", "old.service"), ("0::/\n", nil), ("", nil), ("nonsense", nil),
+        ] as [(String, String?)]
+    )
+    func theUnitIsTheInnermost(text: String, unit: String?) {
+        #expect(CallerIdentity.unit(inControlGroups: text) == unit)
+    }
+
+    @Test func aProcessIsKnownByItsFile() {
+        let own = CallerIdentity(processID: getpid()).executable
+        let expected = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        #expect(own != nil && own == expected)
+        #expect(CallerIdentity(processID: -1) == CallerIdentity())
+    }
+}

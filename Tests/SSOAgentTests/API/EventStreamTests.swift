@@ -1,0 +1,67 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import SSOAgentClient
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+@Suite(.testRealm(users: ["alice": "secret"]))
+struct EventStreamTests {
+    private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 1000))
+
+    @Test func eventsArriveInOrderAndEndWithTheAgent() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
+            let events = AgentClient(socketPath: agent.socketPath).events()
+            let seen = Mutex<[AgentEvent]>([])
+            let reading = Task<Void, any Error> {
+                for try await event in events { seen.withLock { $0.append(event) } }
+            }
+            #expect(try await comesTrue { agent.events.listenerCount == 1 })
+            var sent = [event, event]
+            sent[1].kind = .init(rawValue: "of a later version")
+            for event in sent { agent.events.send(event) }
+            #expect(try await comesTrue { seen.withLock { $0.count } == 2 })
+            await agent.api.shutDown()
+            // Without an error: the agent has ended it.
+            try await reading.value
+            #expect(seen.withLock { $0 } == sent)
+        }
+    }
+
+    @Test func aReaderThatLeavesIsForgotten() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
+            let events = AgentClient(socketPath: agent.socketPath).events()
+            let reading = Task<Void, any Error> { for try await _ in events {} }
+            #expect(try await comesTrue { agent.events.listenerCount == 1 })
+            reading.cancel()
+            #expect(try await comesTrue { agent.events.listenerCount == 0 && agent.api.connections.count == 0 })
+        }
+    }
+
+    @Test func aReaderThatNeverReadsHoldsUpNobody() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
+            let request = "GET /v1/events HTTP/1.1\r\nHost: ksso\r\n\r\n"
+            try await RawConnection.open(agent.socketPath, sending: request, reads: false) { (_: RawConnection) async throws -> Void in
+                #expect(try await comesTrue { agent.events.listenerCount == 1 })
+                for _ in 0..<20_000 { agent.events.send(event) }
+                #expect(try await agent.client().status().agent)
+                // It owes nothing to the one who does not read: the end comes after the grace period.
+                await agent.api.shutDown(grace: .milliseconds(200))
+                #expect(agent.api.connections.count == 0)
+            }
+        }
+    }
+
+    @Test func withoutAnAgentTheStreamFails() async throws {
+        let error = await #expect(throws: AuthorizationError.self) {
+            for try await _ in AgentClient(socketPath: "/nonexistent/agent.sock").events() {}
+        }
+        #expect(error?.code == .agentNotRunning)
+    }
+}

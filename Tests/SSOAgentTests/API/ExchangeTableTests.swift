@@ -1,0 +1,52 @@
+import HTTPNegotiate
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+@Suite struct ExchangeTableTests {
+    private final class Time: Sendable {
+        private let offset = Mutex(Duration.zero)
+        private let start = ContinuousClock.now
+        var now: ContinuousClock.Instant { start + offset.withLock { $0 } }
+        func advance(_ duration: Duration) { offset.withLock { $0 += duration } }
+    }
+
+    @Test func anExchangeIsTakenOnceByTheUserItIsFor() {
+        let table = ExchangeTable()
+        let id = table.insert(ScriptedExchange(), user: 1)
+        #expect(table.take(id, user: 2) == nil)
+        #expect(table.take(id, user: 1) != nil)
+        #expect(table.take(id, user: 1) == nil)
+        #expect(table.take("", user: 1) == nil)
+    }
+
+    @Test func itEndsAfterTwoMinutes() {
+        let time = Time()
+        let table = ExchangeTable { time.now }
+        let (one, other) = (table.insert(ScriptedExchange(), user: 1), table.insert(ScriptedExchange(), user: 1))
+        time.advance(.seconds(119))
+        #expect(table.take(one, user: 1) != nil)
+        time.advance(.seconds(1))
+        #expect(table.take(other, user: 1) == nil)
+        _ = table.insert(ScriptedExchange(), user: 1)
+        #expect(table.count == 1)
+    }
+
+    @Test func whoHasTooManyLosesHisOwnOldest() {
+        let table = ExchangeTable()
+        let first = table.insert(ScriptedExchange(), user: 1)
+        let anothers = table.insert(ScriptedExchange(), user: 2)
+        let ids = (0..<ExchangeTable.limit).map { _ in table.insert(ScriptedExchange(), user: 1) }
+        #expect(table.take(first, user: 1) == nil)
+        #expect(table.take(anothers, user: 2) != nil)
+        #expect(ids.allSatisfy { table.take($0, user: 1) != nil })
+        #expect(table.count == 0)
+    }
+
+    @Test func numbersAreNeverTheSame() {
+        let table = ExchangeTable()
+        #expect(Set((0..<1000).map { _ in table.insert(ScriptedExchange(), user: 1) }).count == 1000)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import SSOAgentClient
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+/// What nginx's `auth_request` gets.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
+struct GatewayTests {
+    /// The head of the answer to an auth-request, field names in lower case.
+    private func ask(_ agent: RunningAgent, _ fields: [String]) async throws -> (status: Int, fields: [String: String]) {
+        let arguments = fields.flatMap { ["--header", $0] } + ["--dump-header", "-", "--output", "/dev/null"]
+        let reply = try await agent.curl(arguments + ["http://ksso/v1/auth-request"])
+        var found: [String: String] = [:]
+        for line in reply.body.split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            found[line[..<colon].lowercased()] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+        }
+        return (reply.status, found)
+    }
+
+    @Test func aCoveredURLGetsItsHeader() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/a?b"])
+            #expect(status == 200)
+            let token = try #require(Data(base64Encoded: String((fields["authorization"] ?? "").dropFirst("Negotiate ".count))))
+            #expect(try Acceptance(Array(token), keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+            #expect(agent.api.exchanges.count == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ["X-Original-URL: https://www.evil.test/"], ["X-Original-URL: https://www.example.test@www.evil.test/"],
+        ["X-Original-URL: https://www.example.test.evil.test/"], ["X-Original-URL: ftp://www.example.test/"],
+        ["X-Original-URL: www.example.test"],
+        ["X-Original-URL: https://www.example.test/ HTTP/1.1"], ["X-Original-URL: https://www.example.test\\@evil.test/"],
+        ["X-Original-URL: https://www.example.test/\t" + "x"], ["X-Original-URL: https://127.0.0.1/"], [],
+        ["X-Original-URL: https://www.example.test/", "X-Original-URL: https://www.evil.test/"],
+        ["X-Original-URL: https://www.example.test/\u{e9}"],
+    ])
+    func anythingElseGetsNone(fields: [String]) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let (status, answer) = try await ask(agent, fields)
+            #expect(status == 403)
+            #expect(answer["authorization"] == nil)
+            #expect(answer["ksso-reason"]?.isEmpty == false)
+        }
+    }
+
+    @Test func nobodySignedInIs401WithTheReason() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/"])
+            #expect(status == 401 && fields["authorization"] == nil)
+            #expect(fields["ksso-reason"]?.contains("ksso login") == true)
+        }
+    }
+
+    /// A line break in the field ends it: what follows is no second field of ours, and no second request.
+    @Test(arguments: ["\r\nX-Injected: 1", "\nX-Injected: 1", "\rX", "\0"])
+    func aBrokenFieldIsRefused(_ text: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let head =
+                "GET /v1/auth-request HTTP/1.1\r\nHost: ksso\r\nX-Original-URL: https://www.evil.test/\(text)\r\nConnection: close\r\n\r\n"
+            try await RawConnection.open(agent.socketPath, sending: head) { connection in
+                let answer = try await connection.answer()
+                #expect(answer.hasPrefix("HTTP/1.1 40"))
+                #expect(!answer.lowercased().contains("authorization") && !answer.contains("X-Injected"))
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import HTTPNegotiate
+import HTTPTypes
+import KerberosEngine
+import SSOAgentClient
+import Testing
+
+@testable import SSOAgent
+
+/// `openapi.yaml` says what the API is: every route, and every field of every document.
+@Suite struct OpenAPITests {
+    private static let text: String = {
+        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return (try? String(contentsOf: package.appending(path: "Sources/SSOAgent/openapi.yaml"), encoding: .utf8)) ?? ""
+    }()
+
+    /// The names that stand at a depth below a heading, up to the next line that is no deeper than it.
+    private func names(below heading: String, indent: Int) -> [String] {
+        let lines = Self.text.components(separatedBy: "\n")
+        guard let start = lines.firstIndex(of: heading) else { return [] }
+        let depth = heading.prefix { $0 == " " }.count
+        return lines[(start + 1)...].prefix { line in line.prefix { $0 == " " }.count > depth }
+            .filter { line in line.prefix { $0 == " " }.count == indent }
+            .compactMap { $0.split(separator: ":").first.map { $0.trimmingCharacters(in: .whitespaces) } }
+    }
+
+    @Test func everyRouteIsThereAndNoOther() {
+        let documented = names(below: "paths:", indent: 2).flatMap { path in
+            names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
+        }
+        #expect(Set(documented) == Set(AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path)" }))
+        #expect(documented.count == 13)
+    }
+
+    @Test(arguments: [
+        ("AuthorizeRequest", fields(AuthorizeRequest(url: ""))),
+        ("AuthorizeReply", fields(AuthorizeReply(outcome: .completed))),
+        ("ContinueRequest", fields(ContinueRequest(token: Data()))),
+        ("ContinueReply", fields(ContinueReply(step: .send))),
+        ("IdentityReply", fields(IdentityReply(nil))),
+        ("LoginRequest", ["principal", "realm", "password", "keytab", "lifetime", "renewableLifetime"]),
+        ("SessionSelection", fields(SessionSelection())),
+        ("SessionsReply", fields(SessionsReply(sessions: []))),
+        ("SignOutDocument", fields(SignOutDocument(ended: [], left: []))),
+        ("StatusDocument", fields(StatusDocument(sessions: []))),
+        ("Service", fields(StatusDocument.Service(service: "", expires: .distantPast))),
+        ("Process", fields(StatusDocument.Process(processID: 0, started: .distantPast))),
+        ("Session", fields(Self.session)),
+        ("ExplanationDocument", fields(ExplanationDocument(url: "", plan: nil, principal: nil, servicePrincipal: nil, reasons: []))),
+        ("DecisionReason", fields(DecisionReason(rule: "", verdict: .passed, detail: ""))),
+        ("AgentEvent", fields(AgentEvent(.signedOut, realm: "", date: .distantPast))),
+        ("ConfigurationReply", fields(ConfigurationReply(version: "", configurations: []))),
+        ("ConfigurationMessage", fields(ConfigurationMessage(ExtensionConfiguration(realm: "")))),
+        ("AgentProblem", fields(AgentProblem(status: 0, title: "", code: "", detail: ""))),
+    ])
+    func everyFieldIsThereAndNoOther(schema: String, fields: [String]) {
+        let lines = Self.text.components(separatedBy: "\n")
+        let start = lines.firstIndex(of: "    \(schema):") ?? lines.endIndex
+        let documented = lines[start...].dropFirst().prefix { $0.hasPrefix("     ") }
+            .filter { line in line.prefix { $0 == " " }.count == 8 }
+            .compactMap { $0.split(separator: ":").first.map { $0.trimmingCharacters(in: .whitespaces) } }
+        #expect(documented == fields)
+    }
+
+    private static let session = StatusDocument.Session(
+        realm: "",
+        principal: "",
+        isDefault: false,
+        signedIn: false,
+        acquiredBy: "",
+        cache: "",
+        ticketExpires: .distantPast,
+        renewUntil: nil,
+        passwordExpires: nil,
+        services: []
+    )
+
+    /// The stored properties, whose names are the keys.
+    private static func fields(_ value: Any) -> [String] { Mirror(reflecting: value).children.compactMap(\.label) }
+}
+
+extension AgentAPI {
+    /// An API that serves nobody.
+    fileprivate static var forItsRoutes: AgentAPI {
+        AgentAPI(
+            extension: .init(.init(configurations: [])),
+            events: EventHub(),
+            access: AccessPolicy(owner: 0),
+            facts: { .init(processID: 0, started: .distantPast) },
+            stop: {}
+        )
+    }
+}

@@ -1,0 +1,57 @@
+import NIOCore
+import NIOPosix
+
+/// A connection to a Unix socket that sends what it is told, whether or not it is HTTP.
+final class RawConnection: Sendable {
+    private let channel: any Channel
+    private let received: EventLoopFuture<String>
+
+    private init(_ channel: any Channel, received: EventLoopFuture<String>) {
+        self.channel = channel
+        self.received = received
+    }
+
+    static func open<Return>(
+        _ path: String,
+        sending text: String,
+        reads: Bool = true,
+        _ body: (RawConnection) async throws -> Return
+    ) async throws -> Return {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let promise = loop.makePromise(of: String.self)
+        let channel = try await ClientBootstrap(group: loop)
+            .channelOption(.autoRead, value: reads)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(promise)) }
+            }
+            .connect(unixDomainSocketPath: path).get()
+        let connection = RawConnection(channel, received: promise.futureResult)
+        do {
+            try await connection.send(text)
+            let result = try await body(connection)
+            try? await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    /// What comes until the other end closes.
+    func answer() async throws -> String { try await received.get() }
+
+    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let promise: EventLoopPromise<String>
+        private var text = ""
+
+        init(_ promise: EventLoopPromise<String>) { self.promise = promise }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { text += String(buffer: unwrapInboundIn(data)) }
+        func channelInactive(context: ChannelHandlerContext) { promise.succeed(text) }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}

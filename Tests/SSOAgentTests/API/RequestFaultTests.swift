@@ -1,0 +1,132 @@
+import Foundation
+import HTTPNegotiate
+import KCM
+import KerberosEngine
+import KerberosTesting
+import SSOAgentClient
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
+struct RequestFaultTests {
+    @Test(
+        arguments: [
+            ("GET", "/v1/nothing", nil, 404, "unknownOperation"), ("GET", "/v1/authorize", nil, 404, "unknownOperation"),
+            ("POST", "/v1/authorize", "", 400, "malformedRequest"), ("POST", "/v1/authorize", "{", 400, "malformedRequest"),
+            ("POST", "/v1/authorize", "{}", 400, "malformedRequest"), ("POST", "/v1/authorize", #"{"url": 1}"#, 400, "malformedRequest"),
+            ("POST", "/v1/authorize", #"{"url": "nonsense"}"#, 400, "invalidURL"),
+            ("POST", "/v1/authorize", #"{"url": "https://www.example.test/", "mutualAuthentication": "?"}"#, 422, "failed"),
+            ("POST", "/v1/authorize", #"{"url": "https://www.example.test/", "channelBindings": "?"}"#, 400, "malformedRequest"),
+            ("POST", "/v1/authorize/none", #"{"token": "AAAA"}"#, 404, "unknownExchange"),
+            ("DELETE", "/v1/authorize/none", nil, 404, "unknownExchange"),
+            ("GET", "/v1/explain", nil, 400, "malformedRequest"), ("GET", "/v1/explain?url=%00", nil, 400, "invalidURL"),
+        ] as [(String, String, String?, Int, String)]
+    )
+    func eachFailureIsAProblem(method: String, path: String, body: String?, status: Int, code: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let data = body.map { ["--data", $0] } ?? []
+            let reply = try await agent.curl(data + ["--request", method, "http://ksso\(path)"])
+            #expect(reply.status == status)
+            let problem = try AgentJSON.decode(AgentProblem.self, from: Data(reply.body.utf8))
+            #expect(problem.code == code && problem.status == status)
+        }
+    }
+
+    @Test func aBodyThatIsTooLargeIsRefusedBeforeItIsRead() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let body = #"{"url": ""# + String(repeating: "x", count: 400_000) + #""}"#
+            let reply = try await agent.curl(["--data-binary", "@-", "http://ksso/v1/authorize"], input: body)
+            #expect(reply.status == 413)
+            #expect(try AgentJSON.decode(AgentProblem.self, from: Data(reply.body.utf8)).code == "tooLarge")
+            #expect(try await agent.client().status().agent)
+        }
+    }
+
+    @Test(arguments: [
+        "garbage\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "POST /v1/login HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    ])
+    func whatIsNoHTTPEndsItsOwnConnection(_ text: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            try await RawConnection.open(agent.socketPath, sending: text) { connection in
+                let answer = try await connection.answer()
+                #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400"))
+            }
+            #expect(try await agent.client().status().agent)
+        }
+    }
+
+    @Test func aPageOfABrowserIsNotAnswered() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let reply = try await agent.curl(["--header", "Origin: https://www.example.test", "http://ksso/v1/status"])
+            #expect(reply.status == 403)
+        }
+    }
+
+    @Test(arguments: ["Basic realm=x", "Negotiate AAAA", "Negotiate ???", ""])
+    func aChallengeThatIsNoneIsNotHandled(_ challenge: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let body = #"{"url": "https://www.example.test/", "challenge": "\#(challenge)"}"#
+            let reply = try await agent.curl(["--data", body, "http://ksso/v1/authorize"])
+            #expect(reply.status == 200)
+            let answer = try AgentJSON.decode(AuthorizeReply.self, from: Data(reply.body.utf8))
+            #expect(answer.outcome == .notHandled && answer.reasons?.map(\.rule) == ["challenge"] && answer.headers == nil)
+        }
+    }
+
+    @Test func aStrangerGetsNothingButWhatIsGranted() async throws {
+        let realm = try #require(TestRealm.current)
+        let rule = AllowedPeer(.user(geteuid()), hosts: [try HostRule("www.example.test")])
+        // The test is a stranger to an agent whose owner is another.
+        try await RunningAgent.run(in: realm, change: { $0.allowedPeers = [rule] }, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
+            for path in ["status", "configuration", "events", "explain?url=https://www.example.test/"] {
+                #expect(try await agent.curl(["http://ksso/v1/\(path)"]).status == 403)
+            }
+            for path in ["login", "refresh", "logout", "stop", "identity"] {
+                #expect(try await agent.curl(["--data", "{}", "http://ksso/v1/\(path)"]).status == 403)
+            }
+            #expect(agent.stops.count == 0)
+            let granted = try await agent.curl(["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"])
+            #expect(granted.status == 200)
+            let other = try await agent.curl(["--data", #"{"url": "https://other.example.test/"}"#, "http://ksso/v1/authorize"])
+            #expect(other.status == 403)
+            let logout = #"{"url": "https://www.example.test/", "operation": "logout"}"#
+            #expect(try await agent.curl(["--data", logout, "http://ksso/v1/authorize"]).status == 403)
+        }
+    }
+
+    @Test func aRequestInProgressEndsBeforeTheAgentDoes() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let body = #"{"url": "https://www.example.test/"}"#
+            let head = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            try await RawConnection.open(agent.socketPath, sending: head) { connection in
+                #expect(try await comesTrue { agent.api.connections.count == 1 })
+                async let end: Void = agent.api.shutDown(grace: .seconds(20))
+                try await connection.send(body)
+                #expect(try await connection.answer().hasPrefix("HTTP/1.1 200"))
+                await end
+            }
+            let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: agent.socketPath).status() }
+            #expect(error?.code == .agentNotRunning)
+        }
+    }
+
+    @Test func otherProfilesAreNoticedByTheClient() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let client = try await agent.client()
+            let url = try #require(URL(string: "https://www.example.test/"))
+            #expect(client.decision(for: url).plan != nil)
+            agent.api.update(extension: .init(.init(configurations: [])), access: AccessPolicy(owner: geteuid()))
+            _ = try await client.status()
+            #expect(client.decision(for: url).plan == nil)
+        }
+    }
+}

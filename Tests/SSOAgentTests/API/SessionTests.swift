@@ -1,0 +1,104 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgentClient
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "app"]))
+struct SessionTests {
+    @Test func signsInRefreshesAndSignsOut() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let client = try await agent.client()
+            let session = try await client.login("alice", password: "secret")
+            #expect(session.principal == "alice@EXAMPLE.TEST" && session.signedIn && session.acquiredBy == "password")
+            #expect(try await client.status().sessions == [session])
+            #expect(try await client.refresh("alice").map(\.principal) == ["alice@EXAMPLE.TEST"])
+            #expect(try await client.logout() == SignOutDocument(ended: ["alice@EXAMPLE.TEST"], left: []))
+            #expect(try await client.status().sessions.isEmpty)
+            #expect(agent.changes.count == 3)
+        }
+    }
+
+    @Test func signsInFromAKeytab() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let session = try await agent.client().login("app", keytab: realm.keytabPath)
+            #expect(session.principal == "app@EXAMPLE.TEST" && session.acquiredBy == "keytab")
+        }
+    }
+
+    @Test(.testRealm(users: ["alice": "secret"]))
+    func aWrongPasswordIsSentOnceAndSaid() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let error = await #expect(throws: AuthorizationError.self) {
+                try await agent.client().login("alice", password: "wrong \"password\"")
+            }
+            #expect(error?.code.rawValue == "wrongPassword")
+            #expect((error?.cause as? AgentProblem)?.libraryCode != 0)
+            let said = "\(String(describing: error)) \(error?.message ?? "")"
+            #expect(!said.contains("wrong \"password") && said.contains("alice@EXAMPLE.TEST"))
+            let failures = try realm.log().split(separator: "\n").count { $0.contains("PREAUTH_FAILED") }
+            #expect(failures == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("login", "{}", 409, "notInteractive"), ("login", #"{"keytab": "relative"}"#, 400, "malformedRequest"),
+        ("login", #"{"keytab": "/a", "password": "x"}"#, 400, "malformedRequest"),
+        ("login", #"{"principal": "nobody", "password": "x"}"#, 422, "unknownPrincipal"),
+        ("refresh", #"{"principal": "nobody"}"#, 409, "noCredentials"), ("refresh", "{}", 409, "noCredentials"),
+        ("logout", #"{"principal": "@@"}"#, 400, "malformedPrincipal"), ("logout", "[]", 400, "malformedRequest"),
+    ])
+    func whatCanNotBeDoneIsAProblem(operation: String, body: String, status: Int, code: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let reply = try await agent.curl(["--data", body, "http://ksso/v1/\(operation)"])
+            #expect(reply.status == status)
+            let problem = try AgentJSON.decode(AgentProblem.self, from: Data(reply.body.utf8))
+            #expect(problem.code == code && problem.status == status && problem.type == "urn:ksso:\(code)")
+            #expect(!problem.detail.isEmpty && !problem.title.isEmpty)
+        }
+    }
+
+    @Test func ticketsOfOthersStayWithoutAll() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let kinit = try await realm.run("kinit", ["alice"], environment: ["KRB5CCNAME": agent.cacheName], input: "secret\n")
+            #expect(kinit.exitStatus == 0)
+            let client = try await agent.client()
+            #expect(try await client.logout() == SignOutDocument(ended: [], left: ["alice@EXAMPLE.TEST"]))
+            #expect(try await client.logout(all: true) == SignOutDocument(ended: ["alice@EXAMPLE.TEST"], left: []))
+        }
+    }
+
+    @Test func explainsAsTheCommandDoes() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let client = try await agent.client()
+            let url = try #require(URL(string: "https://user:hidden@www.example.test/a?b=c&d=%20#e"))
+            let explanation = try await client.explanation(for: url)
+            #expect(explanation == ExplanationDocument(await agent.kerberos.explanation(for: url)))
+            #expect(explanation.outcome == "handled" && explanation.profile == "agent.yaml")
+            #expect(explanation.url == "https://www.example.test/a?b=c&d=%20#e")
+            let error = await #expect(throws: AuthorizationError.self) {
+                try await client.explanation(for: try #require(URL(string: "ftp://www.example.test/")))
+            }
+            #expect(error?.code == .invalidURL)
+        }
+    }
+
+    @Test func stopsWhenAsked() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            try await agent.client().stop()
+            #expect(agent.stops.count == 1)
+        }
+    }
+}

@@ -48,13 +48,15 @@ package final class Agent: Sendable {
     {
         let activity = Activity()
         let keeper = SessionKeeper(current, events: events, log: options.log)
-        let caches = try await serveCaches(sockets.kcm.take(), keeper: keeper, activity: activity)
+        let access = AccessPolicy(owner: geteuid(), configurations: current.value.policy.configurations)
+        let caches = try await serveCaches(sockets.kcm.take(), access: access, keeper: keeper, activity: activity)
         let api = AgentAPI(
             extension: current.value,
             events: events,
-            access: AccessPolicy(owner: geteuid()),
+            access: access,
             facts: { [started] in await Self.facts(started: started, caches: caches) },
-            stop: { [weak self] in self?.stop() }
+            stop: { [weak self] in self?.stop() },
+            sessionsChanged: { keeper.poke() }
         )
         do {
             if let socket = sockets.api.take() { try await api.serve(socket) }
@@ -77,13 +79,17 @@ package final class Agent: Sendable {
         await caches?.shutDown()
     }
 
-    private func serveCaches(_ socket: consuming ListeningSocket?, keeper: SessionKeeper, activity: Activity) async throws -> KCMServer? {
+    private func serveCaches(
+        _ socket: consuming ListeningSocket?,
+        access: AccessPolicy,
+        keeper: SessionKeeper,
+        activity: Activity
+    ) async throws -> KCMServer? {
         guard let socket = socket.take() else { return nil }
-        let user = geteuid()
         let server = try KCMServer(
             KCMServer.Options(
                 directory: options.tickets,
-                isPermitted: { $0.userID == user },
+                isPermitted: { access.permitsCaches($0) },
                 observer: { _ in
                     activity.note()
                     keeper.poke()

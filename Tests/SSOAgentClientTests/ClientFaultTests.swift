@@ -1,0 +1,116 @@
+import Foundation
+import HTTPNegotiate
+import NIOCore
+import NIOPosix
+import SSOAgentClient
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a client makes of an agent that is gone, slow or wrong.
+@Suite struct ClientFaultTests {
+    /// Answers each request on a Unix socket with what the script gives for its number; nil: silence; an empty text: the end.
+    private func withAgent(
+        _ script: @escaping @Sendable (Int) -> String?,
+        _ body: (String, Requests) async throws -> Void
+    ) async throws {
+        let path = "/tmp/ksso-fault-\(UUID().uuidString.prefix(8)).sock"
+        let count = Requests()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Agent(script, count)) }
+            }
+            .bind(unixDomainSocketPath: path).get()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do { try await body(path, count) } catch {
+            try? await channel.close()
+            throw error
+        }
+        try? await channel.close()
+    }
+
+    private final class Requests: Sendable { let value = Mutex(0) }
+
+    private final class Agent: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let script: @Sendable (Int) -> String?
+        private let requests: Requests
+
+        init(_ script: @escaping @Sendable (Int) -> String?, _ requests: Requests) { (self.script, self.requests) = (script, requests) }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let number = requests.value.withLock { number in
+                number += 1
+                return number
+            }
+            guard let answer = script(number) else { return }
+            guard !answer.isEmpty else { return context.close(promise: nil) }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
+            if !answer.contains("Content-Length") { context.close(promise: nil) }
+        }
+    }
+
+    private static func reply(_ body: String, status: String = "200 OK") -> String {
+        "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private static let status = reply(#"{"agent": true, "cacheMode": "agent", "sessions": []}"#)
+
+    @Test(arguments: [
+        "", "garbage\r\n\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", reply("{}"),
+        reply("[1"),
+        reply("", status: "500 Internal Server Error"), reply("{}", status: "404 Not Found"),
+    ])
+    func whatIsNoAnswerIsSaid(answer: String) async throws {
+        try await withAgent({ _ in answer }) { (path: String, _: Requests) async throws -> Void in
+            let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: path).status() }
+            #expect(error?.code == .agentUnavailable)
+            #expect(error?.message.contains(path) == true)
+        }
+    }
+
+    @Test func aKeptConnectionThatIsGoneIsOpenedAnew() async throws {
+        try await withAgent({ $0 == 2 ? "" : Self.status }) { (path: String, count: Requests) async throws -> Void in
+            let client = AgentClient(socketPath: path)
+            #expect(try await client.status().agent)
+            // The second request is lost with the kept connection, and sent again over another.
+            #expect(try await client.status().agent)
+            #expect(count.value.withLock { $0 } == 3)
+        }
+    }
+
+    @Test func aSignInIsNeverSentTwice() async throws {
+        try await withAgent({ $0 == 1 ? Self.status : "" }) { (path: String, count: Requests) async throws -> Void in
+            let client = AgentClient(socketPath: path)
+            _ = try await client.status()
+            await #expect(throws: AuthorizationError.self) { try await client.login("alice", password: "secret") }
+            #expect(count.value.withLock { $0 } == 2)
+        }
+    }
+
+    @Test func cancellingATaskEndsItsWait() async throws {
+        try await withAgent({ _ in nil }) { (path: String, count: Requests) async throws -> Void in
+            let task = Task<StatusDocument, any Error> { try await AgentClient(socketPath: path).status() }
+            _ = try await comesTrue { count.value.withLock { $0 } == 1 }
+            task.cancel()
+            let error = await #expect(throws: AuthorizationError.self) { try await task.value }
+            #expect(error?.code == .canceled)
+        }
+    }
+
+    @Test func theFallbackServesWhileNoAgentRuns() async throws {
+        let fallback = try ScriptedExtension()
+        let url = try #require(URL(string: "https://a.localhost/"))
+        let client = try await AgentClient.connect(socketPath: "/nonexistent/agent.sock", fallback: fallback)
+        #expect(client.decision(for: url) == fallback.decision(for: url))
+        guard case .headers(let grant) = try await client.beginAuthorization(with: .init(url: url)) else {
+            Issue.record("no headers")
+            return
+        }
+        #expect(grant.principal == "alice@EXAMPLE.TEST" && fallback.requests.count == 1)
+        let error = await #expect(throws: AuthorizationError.self) { try await AgentClient.connect(socketPath: "/nonexistent/agent.sock") }
+        #expect(error?.code == .agentNotRunning)
+    }
+}

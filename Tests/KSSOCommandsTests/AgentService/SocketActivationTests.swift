@@ -1,0 +1,135 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The agent as systemd starts it: with sockets that are there already, and that it leaves there.
+@Suite(
+    .enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"),
+    .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])
+)
+struct SocketActivationTests {
+    let station: Workstation
+    private var folder: String { "\(station.directory)/run" }
+
+    init() throws {
+        station = try Workstation()
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// A program of libkrb5's, whose default cache is at a socket.
+    private func run(_ command: String..., socket: String, input: String? = nil) async throws -> CommandResult {
+        let text = "[libdefaults]\n    kcm_socket = \(socket)\n"
+        let configuration = try station.write(text, to: "kcm.conf") + ":\(station.realm.configurationPath)"
+        return try await station.run(command, input: input, environment: ["KRB5_CONFIG": configuration, "KRB5CCNAME": "KCM:"])
+    }
+
+    /// Runs a closure while somebody listens who starts the agent for the first client.
+    private func whileActivated(
+        sockets: [String],
+        arguments: [String] = [],
+        prefix: [String] = [],
+        _ body: (NotificationSocket) async throws -> Void
+    ) async throws -> (status: Int, output: String) {
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
+        let command =
+            prefix + ["systemd-socket-activate"] + sockets.flatMap { ["-l", $0] }
+            + names.flatMap { ["-E", $0] } + ["-E", "NOTIFY_SOCKET=\(notifications.path)"]
+            + ["\(station.directory)/bin/ksso", "agent", "run"] + arguments
+        let end = try await withDaemon(command, on: station) { conversation in
+            try await conversation.wait(for: "as \(2 + sockets.count).")
+        } _: {
+            try await body(notifications)
+        }
+        return (end.status, end.output)
+    }
+
+    @Test func theFirstProgramThatAsksStartsTheAgent() async throws {
+        let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
+        let inodes = try sockets.map(inode)
+        let end = try await whileActivated(sockets: sockets) { notifications in
+            notifications.look()
+            #expect(notifications.messages == [], "nobody has asked yet")
+            #expect(try await run("klist", "-s", socket: sockets[0]).exitStatus == 1)
+            try await notifications.wait(for: "READY=1")
+            #expect(notifications.messages == ["READY=1\nSTATUS=serves in \(folder)"])
+
+            try await station.signIn()
+            let list = try await run("klist", "-l", socket: sockets[0])
+            #expect(list.exitStatus == 0 && list.output.contains("alice@EXAMPLE.TEST"), "\(list)")
+            #expect(try await station.ksso("agent", "stop") == .done("The agent has stopped.\n"))
+            try await notifications.wait(for: "STOPPING=1")
+            #expect(notifications.messages.count == 2)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        #expect(inodes == [nil, nil])
+        for socket in sockets { #expect(try inode(socket) != nil, "it is systemd's") }
+    }
+
+    /// The same for a program of the API, and the agent makes what it did not get.
+    @Test func aSocketThatWasNotHandedOverIsMade() async throws {
+        let api = "\(folder)/agent.sock"
+        let kcm = "\(folder)/kcm.sock"
+        let end = try await whileActivated(sockets: [api]) { notifications in
+            let reply = try await station.run(["curl", "-sS", "--max-time", "20", "--unix-socket", api, "http://agent/v1/status"])
+            #expect(reply.exitStatus == 0 && reply.output.hasPrefix("{"), "\(reply)")
+            #expect(try inode(kcm) != nil)
+            #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        #expect(try inode(api) != nil)
+        #expect(try inode(kcm) == nil, "the agent's own goes with it")
+    }
+
+    /// What stands before a process of the system unit: its umask, and no right to pass over the modes of files.
+    private static func confinement() throws -> [String] {
+        let unit = try String(contentsOfFile: repositoryFile("Packaging/systemd/ksso-agent@.service"), encoding: .utf8)
+        let mask = try #require(unit.firstMatch(of: /\nUMask=([0-7]+)\n/)?.1)
+        let rights = geteuid() == 0 ? "setpriv --bounding-set -all --inh-caps -all" : ""
+        return ["sh", "-c", "umask \(mask); exec \(rights) \"$@\"", "sh"]
+    }
+
+    /// As in the system unit, whose sockets stand beside the folder: the folder is closed, and a group may connect.
+    @Test func socketsBesideTheFolderServeTheUsersOwnProgramsToo() async throws {
+        let sockets = ["kcm", "agent"].map { "\(folder).\($0).sock" }
+        let keytab = try await station.realm.keytab(for: "HTTP/localhost")
+        let end = try await whileActivated(sockets: sockets, arguments: ["--keytab", keytab], prefix: Self.confinement()) { notifications in
+            #expect(try await run("klist", "-s", socket: sockets[0]).exitStatus == 1)
+            try await notifications.wait(for: "READY=1")
+            try await eventually { try await run("klist", "-s", socket: sockets[0]).exitStatus == 0 }
+            let status = try await station.ksso("status")
+            #expect(status.exitStatus == 0 && status.output.contains("HTTP/localhost@EXAMPLE.TEST (default)"), "\(status)")
+            let list = try await station.run(["klist"], environment: ["KRB5_CONFIG": "\(folder)/krb5.conf", "KRB5CCNAME": "KCM:"])
+            #expect(list.output.contains("Default principal: HTTP/localhost@EXAMPLE.TEST"), "\(list)")
+            #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        for (socket, name) in zip(sockets, ["kcm", "agent"]) {
+            #expect(try inode(socket) != nil)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name).sock") == socket)
+        }
+        // Without systemd the same folder serves as well.
+        let status = try await withServingAgent(at: station) { try await station.ksso("agent", "status") }
+        #expect(status.exitStatus == 0, "\(status)")
+    }
+
+    @Test func anotherSocketIsRefused() async throws {
+        let other = "\(folder)/other.sock"
+        let end = try await whileActivated(sockets: [other]) { _ in
+            // It is taken by the agent and never answered.
+            let reply = try await station.run(["curl", "-s", "--max-time", "20", "--unix-socket", other, "http://agent/"])
+            #expect(reply.exitStatus != 0)
+        }
+        #expect(end.status == 1)
+        #expect(end.output.contains("ksso: \(other): this is neither kcm.sock nor agent.sock; correct the unit that hands it over.\n"))
+        #expect(try inode(other) != nil)
+    }
+
+    /// The number of the file at a path; nil where none is.
+    private func inode(_ path: String) throws -> Int? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.intValue
+    }
+}

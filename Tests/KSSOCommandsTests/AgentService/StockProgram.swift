@@ -1,0 +1,39 @@
+import Foundation
+import KerberosTesting
+
+/// A program of Debian's that a test needs: installed, or unpacked by `Scripts/install-packages`.
+struct StockProgram {
+    let path: String
+    /// The variables with which one that is only unpacked finds its libraries.
+    let variables: [String: String]
+
+    static let nginx = StockProgram("nginx")
+    static let sshd = StockProgram("sshd")
+    /// One program for several tools, by the name that it is called by.
+    static let heimdalTools = StockProgram("heimtools")
+
+    /// Looks in the system first.
+    private init?(_ name: String) {
+        let root = repositoryFile(".build/unpacked")
+        let unpacked = ["bin", "sbin"].map { "\(root)/usr/\($0)/\(name)" }.first(where: FileManager.default.isExecutableFile(atPath:))
+        if let installed = try? Program.path(of: name) {
+            (path, variables) = (installed, [:])
+        } else if let unpacked {
+            let folders = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/usr/lib")) ?? []
+            let libraries = folders.sorted().map { "\(root)/usr/lib/\($0)" }
+            (path, variables) = (unpacked, ["LD_LIBRARY_PATH": libraries.joined(separator: ":")])
+        } else {
+            return nil
+        }
+    }
+
+    /// The folder of PostgreSQL's programs, of the newest version.
+    static let databasePrograms: String? = {
+        let root = "/usr/lib/postgresql"
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
+        return versions.max().map { "\(root)/\($0)/bin" }
+    }()
+
+    /// Whether the system has a program.
+    static func isInstalled(_ name: String) -> Bool { (try? Program.path(of: name)) != nil }
+}

@@ -8,7 +8,7 @@ TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 
 DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting
 
-.PHONY: build demo test check bench docs install release packages compose-test format clean
+.PHONY: build demo test check bench docs install deb release packages compose-test format clean
 
 packages:
 	@Scripts/install-packages
@@ -49,8 +49,11 @@ release: packages
 	swift build -c release --product ksso --static-swift-stdlib -Xlinker -s
 
 install: release
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 .build/release/ksso $(DESTDIR)$(PREFIX)/bin/ksso
+	Scripts/install-files .build/release/ksso $(PREFIX) $(DESTDIR)
+
+# A Debian package below .build; its path is printed.
+deb: release
+	@Scripts/make-deb .build/release/ksso .build
 
 compose-test: build
 	Scripts/compose-test

@@ -1,0 +1,94 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What `make deb` makes, of the debug binary.
+@Suite(
+    .enabled(
+        if: StockProgram.isInstalled("dpkg-shlibdeps") && StockProgram.isInstalled("dpkg-deb"),
+        "dpkg-shlibdeps is missing: package dpkg-dev"
+    ),
+    .testRealm(users: ["alice": "secret"])
+)
+struct DebianPackageTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    /// A debug binary is large: it is not compressed.
+    private func makePackage() async throws -> String {
+        let script = repositoryFile("Scripts/make-deb")
+        let arguments = try [script, CommandBinary.path(), "\(station.directory)/packages"]
+        let result = try await station.run(arguments, environment: ["DPKG_DEB_COMPRESSOR_TYPE": "none"])
+        #expect(result.exitStatus == 0, "\(result)")
+        return result.output.trimmingCharacters(in: .newlines)
+    }
+
+    @Test func itsContents() async throws {
+        let package = try await makePackage()
+        let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
+        #expect(package.contains("/ksso_\(version)_"))
+        let fields = try await station.run(["dpkg-deb", "-f", package, "Package", "Version", "Depends"]).output
+        #expect(fields.hasPrefix("Package: ksso\nVersion: \(version)\n"))
+        let libraries = ["libc6 (>= ", "libgssapi-krb5-2 (>= ", "libkrb5-3 (>= "]
+        #expect(libraries.allSatisfy { fields.contains($0) }, "\(fields)")
+
+        let list = try await station.run(["dpkg-deb", "-c", package]).output.split(separator: "\n")
+        let files = list.filter { !$0.hasSuffix("/") }.map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+        #expect(files.allSatisfy { $0[1] == "root/root" })
+        let modes = Dictionary(uniqueKeysWithValues: files.map { ($0[5].dropFirst(), $0[0]) })
+        #expect(
+            modes.keys.sorted() == [
+                "/usr/bin/ksso", "/usr/lib/systemd/system/ksso-agent@.service", "/usr/lib/systemd/system/ksso-agent@.socket",
+                "/usr/lib/systemd/user/ksso-agent.service", "/usr/lib/systemd/user/ksso-agent.socket",
+                "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/copyright",
+                "/usr/share/fish/vendor_completions.d/ksso.fish", "/usr/share/man/man1/ksso.1.gz",
+                "/usr/share/zsh/vendor-completions/_ksso",
+            ]
+        )
+        #expect(modes.filter { $0.value == "-rwxr-xr-x" }.map(\.key) == ["/usr/bin/ksso"])
+    }
+
+    /// Into the machine as it is, of which nothing is changed outside of the child process.
+    @Test(.enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason)))
+    func itIsInstalledUsedAndRemoved() async throws {
+        let package = try await makePackage()
+        let script = """
+            exec 2>&1
+            mount -t tmpfs none /mnt
+            for folder in usr etc var; do
+                mkdir /mnt/$folder /mnt/$folder.work
+                mount -t overlay overlay -o lowerdir=/$folder,upperdir=/mnt/$folder,workdir=/mnt/$folder.work /$folder
+            done
+            export DEBIAN_FRONTEND=noninteractive
+            dpkg -i "$1"
+            dpkg --verify ksso
+            echo "version $(/usr/bin/ksso --version)"
+            echo "manual $(man ksso | head -n 1)"
+            bash -c '. /usr/share/bash-completion/completions/ksso; complete -p ksso'
+            export PATH=/usr/bin:/bin:/usr/sbin:/sbin
+            ksso agent run --background
+            echo secret | ksso login alice --password-stdin --quiet
+            ksso exec -- klist
+            ksso agent stop
+            dpkg -r ksso
+            test ! -e /usr/bin/ksso -a ! -e /usr/lib/systemd/user/ksso-agent.socket && echo gone
+            """
+        let result = try await station.run(PrivateMounts.command(script, [package]))
+        #expect(result.exitStatus == 0)
+        let version = try await station.ksso("--version").output
+        let steps = [
+            "Setting up ksso", "version \(version)", "manual KSSO(1)", "complete -o filenames -F _ksso ksso", "Ticket cache: KCM:",
+            "Default principal: alice@EXAMPLE.TEST", "The agent has stopped.", "Removing ksso", "gone",
+        ]
+        var rest = Substring(result.output)
+        for step in steps {
+            let place = try #require(rest.range(of: step), "\(step) is missing in: \(result.output)")
+            rest = rest[place.upperBound...]
+        }
+        #expect(!FileManager.default.fileExists(atPath: "/usr/share/doc/ksso"))
+    }
+}

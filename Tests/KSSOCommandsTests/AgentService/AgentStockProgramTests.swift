@@ -49,6 +49,8 @@ struct AgentStockProgramTests {
             #expect(page == .done("Hello alice@EXAMPLE.TEST\n"))
             #expect(try await station.ksso("fetch", "\(server.url)/hello") == .done("Hello alice@EXAMPLE.TEST\n"))
             #expect(try await station.status().sessions.first?.services.map(\.service) == ["HTTP/localhost@EXAMPLE.TEST"])
+            let status = try await station.ksso("agent", "status").output
+            #expect(status.contains(" tickets in 1 credential cache\n"), "\(status)")
         }
     }
 

@@ -51,6 +51,14 @@ enum Console {
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
+    /// One JSON document on one line, for who follows a stream of them.
+    static func printJSONLine(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
     /// A time as a person reads it, in the machine's zone.
     static func text(_ date: Date) -> String {
         let formatter = DateFormatter()

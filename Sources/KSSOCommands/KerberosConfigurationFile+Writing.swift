@@ -43,4 +43,7 @@ extension RuntimeDirectory {
             throw CommandFailure(.failed, "\(path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
         }
     }
+
+    /// Whether an agent runs, wherever its tickets are; never in a folder that others can write to.
+    var isServed: Bool { PrivateDirectory(path: path).isTrusted && servesRequests }
 }

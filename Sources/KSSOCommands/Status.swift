@@ -8,29 +8,55 @@ internal import SSOAgentClient
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show who is signed in, until when, and for which services; no network.",
-        discussion: "Ends with 5 when nobody is signed in."
+        discussion: """
+            Ends with 5 when nobody is signed in. With --watch it goes on until it is interrupted, or nobody reads what it prints; with --json \
+            as well, each change is one document on one line.
+            """
     )
 
     @Flag(help: "Print one JSON document.")
     var json = false
+    @Flag(help: "Go on, and say each change.")
+    var watch = false
     @Flag(name: [.long, .short], help: "Print nothing; the exit status tells.")
     var quiet = false
     @Option(help: "Count a ticket only if it holds this long yet, such as 10m.")
     var validFor: Lifetime?
     @OptionGroup var common: CommonOptions
 
+    func validate() throws {
+        if watch, quiet || validFor != nil { throw ValidationError("--watch says each change: it excludes --quiet and --valid-for.") }
+    }
+
     func run() async throws {
+        if watch { return try await follow() }
         try await common.run { sso in
             let list = try await sso.sessions()
             for damage in list.damagedCaches { Console.report("warning: \(damage)") }
             if !quiet {
-                if json { try Console.printJSON(StatusDocument(list)) } else { show(list) }
+                if json { try Console.printJSON(document(list)) } else { show(list) }
             }
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
             guard list.sessions.contains(where: { $0.isSignedIn && $0.ticketExpires > limit }) else {
                 throw CommandFailure(.notSignedIn, quiet || json ? "" : "nobody is signed in. Sign in with: ksso login")
             }
         }
+    }
+
+    private func follow() async throws {
+        do {
+            try await StatusWatch(common: common, json: json).run()
+        } catch {
+            throw CommandFailure(error, verbose: common.isVerbose)
+        }
+    }
+
+    private func document(_ list: SessionList) -> StatusDocument {
+        let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
+        var document = StatusDocument(list)
+        document.agent = runtime.isServed
+        document.cacheMode = runtime.cacheSocket == nil ? "system" : "agent"
+        return document
     }
 
     private func show(_ list: SessionList) {

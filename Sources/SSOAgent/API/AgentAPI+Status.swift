@@ -14,6 +14,7 @@ extension AgentAPI {
         var document = StatusDocument(try await served.kerberos.sessions())
         document.agent = true
         document.process = await facts()
+        // An agent with no caches of its own works on the system's.
         document.cacheMode = document.process?.caches == nil ? "system" : "agent"
         document.process?.connections = connections.count
         document.process?.exchanges = exchanges.count

@@ -1,0 +1,96 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+extension Workstation {
+    /// The runtime folder.
+    var runtime: String { "\(directory)/run" }
+
+    /// Runs an agent for the length of a body, as a service manager does, then ends it by SIGTERM.
+    ///
+    /// - Returns: How it ended, and what it wrote.
+    @discardableResult
+    func withAgent(
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: (Conversation) async throws -> Void
+    ) async throws -> (status: Int, transcript: String) {
+        let end = try await Conversation.with(["ksso", "agent", "run"] + arguments, on: self, environment: environment) { agent in
+            do {
+                try await eventually({ UnixSocket.isServed("\(runtime)/agent.sock") }, sourceLocation: sourceLocation)
+                try await body(agent)
+                kill(agent.process, SIGTERM)
+            } catch {
+                kill(agent.process, SIGKILL)
+                throw error
+            }
+        }
+        return end
+    }
+
+    /// The agent's own state, as `ksso agent status --json` tells it.
+    func agentStatus() async throws -> AgentStatusDocument {
+        try AgentStatusDocument(json: await ksso("agent", "status", "--json").output)
+    }
+
+    /// Starts an agent beside, and ends it whatever happens in the body.
+    func withBackgroundAgent(_ arguments: String..., body: (CommandResult) async throws -> Void) async throws {
+        let result = try await run(["ksso", "agent", "run", "--background"] + arguments)
+        let process = try? await agentStatus().process.processID
+        defer { if let process { kill(process, SIGKILL) } }
+        try await body(result)
+    }
+}
+
+/// What `ksso agent status --json` prints, as a user's program would decode it.
+struct AgentStatusDocument: Decodable {
+    struct Process: Decodable {
+        let processID: Int32
+        let started: Date
+        let connections: Int
+        let caches: Int?
+        let tickets: Int?
+        let cacheConnections: Int?
+    }
+
+    let agent: Bool
+    let cacheMode: String
+    let process: Process
+
+    init(json: String) throws {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        self = try decoder.decode(Self.self, from: Data(json.utf8))
+    }
+}
+
+/// Unix sockets as a test meets them.
+enum UnixSocket {
+    /// Whether somebody listens there.
+    static func isServed(_ path: String) -> Bool {
+        guard let descriptor = open(path, connect) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Leaves a socket's file behind on which nobody listens.
+    static func leave(at path: String) throws {
+        close(try #require(open(path, bind)))
+    }
+
+    private static func open(_ path: String, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let result = withUnsafeBytes(of: &address) {
+            call(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+        }
+        guard result == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+}

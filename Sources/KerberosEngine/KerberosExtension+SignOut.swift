@@ -35,4 +35,8 @@ extension KerberosExtension {
         initiators.removeAll()
         return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
     }
+
+    /// Lets go of the service tickets that tokens are made from; the next token finds its own in the caches. For who learns that another
+    /// process has changed them: no key outlives its session here.
+    package func forgetServiceTickets() { initiators.removeAll() }
 }

@@ -49,7 +49,14 @@ package final class Agent: Sendable {
         let activity = Activity()
         let keeper = SessionKeeper(current, events: events, log: options.log)
         let access = AccessPolicy(owner: geteuid(), configurations: current.value.policy.configurations)
-        let caches = try await serveCaches(sockets.kcm.take(), access: access, keeper: keeper, activity: activity)
+        let losses = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let caches = try await serveCaches(
+            sockets.kcm.take(),
+            access: access,
+            keeper: keeper,
+            activity: activity,
+            losses: losses.continuation
+        )
         let api = AgentAPI(
             extension: current.value,
             events: events,
@@ -68,6 +75,8 @@ package final class Agent: Sendable {
         notification.ready("serves in \(options.runtime.path)")
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await keeper.run() }
+            // Whoever signed out did so in another process; no key outlives its session in this one.
+            group.addTask { for await _ in losses.stream { current.value.forgetServiceTickets() } }
             if let keytab = options.keytab { group.addTask { [self] in await signIn(with: keytab, current) } }
             await waitForEnd(end)
             notification.stopping()
@@ -83,15 +92,17 @@ package final class Agent: Sendable {
         _ socket: consuming ListeningSocket?,
         access: AccessPolicy,
         keeper: SessionKeeper,
-        activity: Activity
+        activity: Activity,
+        losses: AsyncStream<Void>.Continuation
     ) async throws -> KCMServer? {
         guard let socket = socket.take() else { return nil }
         let server = try KCMServer(
             KCMServer.Options(
                 directory: options.tickets,
                 isPermitted: { access.permitsCaches($0) },
-                observer: { _ in
+                observer: { event in
                     activity.note()
+                    if [.destroyed, .initialized, .removed].contains(event.kind) { losses.yield() }
                     keeper.poke()
                 },
                 writeFailure: { [options] in options.log("a ticket was refused: \($0)") }

@@ -39,7 +39,10 @@ package final class Agent: Sendable {
         let current = CurrentExtension(try await options.makeExtension())
         try writeConfiguration(current.value.policy.configurations)
         var sockets = try AgentSockets(options)
-        defer { for path in sockets.ownPaths { try? FileManager.default.removeItem(atPath: path) } }
+        // With the sockets goes the file that leads to them: the session's programs then have the system's default cache. Where systemd
+        // listens, the next program starts the next agent.
+        let leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + [options.runtime.sessionConfiguration]
+        defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
         try await serve(current, &sockets, until: end)
     }
 

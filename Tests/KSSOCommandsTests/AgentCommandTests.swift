@@ -1,0 +1,160 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso agent run`, `status` and `stop`: one agent a runtime folder, however the last one ended.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(2)))
+struct AgentCommandTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    private var isRunning: String { "an agent runs already in \(station.runtime). See: ksso agent status" }
+    private var isNotRunning: String { "no agent runs in \(station.runtime). Start one with: ksso agent run --background" }
+
+    @Test func inTheBackground() async throws {
+        try await station.withBackgroundAgent { result in
+            #expect(result == .done("The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"))
+            let document = try await station.agentStatus()
+            #expect(document.agent && document.cacheMode == "agent")
+            #expect(document.process.caches == 0 && document.process.tickets == 0)
+            try await station.signIn()
+            let process = document.process.processID
+            let status = try await station.ksso("agent", "status")
+            let first = "The agent serves in \(station.runtime): process \(process), since TIME.\n"
+            #expect(status.withoutTimes.output.hasPrefix(first + "    1 tickets in 1 credential cache\n"), "\(status)")
+            #expect(try await station.ksso("agent", "stop") == .done("The agent has stopped.\n"))
+            #expect(kill(process, 0) != 0)
+        }
+    }
+
+    @Test func whereNoneRuns() async throws {
+        for command in [["status"], ["status", "--json"], ["stop"]] {
+            #expect(try await station.run(["ksso", "agent"] + command) == .failure(1, isNotRunning))
+        }
+        try RuntimeFolder.make(station)
+        try UnixSocket.leave(at: "\(station.runtime)/agent.sock")
+        #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
+    }
+
+    @Test func aSecondOneIsRefused() async throws {
+        try await station.withAgent { _ async throws in
+            #expect(try await station.ksso("agent", "run") == .failure(1, isRunning))
+            #expect(try await station.ksso("agent", "run", "--background") == .failure(1, isRunning))
+            #expect(try await station.agentStatus().cacheMode == "agent")
+        }
+    }
+
+    @Test(arguments: [0o777, 0o750, 0o701])
+    func aFolderThatIsOpenToOthers(mode: Int) async throws {
+        try RuntimeFolder.make(station, mode: mode)
+        try await expectUnusableFolder()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away")) func aFolderOfSomebodyElse() async throws {
+        try RuntimeFolder.make(station)
+        #expect(chown(station.runtime, 65534, 65534) == 0)
+        try await expectUnusableFolder()
+    }
+
+    private func expectUnusableFolder() async throws {
+        let sentence = "\(station.runtime): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
+        #expect(try await station.ksso("agent", "run") == .failure(1, sentence))
+        #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
+        #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: station.runtime) == [])
+    }
+
+    /// Neither socket is believed where others could have put it there.
+    @Test func anAgentInAFolderThatWasOpened() async throws {
+        try await station.withAgent { _ in
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: station.runtime)
+            try await station.signIn()
+            let status = try await station.status()
+            #expect(!status.agent && status.cacheMode == "system")
+            #expect(status.sessions.map(\.cache) == [station.cache])
+            #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
+        }
+    }
+
+    @Test func socketsThatAreStaleAreReplaced() async throws {
+        try RuntimeFolder.make(station)
+        for name in ["agent.sock", "kcm.sock"] { try UnixSocket.leave(at: "\(station.runtime)/\(name)") }
+        let end = try await station.withAgent { _ in
+            try await station.signIn()
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    @Test(arguments: ["agent.sock", "kcm.sock"])
+    func somethingElseInASocketsPlace(name: String) async throws {
+        try RuntimeFolder.make(station)
+        let path = try station.write("mine", to: "run/\(name)")
+        let sentence = "\(path): something else than a socket is there. Remove it, or set KSSO_RUNTIME_DIR."
+        #expect(try await station.ksso("agent", "run") == .failure(1, sentence))
+        #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+    }
+
+    @Test func oneThatWasKilledIsReplaced() async throws {
+        let killed = try await station.withAgent { agent in
+            try await station.signIn()
+            kill(agent.process, SIGKILL)
+        }
+        #expect(killed.status == 128 + Int(SIGKILL))
+        #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
+        let end = try await station.withAgent { _ in
+            let sessions = try await station.status().sessions
+            #expect(sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] && sessions.map(\.acquiredBy) == ["password"])
+        }
+        #expect(end.status == 0)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    func aSignalEndsItInOrder(signal: Int32) async throws {
+        let end = try await station.withAgent { agent in
+            try await station.signIn()
+            kill(agent.process, signal)
+        }
+        #expect(end.status == 0 && end.transcript == "")
+        let files = try FileManager.default.contentsOfDirectory(atPath: station.runtime)
+        #expect(!files.contains { $0.hasSuffix(".sock") || $0 == "krb5.conf" }, "\(files)")
+        // What it keeps on disk stays for the next one.
+        try await station.withAgent { _ async throws in
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func theTicketsAreInTheFolderThatIsNamed() async throws {
+        let folder = "\(station.directory)/kept"
+        try await station.withAgent(["--tickets", folder]) { _ in try await station.signIn() }
+        try FileManager.default.removeItem(atPath: station.runtime)
+        try await station.withAgent(["--tickets", folder]) { _ async throws in
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func itLeavesNoCoreDump() async throws {
+        try await station.withAgent { agent in
+            let limits = String.contents(ofKernelFile: "/proc/\(agent.process)/limits") ?? ""
+            let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") } ?? ""
+            #expect(line.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(limits)")
+        }
+    }
+
+    @Test func optionsThatExcludeEachOther() async throws {
+        for options in [["--principal", "alice"], ["--system", "--tickets", "/tmp"]] {
+            #expect(try await station.run(["ksso", "agent", "run"] + options).exitStatus == 64)
+        }
+    }
+}
+
+private enum RuntimeFolder {
+    /// Makes the runtime folder before an agent does.
+    static func make(_ station: Workstation, mode: Int = 0o700) throws {
+        try FileManager.default.createDirectory(atPath: station.runtime, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: station.runtime)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// Programs of a user share the tickets that an agent keeps: ours and stock ones.
+@Suite(.protectedWeb, .timeLimit(.minutes(2)))
+struct AgentSharingTests {
+    let station: Workstation
+    let server: ProtectedWebServer
+
+    init() throws {
+        station = try Workstation()
+        server = try #require(WebTrait.server)
+        try station.install(profile())
+    }
+
+    private var page: String { "\(server.url)/hello" }
+
+    private func exec(_ command: String..., input: String? = nil) async throws -> CommandResult {
+        try await station.run(["ksso", "exec", "--"] + command, input: input)
+    }
+
+    @Test func everyProgramSeesTheSession() async throws {
+        try await station.withAgent { _ in
+            let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
+            let cache = "KCM:\(geteuid()):default"
+            #expect(login.withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME, in \(cache).\n"))
+            let status = try await station.status()
+            #expect(status.agent && status.cacheMode == "agent")
+            #expect(status.sessions.map(\.cache) == [cache])
+            #expect(try await exec("klist").output.hasPrefix("Ticket cache: \(cache)\nDefault principal: alice@EXAMPLE.TEST\n"))
+            #expect(try await exec("kvno", "HTTP/localhost").output == "HTTP/localhost@EXAMPLE.TEST: kvno = 1\n")
+            #expect(try await station.status().sessions.first?.services.map(\.service) == ["HTTP/localhost@EXAMPLE.TEST"])
+            #expect(try await exec("curl", "-sS", "--negotiate", "-u", ":", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+            #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+            #expect(try await station.ksso("logout") == .done("alice@EXAMPLE.TEST is signed out.\n"))
+            #expect(try await exec("klist", "-s").exitStatus == 1)
+            #expect(try await exec("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--negotiate", "-u", ":", page).output == "401")
+        }
+        // Nothing went to the cache of a machine without an agent.
+        #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/cache"))
+    }
+
+    @Test func kinitSignsIn() async throws {
+        try await station.withAgent { _ in
+            #expect(try await exec("kinit", "alice", input: "secret\n").exitStatus == 0)
+            let sessions = try await station.status().sessions
+            #expect(sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] && sessions.map(\.acquiredBy) == ["other"])
+            #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+            let logout = try await station.ksso("logout")
+            #expect(logout.errors.contains("another program acquired this ticket"))
+            #expect(try await exec("kdestroy") == .done(""))
+            #expect(try await station.status().sessions == [])
+        }
+    }
+
+    @Test func ofTwoPrincipalsTheDefaultAnswers() async throws {
+        try await station.withAgent { _ in
+            try await station.signIn("alice")
+            try await station.signIn("bob")
+            let curl = ["ksso", "exec", "--", "curl", "-sS", "--negotiate", "-u", ":", page]
+            #expect(try await station.run(curl) == .done("Hello bob@EXAMPLE.TEST\n"))
+            #expect(try await station.ksso("switch", "alice") == .done("alice@EXAMPLE.TEST is the default of EXAMPLE.TEST.\n"))
+            #expect(try await station.run(curl) == .done("Hello alice@EXAMPLE.TEST\n"))
+            #expect(try await exec("kswitch", "-p", "bob") == .done(""))
+            #expect(try await station.status().sessions.first { $0.isDefault }?.principal == "bob@EXAMPLE.TEST")
+            #expect(try await station.ksso("fetch", page) == .done("Hello bob@EXAMPLE.TEST\n"))
+            #expect(try await exec("klist", "-l").output.split(separator: "\n").count == 4)
+            #expect(try await station.ksso("logout", "bob") == .done("bob@EXAMPLE.TEST is signed out.\n"))
+            #expect(try await station.run(curl) == .done("Hello alice@EXAMPLE.TEST\n"))
+        }
+    }
+
+    @Test func aProfileOfTheVariable() async throws {
+        let other = try Workstation()
+        let variables = ["KSSO_PROFILE": try other.write(profile(), to: "named.yaml")]
+        let end = try await other.withAgent(environment: variables) { _ in
+            try await other.signIn()
+            #expect(try await other.ksso("fetch", page, environment: variables) == .done("Hello alice@EXAMPLE.TEST\n"))
+            let curl = ["ksso", "exec", "--", "curl", "-sS", "--negotiate", "-u", ":", page]
+            #expect(try await other.run(curl, environment: variables) == .done("Hello alice@EXAMPLE.TEST\n"))
+        }
+        #expect(end.status == 0 && end.transcript == "", "\(end)")
+    }
+
+    /// The agent's krb5.conf alone, as the set-up of a session names it.
+    @Test func theSessionsConfiguration() async throws {
+        try await station.withAgent { _ async throws in
+            let variables = ["KRB5_CONFIG": "\(station.runtime)/krb5.conf:\(station.realm.configurationPath)"]
+            let shell = ["env", "-u", "KRB5CCNAME"]
+            #expect(try await station.run(shell + ["kinit", "alice"], input: "secret\n", environment: variables).exitStatus == 0)
+            let curl = shell + ["curl", "-sS", "--negotiate", "-u", ":", page]
+            #expect(try await station.run(curl, environment: variables) == .done("Hello alice@EXAMPLE.TEST\n"))
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func inSystemModeTheTicketsStayWhereTheyAre() async throws {
+        let end = try await station.withAgent(["--system"]) { _ in
+            try await station.signIn()
+            let status = try await station.status()
+            #expect(status.agent && status.cacheMode == "system")
+            #expect(status.sessions.map(\.cache) == [station.cache])
+            let agent = try await station.agentStatus()
+            #expect(agent.agent && agent.cacheMode == "system" && agent.process.caches == nil)
+            let text = try await station.ksso("agent", "status").output
+            #expect(text.contains("it renews the tickets of the system's default cache"), "\(text)")
+            #expect(try await exec("klist").output.hasPrefix("Ticket cache: \(station.cache)\n"))
+            #expect(!FileManager.default.fileExists(atPath: "\(station.runtime)/kcm.sock"))
+        }
+        #expect(end.status == 0)
+        #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
+    }
+}

@@ -11,6 +11,8 @@
 #include <profile.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 // The mechanisms (RFC 4178 section 3, RFC 4121 section 4). Their storage lives as long as the process.
@@ -57,6 +59,15 @@ static inline int ckerberos_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
 #else
     return 0;
+#endif
+}
+
+// A descriptor for another process (pidfd_open(2)), which glibc 2.31 does not know yet.
+static inline int ckerberos_open_process(int process) {
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, (long)process, 0L);
+#else
+    return -1;
 #endif
 }
 

@@ -6,7 +6,7 @@ struct BackgroundAgent {
     let runtime: RuntimeDirectory
 
     /// `POSIX_SPAWN_SETSID`, which glibc hides from strict C.
-    private static let newSession: Int16 = 0x80
+    static let newSession: Int16 = 0x80
 
     private var log: String { runtime.path + "/agent.log" }
     private var notifications: String { runtime.path + "/notify.\(getpid())" }

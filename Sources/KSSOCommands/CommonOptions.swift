@@ -23,7 +23,9 @@ struct CommonOptions: ParsableArguments {
         var settings = SingleSignOn.Settings()
         settings.prompter = prompter
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
-        let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
+        let runtime = RuntimeDirectory(environment: settings.environment)
+        PrivateCache.removeAbandoned(in: runtime)
+        let cacheSocket = runtime.cacheSocket
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
         configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: cacheSocket)

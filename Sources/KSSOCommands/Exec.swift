@@ -1,12 +1,22 @@
 internal import ArgumentParser
 internal import Foundation
 internal import KerberosSSO
+internal import SSOAgentClient
 
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a command that shares the tickets: KRB5_CONFIG and KRB5CCNAME are set for it.",
-        usage: "ksso exec [--profile <file>] -- COMMAND…"
+        usage: "ksso exec [--file] [--profile <file>] -- COMMAND…",
+        discussion: """
+            Java and Go know caches of the type FILE only: with --file the command has one of its own, in which the ticket-granting ticket is kept \
+            in step with the session's for as long as the command runs; sign-in, renewal and sign-out reach it. Java's HttpURLConnection needs no \
+            options for it where /etc/krb5.conf knows the realm; else -Djava.security.krb5.conf=FILE, since Java does not read KRB5_CONFIG. Other \
+            users of JGSS need -Djavax.security.auth.useSubjectCredsOnly=false as well.
+            """
     )
+
+    @Flag(help: "Give the command a private cache of the type FILE, for programs that read nothing else.")
+    var file = false
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String] = []
@@ -20,8 +30,28 @@ struct Exec: AsyncParsableCommand {
         try await common.run { sso in
             var environment = ProcessInfo.processInfo.environment
             for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
-            throw replaceProcess(command, environment: environment)
+            let cache = file ? try await privateCache(sso, environment: environment) : nil
+            if let cache { environment["KRB5CCNAME"] = "FILE:\(cache.path)" }
+            let failure = replaceProcess(command, environment: environment)
+            cache?.remove()
+            throw failure
         }
+    }
+
+    /// Fills a cache for the command, and has it kept in step.
+    private func privateCache(_ sso: SingleSignOn, environment: [String: String]) async throws -> PrivateCache {
+        let runtime = RuntimeDirectory(environment: environment)
+        try runtime.makePrivate()
+        guard let process = RunningProcess.current else { throw CommandFailure(.failed, "/proc is not there.") }
+        let cache = PrivateCache(of: process, in: runtime)
+        do {
+            _ = try await cache.update(from: sso, last: nil)
+            try CacheKeeper.start(for: process, common)
+        } catch {
+            cache.remove()
+            throw error
+        }
+        return cache
     }
 
     /// Becomes the command; returns only if that fails.

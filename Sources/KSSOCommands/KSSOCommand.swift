@@ -13,7 +13,7 @@ public struct KSSOCommand: AsyncParsableCommand {
         subcommands: [
             Login.self, Logout.self, Refresh.self, Switch.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self, Env.self,
             AgentCommand.self,
-            ProfileCommand.self, RealmCommand.self,
+            ProfileCommand.self, RealmCommand.self, CacheKeeper.self,
         ]
     )
 

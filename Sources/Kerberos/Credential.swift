@@ -22,6 +22,11 @@ public struct Credential: Sendable {
 
     /// Whether it holds at a time.
     public func isValid(at date: Date) -> Bool { times.expires > date }
+
+    /// Whether it is the same ticket with the same key; two of one second differ in nothing else.
+    package func isIdentical(to other: Credential) -> Bool {
+        encoded.withUnsafeBytes { own in other.encoded.withUnsafeBytes { own.elementsEqual($0) } }
+    }
 }
 
 extension Credential: CustomStringConvertible {

@@ -12,7 +12,7 @@ public struct KSSOCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Login.self, Logout.self, Refresh.self, Switch.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self, Env.self,
-            AgentCommand.self,
+            ConfigureCommand.self, AgentCommand.self,
             ProfileCommand.self, RealmCommand.self, CacheKeeper.self,
         ]
     )

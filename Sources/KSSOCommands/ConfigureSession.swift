@@ -1,0 +1,54 @@
+internal import ArgumentParser
+internal import Foundation
+internal import SSOAgentClient
+
+struct ConfigureSession: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session",
+        abstract: "Set the session up, so that every program of it shares the agent's tickets.",
+        discussion: """
+            Prints the files that are needed; --install writes them, and starts the agent with the session: by systemd where it looks after users, \
+            else from the shell's profile. What stands in these files already stays. Log in again afterwards.
+
+            \(SessionSetUp.limits)
+            """
+    )
+
+    @Flag(help: "Write the files.")
+    var install = false
+    @Flag(help: "Say what is missing; ends with 1 if something is.")
+    var check = false
+
+    func validate() throws {
+        if install, check { throw ValidationError("--install and --check exclude each other.") }
+    }
+
+    func run() async throws {
+        let setUp = await SessionSetUp(environment: ProcessInfo.processInfo.environment)
+        if check { return try report(SessionCheck(setUp).results()) }
+        if install { return try await write(setUp) }
+        for file in [setUp.environmentFile, setUp.profile] { Console.print("# \(file.path)\n\(file.text)") }
+        Console.print("# \(SessionSetUp.limits)")
+    }
+
+    private func write(_ setUp: SessionSetUp) async throws(CommandFailure) {
+        for file in [setUp.environmentFile, setUp.profile] {
+            Console.print("\(file.path): \(try file.install() ? "written" : "as it should be")")
+        }
+        if setUp.hasUnits {
+            guard await UserService.enable(SessionSetUp.unit) else {
+                throw CommandFailure(
+                    .failed,
+                    "the agent's sockets can't be enabled. See: systemctl --user enable --now \(SessionSetUp.unit)"
+                )
+            }
+            Console.print("\(SessionSetUp.unit): enabled")
+        }
+        Console.note("Log in again, and every program of the session shares the tickets. \(SessionSetUp.limits)")
+    }
+
+    private func report(_ results: [SessionCheck.Result]) throws(CommandFailure) {
+        for result in results { Console.print("\(result.isGood ? "ok" : "missing"): \(result.text)") }
+        if results.contains(where: { !$0.isGood }) { throw CommandFailure(.failed) }
+    }
+}

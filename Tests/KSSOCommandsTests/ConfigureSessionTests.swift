@@ -1,0 +1,162 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso configure session`: the files that make every program of a session share the tickets.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(2)))
+struct ConfigureSessionTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    private var environmentFile: String { "\(station.directory)/config/environment.d/60-ksso.conf" }
+    private var profileFile: String { "\(station.directory)/.profile" }
+    private static let mark = "# >>> ksso >>> made by: ksso configure session --install\n"
+    private static let endMark = "# <<< ksso <<<\n"
+
+    private func configure(_ options: String..., environment: [String: String] = [:]) async throws -> CommandResult {
+        try await station.run(["ksso", "configure", "session"] + options, environment: environment)
+    }
+
+    private func contents(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+
+    /// Removes the variables by which tests keep their commands apart: a user has none of them.
+    private let plain = ["env", "-u", "KSSO_RUNTIME_DIR", "-u", "KRB5CCNAME"]
+
+    @Test func itPrintsWhatItWouldInstall() async throws {
+        let printed = try await configure()
+        #expect(printed.exitStatus == 0)
+        #expect(printed.output.hasPrefix("# \(environmentFile)\n\(Self.mark)KRB5_CONFIG="))
+        for word in ["# \(profileFile)\n", "setuid programs", "rpc.gssd", "snaps"] { #expect(printed.output.contains(word)) }
+        #expect(!FileManager.default.fileExists(atPath: environmentFile) && !FileManager.default.fileExists(atPath: profileFile))
+        let installed = try await configure("--install")
+        #expect(installed.output == "\(environmentFile): written\n\(profileFile): written\n", "\(installed)")
+        #expect(installed.errors.contains("setuid programs"))
+        for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }
+    }
+
+    @Test func theVariableOfSystemd() async throws {
+        let printed = try await station.run(plain + ["ksso", "configure", "session"])
+        #expect(printed.output.contains("\nKRB5_CONFIG=${XDG_RUNTIME_DIR}/ksso/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}\n"))
+        let named = try await configure()
+        #expect(named.output.contains("\nKRB5_CONFIG=\(station.runtime)/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}\n"))
+    }
+
+    private static let generator = "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
+
+    /// What systemd makes of the file, for graphical programs and services; with another value there before, and with none.
+    @Test(.enabled(if: access(generator, X_OK) == 0, "systemd is not installed"), arguments: [nil, "/etc/corp.conf:/etc/krb5.conf"])
+    func whatSystemdReads(before: String?) async throws {
+        #expect(try await station.run(plain + ["ksso", "configure", "session", "--install"]).exitStatus == 0)
+        let value = before.map { ["KRB5_CONFIG=\($0)"] } ?? ["-u", "KRB5_CONFIG"]
+        let words = plain + ["env"] + value + [Self.generator]
+        let result = try await station.run(words, environment: ["XDG_RUNTIME_DIR": "/run/user/7"])
+        let expected = "KRB5_CONFIG=/run/user/7/ksso/krb5.conf:\(before ?? "/etc/krb5.conf")"
+        #expect(result.output.split(separator: "\n").contains { $0 == expected }, "\(result)")
+    }
+
+    @Test func whatIsThereStays() async throws {
+        let own = try station.write("export EDITOR=vi # caf\u{e9}", to: ".profile")
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: own)).dropLast(2) + [0xE9]
+        try Data(bytes).write(to: URL(fileURLWithPath: own))
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: own)
+        #expect(try await configure("--install").exitStatus == 0)
+        let first = try Data(contentsOf: URL(fileURLWithPath: own))
+        #expect(first.starts(with: bytes + [10] + Data(Self.mark.utf8)))
+        #expect(try FileManager.default.attributesOfItem(atPath: own)[.posixPermissions] as? Int == 0o640)
+        // Once more changes nothing, and what stands behind stays as well.
+        #expect(try await configure("--install").output == "\(environmentFile): as it should be\n\(own): as it should be\n")
+        try (first + Data("umask 077\n".utf8)).write(to: URL(fileURLWithPath: own))
+        let changed = try Data(contentsOf: URL(fileURLWithPath: own))
+        #expect(try await configure("--install").exitStatus == 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: own)) == changed)
+    }
+
+    @Test func anOlderBlockIsReplaced() async throws {
+        let path = try station.write("one\n\(Self.mark)old\n\(Self.endMark)two\n", to: ".profile")
+        #expect(try await configure("--install").exitStatus == 0)
+        let text = try contents(path)
+        #expect(text.hasPrefix("one\n\(Self.mark)") && text.hasSuffix("\(Self.endMark)two\n") && !text.contains("old"))
+        #expect(text.components(separatedBy: Self.mark).count == 2)
+    }
+
+    @Test func filesOfSomebodyElseAreNotTouched() async throws {
+        try FileManager.default.createDirectory(atPath: "\(station.directory)/config/environment.d", withIntermediateDirectories: true)
+        try station.write("KRB5_CONFIG=/mine\n", to: "config/environment.d/60-ksso.conf")
+        #expect(try await configure("--install") == .failure(1, "\(environmentFile): the file was not made by ksso. Move it away."))
+        #expect(try contents(environmentFile) == "KRB5_CONFIG=/mine\n")
+    }
+
+    @Test func aBlockWithoutAnEnd() async throws {
+        let path = try station.write("\(Self.mark)umask 077\n", to: ".profile")
+        let result = try await configure("--install")
+        #expect(result.exitStatus == 1 && result.errors.contains("# <<< ksso <<<"))
+        #expect(try contents(path) == "\(Self.mark)umask 077\n")
+    }
+
+    @Test func aProfileThatIsALink() async throws {
+        let path = try station.write("one\n", to: "dotfile")
+        try FileManager.default.createSymbolicLink(atPath: profileFile, withDestinationPath: path)
+        #expect(try await configure("--install").exitStatus == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: profileFile) == path)
+        #expect(try contents(path).hasPrefix("one\n\(Self.mark)"))
+    }
+
+    @Test(arguments: [
+        ("/bin/bash", [".profile"], ".profile"), ("/bin/bash", [".profile", ".bash_profile"], ".bash_profile"),
+        ("/bin/bash", [], ".profile"), ("/usr/bin/zsh", [".profile"], ".zprofile"), ("/bin/dash", [".bash_profile"], ".profile"),
+    ])
+    func theProfileThatTheShellReads(shell: String, present: [String], expected: String) async throws {
+        for name in present { try station.write("", to: name) }
+        let result = try await configure("--install", environment: ["SHELL": shell])
+        #expect(result.output.contains("\n\(station.directory)/\(expected): written\n"), "\(result)")
+    }
+
+    /// From nothing to a ticket, as a user without systemd has it: the shell starts the agent.
+    @Test(arguments: ["dash", "bash"]) func aLoginShell(shell: String) async throws {
+        let folder = "\(station.directory)/xdg"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let variables = ["XDG_RUNTIME_DIR": folder]
+        let own = ["env", "-u", "KSSO_RUNTIME_DIR"]
+        // Debian's /etc/profile sets PATH anew.
+        try station.write("PATH=\(station.directory)/bin:$PATH\n", to: ".profile")
+        #expect(try await station.run(own + ["ksso", "configure", "session", "--install"], environment: variables).exitStatus == 0)
+        let check = try await station.run(own + ["ksso", "configure", "session", "--check"], environment: variables)
+        #expect(check.exitStatus == 1 && check.output.contains("missing: an agent"), "\(check)")
+        #expect(check.output.contains("missing: \(folder)/ksso/krb5.conf in KRB5_CONFIG"))
+        func login(_ command: String, input: String? = nil) async throws -> CommandResult {
+            try await station.run(own + [shell, "-l", "-c", command], input: input, environment: variables)
+        }
+        do {
+            #expect(try await login("kinit alice >/dev/null", input: "secret\n") == .done(""))
+            let list = try await login("klist")
+            #expect(list.output.hasPrefix("Ticket cache: KCM:"), "\(list)")
+            #expect(list.output.contains("\nDefault principal: alice@EXAMPLE.TEST\n"))
+            let names = "echo $KRB5_CONFIG; echo ${KRB5CCNAME-none}"
+            let expected = "\(folder)/ksso/krb5.conf:\(station.realm.configurationPath)\nnone\n"
+            #expect(try await login(names) == .done(expected))
+            #expect(try await login("\(shell) -l -c '\(names)'") == .done(expected))
+            #expect(try await login("ksso configure session --check").exitStatus == 0)
+            #expect(try await login("ksso agent stop") == .done("The agent has stopped.\n"))
+        } catch {
+            _ = try? await login("ksso agent stop")
+            throw error
+        }
+    }
+
+    /// Under systemd its sockets are enabled, and the shell asks for the agent instead of starting one.
+    @Test func whereSystemdLooksAfterUsers() async throws {
+        let script = try station.write("#!/bin/sh\necho \"$*\" >>\(station.directory)/calls\n", to: "bin/systemctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        let result = try await configure("--install")
+        #expect(result.output.hasSuffix("ksso-agent.socket: enabled\n") && result.exitStatus == 0, "\(result)")
+        #expect(try contents("\(station.directory)/calls").hasSuffix("--user enable --now ksso-agent.socket\n"))
+        #expect(try contents(profileFile).contains("ksso agent status >/dev/null"))
+        #expect(try !contents(profileFile).contains("agent run"))
+    }
+
+    @Test func optionsThatExcludeEachOther() async throws {
+        #expect(try await configure("--install", "--check").exitStatus == 64)
+    }
+}

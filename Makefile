@@ -27,6 +27,8 @@ test: packages
 # The long gates: fuzzers and sanitizers. Each needs a build of its own.
 check: packages
 	Scripts/check
+	$(MAKE) deb
+	! readelf -d .build/release/ksso | grep 'NEEDED.*libswift' # no package brings it
 	Fuzzing/run 60
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \

@@ -48,12 +48,15 @@ struct RunningProcess: Equatable {
         while isRunning, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(500)) }
     }
 
-    /// Fields 3 and 22 of proc_pid_stat(5); the second one, a name, may hold spaces and parentheses.
+    /// Fields 3, 20 and 22 of proc_pid_stat(5); the second one, a name, may hold spaces and parentheses.
     private static func start(of processID: Int32) -> UInt64? {
         guard let file = FileHandle(forReadingAtPath: "/proc/\(processID)/stat"), let data = try? file.readToEnd() else { return nil }
         let text = String(decoding: data, as: UTF8.self)
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst().split(separator: " ")
-        guard fields.count > 19, fields[0] != "Z", fields[0] != "X" else { return nil }
+        guard fields.count > 19 else { return nil }
+        // While another thread than the first calls execve(2), the first one is a zombie for a moment, and the process lives.
+        let hasEnded = (fields[0] == "Z" || fields[0] == "X") && (Int(fields[17]) ?? 0) < 2
+        guard !hasEnded else { return nil }
         return UInt64(fields[19])
     }
 }

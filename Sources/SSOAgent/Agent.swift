@@ -66,7 +66,11 @@ package final class Agent: Sendable {
             access: access,
             facts: { [started] in await Self.facts(started: started, caches: caches) },
             stop: { [weak self] in self?.stop() },
-            sessionsChanged: { keeper.poke() }
+            sessionsChanged: { keeper.poke() },
+            used: { principal in
+                activity.note()
+                keeper.noteUse(of: principal)
+            }
         )
         do {
             if let socket = sockets.api.take() { try await api.serve(socket) }
@@ -79,7 +83,13 @@ package final class Agent: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await keeper.run() }
             // Whoever signed out did so in another process; no key outlives its session in this one.
-            group.addTask { for await _ in losses.stream { current.value.forgetServiceTickets() } }
+            group.addTask {
+                for await _ in losses.stream {
+                    current.value.forgetServiceTickets()
+                    await Self.endStaleExchanges(of: api, current)
+                }
+            }
+            group.addTask { [self] in await lookAround(api, current, activity) }
             if let keytab = options.keytab { group.addTask { [self] in await signIn(with: keytab, current) } }
             await waitForEnd(end)
             notification.stopping()
@@ -102,7 +112,12 @@ package final class Agent: Sendable {
         let server = try KCMServer(
             KCMServer.Options(
                 directory: options.tickets,
-                isPermitted: { access.permitsCaches($0) },
+                isPermitted: { peer in
+                    guard access.permitsCaches(peer) else { return false }
+                    // A program opens a connection for each cache that it uses.
+                    if peer.processID != getpid(), activity.note() { keeper.noteUse(of: nil) }
+                    return true
+                },
                 observer: { event in
                     activity.note()
                     if [.destroyed, .initialized, .removed].contains(event.kind) { losses.yield() }

@@ -29,6 +29,12 @@ struct AgentCommandTests {
         }
     }
 
+    @Test func oneThatNobodyNeedsEndsByItself() async throws {
+        let result = try await station.ksso("agent", "run", "--idle-exit", "1s")
+        let sentence = "nobody has needed the agent for 1.0 seconds: it ends. What it keeps stays for the next one."
+        #expect(result == CommandResult(exitStatus: 0, output: "", errors: "ksso: \(sentence)\n"))
+    }
+
     @Test func whereNoneRuns() async throws {
         for command in [["status"], ["status", "--json"], ["stop"]] {
             #expect(try await station.run(["ksso", "agent"] + command) == .failure(1, isNotRunning))

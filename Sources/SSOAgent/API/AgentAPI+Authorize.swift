@@ -23,7 +23,10 @@ extension AgentAPI {
             reply.servicePrincipal = grant.servicePrincipal
             reply.delegation = grant.identity.delegation.rawValue
             reply.isDelegated = grant.exchange.isDelegated
-            if message.keepsExchange != false { reply.exchange = exchanges.insert(grant.exchange, user: context.peer.userID) }
+            if message.keepsExchange != false {
+                reply.exchange = exchanges.insert(grant.exchange, principal: grant.principal, user: context.peer.userID)
+            }
+            used(grant.principal)
             return try Self.response(reply)
         }
     }
@@ -41,11 +44,11 @@ extension AgentAPI {
     func continueExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
         let message = try await document(ContinueRequest.self, of: request)
         let id = try context.parameters.require("exchange")
-        guard let exchange = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
+        guard let (exchange, principal) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
         switch try await exchange.respond(to: Array(message.token)) {
         case .established: return try Self.response(ContinueReply(step: .established))
         case .send(let headers):
-            exchanges.putBack(exchange, id: id, user: context.peer.userID)
+            exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
             return try Self.response(ContinueReply(step: .send, headers: headers.wire))
         }
     }

@@ -29,6 +29,7 @@ package final class AgentAPI: Sendable {
     let facts: @Sendable () async -> StatusDocument.Process
     let stop: @Sendable () -> Void
     let sessionsChanged: @Sendable () -> Void
+    let used: @Sendable (_ principal: String) -> Void
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
@@ -45,6 +46,7 @@ package final class AgentAPI: Sendable {
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
     ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
+    ///   - used: Called when a token of a principal's was made.
     ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
         extension kerberos: KerberosExtension,
@@ -53,6 +55,7 @@ package final class AgentAPI: Sendable {
         facts: @escaping @Sendable () async -> StatusDocument.Process,
         stop: @escaping @Sendable () -> Void,
         sessionsChanged: @escaping @Sendable () -> Void = {},
+        used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
         heartbeat: TimeAmount = .seconds(15)
     ) {
         state = Mutex(Served(kerberos: kerberos, access: access))
@@ -60,6 +63,7 @@ package final class AgentAPI: Sendable {
         self.facts = facts
         self.stop = stop
         self.sessionsChanged = sessionsChanged
+        self.used = used
         self.heartbeat = heartbeat
         group = MultiThreadedEventLoopGroup.singleton
     }

@@ -9,6 +9,8 @@ final class ExchangeTable: Sendable {
     fileprivate struct Entry {
         let exchange: any AuthorizationExchange
         let user: UInt32
+        /// Who answers with it.
+        let principal: String
         let expires: ContinuousClock.Instant
     }
 
@@ -50,17 +52,17 @@ final class ExchangeTable: Sendable {
     var count: Int { state.withLock { $0.entries.count } }
 
     /// Keeps an exchange; gives the number that nobody guesses.
-    func insert(_ exchange: any AuthorizationExchange, user: UInt32) -> String {
+    func insert(_ exchange: any AuthorizationExchange, principal: String, user: UInt32) -> String {
         let id = Self.makeID()
-        putBack(exchange, id: id, user: user)
+        putBack(exchange, principal: principal, id: id, user: user)
         return id
     }
 
     /// Keeps an exchange that goes on.
-    func putBack(_ exchange: any AuthorizationExchange, id: String, user: UInt32) {
+    func putBack(_ exchange: any AuthorizationExchange, principal: String, id: String, user: UInt32) {
         let now = now()
         let dropped: [Entry] = state.withLock { state in
-            state.entries[id] = Entry(exchange: exchange, user: user, expires: now + Self.lifetime)
+            state.entries[id] = Entry(exchange: exchange, user: user, principal: principal, expires: now + Self.lifetime)
             state.order[user, default: Deque()].append(id)
             return state.makeRoom(for: user, now: now)
         }
@@ -69,13 +71,26 @@ final class ExchangeTable: Sendable {
     }
 
     /// Takes an exchange out, so that no two tokens are fed to it at once; nil for one that is another's, has ended or never was.
-    func take(_ id: String, user: UInt32) -> (any AuthorizationExchange)? {
+    func take(_ id: String, user: UInt32) -> (exchange: any AuthorizationExchange, principal: String)? {
         let now = now()
         return state.withLock { state in
             guard let entry = state.entries[id], entry.user == user else { return nil }
             state.entries[id] = nil
-            return entry.expires > now ? entry.exchange : nil
+            return entry.expires > now ? (entry.exchange, entry.principal) : nil
         }
+    }
+
+    /// Ends those that have expired, and those of principals who are signed in no more: each holds a key.
+    ///
+    /// - Parameter principals: Who is signed in; nil where that is not known.
+    func removeStale(signedIn principals: Set<String>?) {
+        let now = now()
+        let dropped: [Entry] = state.withLock { state in
+            let stale = state.entries.filter { $1.expires <= now || principals?.contains($1.principal) == false }
+            for id in stale.keys { state.entries[id] = nil }
+            return Array(stale.values)
+        }
+        withExtendedLifetime(dropped) {}
     }
 
     /// Ends all.

@@ -15,7 +15,7 @@ import Testing
 
     @Test func anExchangeIsTakenOnceByTheUserItIsFor() {
         let table = ExchangeTable()
-        let id = table.insert(ScriptedExchange(), user: 1)
+        let id = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         #expect(table.take(id, user: 2) == nil)
         #expect(table.take(id, user: 1) != nil)
         #expect(table.take(id, user: 1) == nil)
@@ -25,20 +25,23 @@ import Testing
     @Test func itEndsAfterTwoMinutes() {
         let time = Time()
         let table = ExchangeTable { time.now }
-        let (one, other) = (table.insert(ScriptedExchange(), user: 1), table.insert(ScriptedExchange(), user: 1))
+        let (one, other) = (
+            table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1),
+            table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
+        )
         time.advance(.seconds(119))
         #expect(table.take(one, user: 1) != nil)
         time.advance(.seconds(1))
         #expect(table.take(other, user: 1) == nil)
-        _ = table.insert(ScriptedExchange(), user: 1)
+        _ = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         #expect(table.count == 1)
     }
 
     @Test func whoHasTooManyLosesHisOwnOldest() {
         let table = ExchangeTable()
-        let first = table.insert(ScriptedExchange(), user: 1)
-        let anothers = table.insert(ScriptedExchange(), user: 2)
-        let ids = (0..<ExchangeTable.limit).map { _ in table.insert(ScriptedExchange(), user: 1) }
+        let first = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
+        let anothers = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 2)
+        let ids = (0..<ExchangeTable.limit).map { _ in table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1) }
         #expect(table.take(first, user: 1) == nil)
         #expect(table.take(anothers, user: 2) != nil)
         #expect(ids.allSatisfy { table.take($0, user: 1) != nil })
@@ -47,6 +50,15 @@ import Testing
 
     @Test func numbersAreNeverTheSame() {
         let table = ExchangeTable()
-        #expect(Set((0..<1000).map { _ in table.insert(ScriptedExchange(), user: 1) }).count == 1000)
+        #expect(Set((0..<1000).map { _ in table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1) }).count == 1000)
+    }
+
+    @Test func thoseOfAPrincipalWhoHasSignedOutEnd() {
+        let table = ExchangeTable()
+        let alices = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
+        let bobs = table.insert(ScriptedExchange(), principal: "bob@A.TEST", user: 1)
+        table.removeStale(signedIn: ["bob@A.TEST"])
+        #expect(table.take(alices, user: 1) == nil)
+        #expect(table.take(bobs, user: 1) != nil)
     }
 }

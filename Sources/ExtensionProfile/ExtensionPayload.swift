@@ -28,6 +28,9 @@ public struct ExtensionPayload: Sendable, Hashable {
     public let servicePrincipals: [Origin: String]
     /// The other local users who get tokens from this user's agent: `AllowedPeers`, a key of our own.
     public let allowedPeers: [AllowedPeer]
+    /// When its sessions end although nobody signs out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter` and `SignOutExempt`, keys of
+    /// our own.
+    public let sessionLimits: SessionLimits
     /// The keys of `ExtensionData`.
     public let extensionData: ExtensionData
     private let keys: [String: ProfileValue]
@@ -49,6 +52,7 @@ public struct ExtensionPayload: Sendable, Hashable {
         noChannelBindingHosts = HostList.noChannelBinding.rules(in: keys)
         servicePrincipals = ServicePrincipalEntry.all(in: keys).reduce(into: [:]) { $0[$1.origin] = $1.principal }
         allowedPeers = AllowedPeerEntry.all(in: keys)
+        sessionLimits = SessionLimitKey.limits(in: keys)
         extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
     }
 
@@ -98,6 +102,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             preferredKDCs: extensionData.preferredKDCs ?? [],
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
+            sessionLimits: sessionLimits,
             source: source
         )
     }

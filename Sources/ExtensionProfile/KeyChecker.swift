@@ -43,6 +43,8 @@ enum KeyChecker {
         case "credentialUseMode": only(CredentialUseMode.allCases.map(\.rawValue), value)
         case "Hosts": each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
         case let name where HostList(rawValue: name) != nil: each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
+        case let name where SessionLimitKey(rawValue: name) != nil:
+            SessionLimitKey(rawValue: name).map { sessionLimitFaults(value, of: $0) } ?? []
         case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
         case AllowedPeerEntry.key: allowedPeerFaults(value.dictionary ?? [:])
         case "credentialBundleIdACL": callerFaults(value.strings ?? [])
@@ -119,7 +121,7 @@ enum KeyChecker {
         return nil
     }
 
-    private static func principalFault(_ name: String) -> KeyVerdict? {
+    static func principalFault(_ name: String) -> KeyVerdict? {
         let isPrintable = name.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.properties.generalCategory != .control }
         guard !name.isEmpty, isPrintable, !name.hasPrefix("@"), !name.hasSuffix("@") else {
             return .badValue(reason: "found \(name.debugDescription), expected a principal such as alice, with or without @REALM")

@@ -20,6 +20,10 @@ extension ProfileKey {
         ProfileKey("NoChannelBindingHosts", .payload, .strings, .used),
         ProfileKey("ServicePrincipals", .payload, .stringByName, .used),
         ProfileKey("AllowedPeers", .payload, .stringsByName, .used),
+        ProfileKey("MaxSessionLifetime", .payload, .integer, .used),
+        ProfileKey("SignOutAt", .payload, .string, .used),
+        ProfileKey("IdleSignOutAfter", .payload, .integer, .used),
+        ProfileKey("SignOutExempt", .payload, .strings, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
         ProfileKey(
             "DeniedBundleIdentifiers",

@@ -20,7 +20,8 @@ import Testing
         let told = try KeyDocumentationTests.rows(under: "## The keys of our own").map { $0.components(separatedBy: " | ") }
         #expect(
             told.map { $0.first }
-                == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]).map { "| `\($0)`" }
+                == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]
+                + SessionLimitKey.allCases.map(\.rawValue)).map { "| `\($0)`" }
         )
         #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
     }

@@ -37,6 +37,9 @@ struct KeptHome {
         )
     }
 
+    /// A client of the caches alone.
+    func makeClient() -> KerberosClient { KerberosClient(realm.configuration(defaultCacheName: cacheName)) }
+
     /// Runs a krb5 program that sees these caches.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> String {

@@ -20,6 +20,15 @@ public struct Credential: Sendable {
     /// The whole of it as the FILE cache writes it (`krb5_marshal_credentials`).
     let encoded: Secret
 
+    /// A number that tells tickets apart as long as this process runs, those of the same second too. Nothing can be learned from it.
+    package var fingerprint: Int {
+        encoded.withUnsafeBytes { bytes in
+            var hasher = Hasher()
+            hasher.combine(bytes: bytes)
+            return hasher.finalize()
+        }
+    }
+
     /// Whether it holds at a time.
     public func isValid(at date: Date) -> Bool { times.expires > date }
 

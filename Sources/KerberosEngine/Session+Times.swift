@@ -6,6 +6,9 @@ extension Session {
     /// When the ticket-granting ticket holds.
     package var ticketTimes: TicketTimes { ticketGrantingTicket.times }
 
+    /// A number that tells the ticket-granting ticket from another one with the same times.
+    package var ticketFingerprint: Int { ticketGrantingTicket.fingerprint }
+
     /// Whether the KDC may give out another ticket for the one that is there.
     package var isRenewable: Bool { ticketGrantingTicket.isRenewable }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
@@ -90,7 +91,7 @@ import Testing
                 home.clock.setWall(by: Date().timeIntervalSince(home.clock.now.wall))
                 try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
                 keeper.poke()
-                home.clock.advance(by: 2)
+                home.clock.advance(by: 50)
                 try await events.next(.gotNewCredential)
                 home.clock.advance(by: 7 * 3600)
                 try await events.next(.gotNewCredential)
@@ -99,4 +100,55 @@ import Testing
         }
     }
 
+    @Test func `a session ends when the profile says so, for every program at once`() async throws {
+        try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
+            var home = try KeptHome(realm, cache: "DIR")
+            home.configurations[0].sessionLimits = SessionLimits(maximumLifetime: .seconds(3600), exemptPrincipals: ["bob"])
+            for user in ["alice", "bob"] { try await home.run("kinit", [user], input: "secret\n") }
+            try await home.withKeeper { _, events in
+                home.clock.advance(by: 3400)
+                let warning = try await events.next(.sessionEnding)
+                #expect(warning.principal == "alice@EXAMPLE.TEST")
+                home.clock.advance(by: 250)
+                let end = try await events.next(.signedOut)
+                #expect(end.principal == "alice@EXAMPLE.TEST")
+            }
+            let list = try await home.run("klist", ["-l"])
+            #expect(!list.contains("alice@EXAMPLE.TEST") && list.contains("bob@EXAMPLE.TEST"))
+        }
+    }
+
+    @Test func `a payload that is removed ends what it began`() async throws {
+        try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
+            let home = try KeptHome(realm, cache: "DIR")
+            try await home.makeExtension().signIn("alice", using: .password(Secret("secret")))
+            try await home.run("kinit", ["bob"], input: "secret\n")
+            try await home.withKeeper { keeper, events in
+                keeper.configure([])
+                home.clock.advance(by: 50)
+                let end = try await events.next(.signedOut)
+                #expect(end.principal == "alice@EXAMPLE.TEST")
+            }
+            #expect(try await home.makeExtension().sessions().sessions.map(\.principal.description) == ["bob@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func `sign-ins and sign-outs of other programs are told of`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            try await home.withKeeper { keeper, events in
+                try await home.run("kinit", ["alice"], input: "secret\n")
+                home.clock.advance(by: 50)
+                keeper.poke()
+                let start = try await events.next(.gotNewCredential)
+                #expect(start.principal == "alice@EXAMPLE.TEST")
+                try await home.run("kdestroy", [])
+                home.clock.advance(by: 50)
+                await home.settle(keeper)
+                home.clock.advance(by: 50)
+                let end = try await events.next(.signedOut)
+                #expect(end.principal == "alice@EXAMPLE.TEST")
+            }
+        }
+    }
 }

@@ -83,6 +83,19 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == (outcome == .unreachable ? [.networkNotAvailable] : []))
     }
 
+    @Test func `a new ticket that is seen before the attempt has ended is told of once`() {
+        var drill = Drill()
+        drill.observe(Drill.session(keytab: true))
+        drill.pass(30000)
+        #expect(drill.actions() == [.refresh(key)])
+        let renewed = Drill.session(from: 30000, to: 66000, keytab: true)
+        drill.observe(renewed)
+        drill.schedule.refreshFinished(key, .refreshed, at: drill.now)
+        drill.observe(renewed)
+        _ = drill.actions()
+        #expect(drill.kinds.count { $0 == .gotNewCredential } == 1)
+    }
+
     @Test func `another sign-in ends the stop after a refusal`() {
         var drill = Drill()
         drill.observe(Drill.session(keytab: true))

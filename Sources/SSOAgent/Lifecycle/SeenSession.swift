@@ -25,12 +25,15 @@ package struct SeenSession: Sendable, Hashable {
         package var expires: Date
         /// Until when it can be renewed; nil when it can't.
         package var renewUntil: Date?
+        /// Tells it from another one with the same times: the KDC counts in seconds.
+        package var fingerprint: Int
 
-        package init(authenticated: Date, starts: Date, expires: Date, renewUntil: Date? = nil) {
+        package init(authenticated: Date, starts: Date, expires: Date, renewUntil: Date? = nil, fingerprint: Int = 0) {
             self.authenticated = authenticated
             self.starts = starts
             self.expires = expires
             self.renewUntil = renewUntil
+            self.fingerprint = fingerprint
         }
 
         /// In seconds.
@@ -77,7 +80,8 @@ extension SeenSession {
                 authenticated: times.authenticated,
                 starts: times.starts,
                 expires: times.expires,
-                renewUntil: session.isRenewable ? times.renewUntil : nil
+                renewUntil: session.isRenewable ? times.renewUntil : nil,
+                fingerprint: session.ticketFingerprint
             ),
             hasKeytab: hasKeytab,
             signedInAt: session.signedInAt,

@@ -87,7 +87,8 @@ package actor SessionKeeper {
         let now = clock.now
         for action in schedule.actions(at: now) { carryOut(action) }
         let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
-        setTimer(at: now.uptime + wait)
+        // What the clock can't tell apart would make it turn without end.
+        setTimer(at: now.uptime + max(wait, 0.01))
     }
 
     private func take(_ contents: KeeperInbox.Contents) {
@@ -115,7 +116,7 @@ package actor SessionKeeper {
 
     /// Reads the caches. One that can't be read leaves all as it was.
     private func look() async {
-        let begun = clock.now
+        let begun = SuspendingClock.now
         do throws(KerberosError) {
             let list = try await current.value.sessions()
             sessions = list.sessions.reduce(into: [:]) { $0[SeenSession.Key($1)] = $1 }
@@ -124,9 +125,9 @@ package actor SessionKeeper {
             log("the credential caches can't be read: \(error)")
         }
         wantsLook = false
-        let now = clock.now
-        // At most a twentieth of the time is spent looking.
-        lookNotBefore = now.uptime + max(1, 20 * (now.uptime - begun.uptime))
+        // At most a twentieth of the time is spent looking. What the machine slept meanwhile does not count.
+        let cost = (SuspendingClock.now - begun).components
+        lookNotBefore = clock.now.uptime + max(1, 20 * (Double(cost.seconds) + Double(cost.attoseconds) / 1e18))
     }
 
     private func setTimer(at uptime: Double) {

@@ -7,7 +7,8 @@ extension SessionSchedule {
         entry.attempt = nil
         switch outcome {
         case .refreshed:
-            entry.isRefreshed = true
+            // It may have been seen in the cache already, and told of.
+            entry.isRefreshed = entry.attempted == entry.session.ticket
             // A clock that is far ahead makes every ticket look old. It is not asked for again and again all the same.
             entry.notBefore = now.uptime + min(Self.longestWait, entry.session.ticket.lifetime / 3)
         case .unreachable, .failed:
@@ -31,6 +32,7 @@ extension SessionSchedule {
         // An end that is over can't be put off by renewing.
         if !entry.session.hasKeytab, entry.session.ticket.expires <= now.wall { return }
         entries[key]?.attempt = now.uptime
+        entries[key]?.attempted = entry.session.ticket
         pending.append(.refresh(key))
     }
 

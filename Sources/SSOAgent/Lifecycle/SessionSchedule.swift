@@ -30,7 +30,10 @@ package struct SessionSchedule: Sendable {
         /// When this ticket was first seen.
         var seen: Moment
         var lastUse: Moment
+        /// When the attempt that is under way began, by the clock that only runs.
         var attempt: Double?
+        /// The ticket that was to be replaced.
+        var attempted: SeenSession.Ticket?
         var failures = 0
         /// No attempt before this, by the clock that only runs.
         var notBefore = -Double.infinity

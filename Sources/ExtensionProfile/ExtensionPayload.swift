@@ -100,9 +100,9 @@ public struct ExtensionPayload: Sendable, Hashable {
             isDefaultRealm: extensionData.isDefaultRealm ?? false,
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],
             preferredKDCs: extensionData.preferredKDCs ?? [],
+            sessionLimits: sessionLimits,
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
-            sessionLimits: sessionLimits,
             source: source
         )
     }

@@ -81,6 +81,7 @@ struct AgentRun: AsyncParsableCommand {
         options.ticketDirectory = tickets
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
+        options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.environment = environment
         return options
     }

@@ -19,14 +19,15 @@ extension KerberosConfigurationFile {
 
     /// `KRB5_CONFIG` with a file of ours in front of what stands there.
     static func searchPath(_ file: String, environment: [String: String]) -> String {
-        let runtime = RuntimeDirectory(environment: environment).path
-        let base = environment["KRB5_CONFIG"].map { withoutOurs(runtime, in: $0) } ?? "/etc/krb5.conf"
-        return base.isEmpty ? file : "\(file):\(base)"
+        ([file] + systemFiles(environment: environment)).joined(separator: ":")
     }
 
-    /// `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name our files twice.
-    private static func withoutOurs(_ runtime: String, in list: String) -> String {
-        list.split(separator: ":").filter { !$0.hasPrefix("\(runtime)/krb5") }.joined(separator: ":")
+    /// The files of `KRB5_CONFIG`, else the machine's: `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name our
+    /// files twice.
+    static func systemFiles(environment: [String: String]) -> [String] {
+        guard let list = environment["KRB5_CONFIG"] else { return ["/etc/krb5.conf"] }
+        let runtime = RuntimeDirectory(environment: environment).path
+        return list.split(separator: ":").map(String.init).filter { !$0.hasPrefix("\(runtime)/krb5") }
     }
 
     /// FNV-1a of 64 bits: the same in every process, and nothing that must hold against an attacker, since only the user writes there.

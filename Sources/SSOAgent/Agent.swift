@@ -50,7 +50,7 @@ package final class Agent: Sendable {
         async throws
     {
         let activity = Activity()
-        let keeper = SessionKeeper(current, events: events, log: options.log)
+        let keeper = SessionKeeper(current, events: events, network: NetworkWatch()?.changes, log: options.log)
         let access = AccessPolicy(owner: geteuid(), configurations: current.value.policy.configurations)
         let losses = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let caches = try await serveCaches(
@@ -60,6 +60,7 @@ package final class Agent: Sendable {
             activity: activity,
             losses: losses.continuation
         )
+        await importTickets()
         let api = AgentAPI(
             extension: current.value,
             events: events,

@@ -33,6 +33,8 @@ package struct AgentOptions: Sendable {
     package var idleExit: Duration?
     /// Signs in at the start, and again where a renewal does not help.
     package var keytab: Keytab?
+    /// The krb5.conf files of the machine, without the agent's own: they name the default cache whose tickets are copied at the start.
+    package var systemConfiguration: [String] = []
     /// Variables of systemd.
     package var environment: [String: String] = [:]
     /// Makes the extension from the profiles as they are now.

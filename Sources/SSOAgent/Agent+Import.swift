@@ -1,0 +1,22 @@
+internal import Kerberos
+internal import SSOAgentClient
+
+extension Agent {
+    /// Takes over the tickets that the user had before the agent came. What stands in the way of that is told, and is no reason not to serve.
+    func importTickets() async {
+        guard options.mode == .agent else { return }
+        let source = RealmConfiguration(realm: "", base: .files(options.systemConfiguration))
+        let target = RealmConfiguration(
+            realm: "",
+            libdefaults: ["kcm_socket": options.runtime.kcmSocket],
+            base: .files(options.systemConfiguration),
+            defaultCacheName: "KCM:"
+        )
+        do throws(KerberosError) {
+            let principals = try await CacheImport(from: KerberosClient(source), to: KerberosClient(target)).run()
+            for principal in principals { options.log("the tickets of \(principal) were taken over from the default cache.") }
+        } catch {
+            options.log("the tickets of the default cache were not taken over: \(error)")
+        }
+    }
+}

@@ -44,7 +44,13 @@ struct AgentRun: AsyncParsableCommand {
         do {
             let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
             try runtime.makePrivate()
+            if let keytab, access(keytab, R_OK) != 0 {
+                throw CommandFailure(.failed, "\(keytab): the keytab can't be read: \(String(cString: strerror(errno))).")
+            }
             if background {
+                guard !runtime.isServed else {
+                    throw CommandFailure(.failed, "an agent runs already in \(runtime.path). See: ksso agent status")
+                }
                 try BackgroundAgent(runtime: runtime).start()
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
                 return
@@ -90,8 +96,10 @@ struct AgentRun: AsyncParsableCommand {
     private static func wipeFreedMemory() {
         var environment = ProcessInfo.processInfo.environment
         let (name, value) = ProcessProtection.wipingVariable
-        guard environment[name] == nil else { return }
-        environment[name] = value
+        let given = environment[name] ?? ""
+        guard !given.hasSuffix(value) else { return }
+        // The last one counts.
+        environment[name] = given.isEmpty ? value : "\(given):\(value)"
         // Where that fails the agent works all the same.
         _ = ProcessReplacement(path: "/proc/self/exe", arguments: CommandLine.arguments, environment: environment).begin()
     }

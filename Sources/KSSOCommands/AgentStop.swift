@@ -6,15 +6,19 @@ struct AgentStop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "Stop the agent. What it keeps on disk stays for the next one.",
-        discussion: "The requests that it has begun are answered first. To end the sessions as well: ksso logout --all"
+        discussion: "The requests that it has begun are answered first. To end the sessions as well, first: ksso logout --all"
     )
 
     func run() async throws {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
-        guard let process = try await RunningAgent(runtime).status().process?.processID else { return }
+        let status = try await RunningAgent(runtime).status()
+        guard let process = status.process?.processID else { return }
         kill(process, SIGTERM)
         try await waitForEnd(of: process)
         Console.print("The agent has stopped.")
+        let principals = status.sessions.filter(\.signedIn).map(\.principal).joined(separator: ", ")
+        guard status.cacheMode == "agent", !principals.isEmpty else { return }
+        Console.note("The tickets of \(principals) are kept for the next one. To end them: ksso agent run --background; ksso logout --all")
     }
 
     /// It gives its clients some seconds.

@@ -9,7 +9,7 @@ struct BackgroundAgent {
     static let newSession: Int16 = 0x80
 
     private var log: String { runtime.path + "/agent.log" }
-    private var notifications: String { runtime.path + "/notify.\(getpid())" }
+    private var notifications: String { runtime.path + "/n.\(getpid())" }
 
     /// - Throws: ``CommandFailure`` with the agent's own words where it ends instead.
     func start() throws(CommandFailure) {
@@ -47,11 +47,15 @@ struct BackgroundAgent {
             place.copyBytes(from: Array(notifications.utf8))
             return true
         }
+        guard fits else {
+            close(descriptor)
+            throw CommandFailure(.failed, "\(notifications): a socket's path can't be so long. Set KSSO_RUNTIME_DIR to a shorter one.")
+        }
         unlink(notifications)
         let bound = withUnsafeBytes(of: &address) {
             bind(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
         }
-        guard descriptor >= 0, fits, bound == 0 else {
+        guard descriptor >= 0, bound == 0 else {
             close(descriptor)
             throw failure("\(notifications): the socket can't be made")
         }

@@ -22,7 +22,8 @@ struct CacheKeeper: AsyncParsableCommand {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
         guard let process = RunningProcess(processID: process) else { throw CommandFailure(.failed) }
         let cache = PrivateCache(of: process, in: runtime)
-        ProcessProtection.forbidDumps()
+        // No more: an agent that obeys a list of programs has to see which one this is.
+        ProcessProtection.forbidCoreFiles()
         let sso = try await common.open(bindsTokens: false)
         let name = try? await KerberosClient(RealmConfiguration(realm: "")).defaultCacheName()
         let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil

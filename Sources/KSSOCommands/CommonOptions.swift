@@ -25,6 +25,7 @@ struct CommonOptions: ParsableArguments {
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         let runtime = RuntimeDirectory(environment: settings.environment)
         PrivateCache.removeAbandoned(in: runtime)
+        runtime.removeAbandonedConfiguration()
         let cacheSocket = runtime.cacheSocket
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }

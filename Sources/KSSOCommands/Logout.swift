@@ -1,6 +1,8 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Kerberos
 internal import KerberosSSO
+internal import SSOAgentClient
 
 struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,6 +31,9 @@ struct Logout: AsyncParsableCommand {
                 throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
             }
             if result.ended.isEmpty { Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.") }
+            if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {
+                throw CommandFailure(.failed, kept)
+            }
             if whom != nil, !result.left.isEmpty { throw CommandFailure(.failed) }
         }
     }

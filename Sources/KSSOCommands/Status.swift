@@ -38,7 +38,9 @@ struct Status: AsyncParsableCommand {
             }
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
             guard list.sessions.contains(where: { $0.isSignedIn && $0.ticketExpires > limit }) else {
-                throw CommandFailure(.notSignedIn, quiet || json ? "" : "nobody is signed in. Sign in with: ksso login")
+                guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
+                let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+                throw CommandFailure(.notSignedIn, kept ?? "nobody is signed in. Sign in with: ksso login")
             }
         }
     }

@@ -13,14 +13,18 @@ package enum ProcessProtection {
     ///
     /// - Returns: Whether both worked.
     @discardableResult
-    package static func forbidDumps() -> Bool {
+    package static func forbidDumps() -> Bool { forbidCoreFiles() && ckerberos_forbid_dumps() == 0 }
+
+    /// Switches core files off (`setrlimit(RLIMIT_CORE)`); other processes of the user can still see what this one is.
+    @discardableResult
+    package static func forbidCoreFiles() -> Bool {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
             let limited = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
         #else
             let limited = setrlimit(RLIMIT_CORE, &none)
         #endif
-        return limited == 0 && ckerberos_forbid_dumps() == 0
+        return limited == 0
     }
 
     /// Lets the process have as many files and connections as the machine grants it (`setrlimit(RLIMIT_NOFILE)`).

@@ -52,7 +52,8 @@ extension KerberosExtension {
                 detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.formatted(.iso8601))."
             )
         }
-        let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" } ?? "anybody of \(plan.realm)"
-        return DecisionReason(rule: "session", verdict: .failed, detail: "\(whom) is not signed in.")
+        let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
+        let detail = whom.map { "\($0) is not signed in." } ?? "nobody of \(plan.realm) is signed in."
+        return DecisionReason(rule: "session", verdict: .failed, detail: detail)
     }
 }

@@ -1,17 +1,30 @@
+internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
+internal import SSOAgentClient
 
 extension Agent {
     /// Every now and then ends what nobody will take up again; and, where that is wanted, the agent itself when nobody has needed it for
     /// long and nobody is signed in, whose ticket it would renew.
     func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
-        let step = min(.seconds(60), max(options.idleExit.map { $0 / 4 } ?? .seconds(60), .milliseconds(100)))
+        let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
+        let place = Self.place(of: options.runtime.path)
         while (try? await Task.sleep(for: step)) != nil {
+            guard Self.place(of: options.runtime.path) == place else {
+                options.log("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
+                return stop()
+            }
             api.exchanges.removeStale(signedIn: nil)
             guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api, current) else { continue }
             options.log("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
             return stop()
         }
+    }
+
+    /// Which folder it is, and not only what it is called.
+    private static func place(of path: String) -> UInt64? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     private func isIdle(_ api: AgentAPI, _ current: CurrentExtension) async -> Bool {

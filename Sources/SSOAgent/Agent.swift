@@ -37,12 +37,12 @@ package final class Agent: Sendable {
         let lock = try AgentLock(directory: options.runtime.path)
         defer { withExtendedLifetime(lock) {} }
         let current = CurrentExtension(try await options.makeExtension())
-        try writeConfiguration(current.value.policy.configurations)
         var sockets = try AgentSockets(options)
         // With the sockets goes the file that leads to them: the session's programs then have the system's default cache. Where systemd
         // listens, the next program starts the next agent.
         let leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + [options.runtime.sessionConfiguration]
         defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
+        try writeConfiguration(current.value.policy)
         try await serve(current, &sockets, until: end)
     }
 
@@ -152,10 +152,10 @@ package final class Agent: Sendable {
     }
 
     /// The krb5.conf of the programs that share the tickets, and the agent's own.
-    func writeConfiguration(_ configurations: [ExtensionConfiguration]) throws(AgentError) {
+    func writeConfiguration(_ policy: DecisionPolicy) throws(AgentError) {
         let file = KerberosConfigurationFile(
-            configurations,
-            defaultRealm: configurations.first { $0.isDefaultRealm }?.realm ?? configurations.first?.realm,
+            policy.configurations,
+            defaultRealm: policy.defaultConfiguration?.realm,
             // Most clients bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
             bindsTokens: false,
             cacheSocket: options.mode == .agent ? options.runtime.kcmSocket : nil
@@ -178,10 +178,11 @@ extension Agent {
                 return
             } catch {
                 options.log("the sign-in with the keytab \(keytab.path) failed: \(error)")
-                guard error.code == .kdcUnreachable else { return }
+                // A key that the KDC refuses may be one that is being changed; sent too often it locks the account.
+                if case .refused = RefreshOutcome(error) { wait = .seconds(300) }
             }
             try? await Task.sleep(for: wait)
-            wait = min(wait * 2, .seconds(60))
+            wait = min(wait * 2, .seconds(300))
         }
     }
 }

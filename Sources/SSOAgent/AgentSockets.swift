@@ -34,7 +34,12 @@ struct AgentSockets: ~Copyable {
         }
         if api == nil {
             Self.removeLink(options.runtime.apiSocket)
-            api = try ListeningSocket.bind(path: options.runtime.apiSocket)
+            do {
+                api = try ListeningSocket.bind(path: options.runtime.apiSocket)
+            } catch {
+                for path in ownPaths { try? FileManager.default.removeItem(atPath: path) }
+                throw error
+            }
             ownPaths.append(options.runtime.apiSocket)
         }
     }

@@ -8,11 +8,12 @@ extension AgentClient {
     ///
     /// A reader that is slow loses the oldest events first.
     public func events() -> AsyncThrowingStream<AgentEvent, any Error> {
-        let path = socketPath
+        let (path, owner) = (socketPath, pool.owner)
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
             let opening = Task {
                 do {
-                    let channel = try await AgentConnection.connect(path, on: MultiThreadedEventLoopGroup.singleton) { pipeline in
+                    let channel = try await AgentConnection.connect(path, of: owner, on: MultiThreadedEventLoopGroup.singleton) {
+                        pipeline in
                         try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
                         // The agent says every quarter of a minute that it is alive.
                         try pipeline.addHandler(IdleStateHandler(readTimeout: .seconds(60)))

@@ -31,10 +31,11 @@ public final class AgentClient: CredentialExtension {
     ///
     /// - Parameters:
     ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.
+    ///   - agentUser: The number of the user whose agent it is, where it is not this process's own; a socket of anybody else, but root, is refused.
     ///   - fallback: What serves while no agent runs; nil: the error `agentNotRunning`.
-    public init(socketPath: String? = nil, fallback: (any CredentialExtension)? = nil) {
+    public init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
         self.socketPath = socketPath ?? RuntimeDirectory(environment: ProcessInfo.processInfo.environment).apiSocket
-        pool = AgentConnectionPool(path: self.socketPath)
+        pool = AgentConnectionPool(path: self.socketPath, owner: AgentConnection.Owner(user: agentUser))
         self.fallback = fallback
     }
 
@@ -43,9 +44,10 @@ public final class AgentClient: CredentialExtension {
     /// - Throws: `AuthorizationError`; `agentNotRunning` where no agent listens and there is no fallback.
     public static func connect(
         socketPath: String? = nil,
+        agentUser: UInt32? = nil,
         fallback: (any CredentialExtension)? = nil
     ) async throws(AuthorizationError) -> AgentClient {
-        let client = AgentClient(socketPath: socketPath, fallback: fallback)
+        let client = AgentClient(socketPath: socketPath, agentUser: agentUser, fallback: fallback)
         do throws(AuthorizationError) {
             try await client.loadConfiguration()
         } catch {
@@ -119,7 +121,10 @@ public final class AgentClient: CredentialExtension {
         checksVersion: Bool = true
     ) async throws(AuthorizationError) -> Answer {
         let response = try await send(request, isRepeatable: isRepeatable)
-        if checksVersion, let version = response.configurationVersion, isNews(version) { try await loadConfiguration() }
+        if checksVersion, let version = response.configurationVersion, isNews(version) {
+            // The answer is as good without the new rules, which the next one brings up again.
+            try? await loadConfiguration()
+        }
         do {
             return try AgentJSON.decode(Answer.self, from: Data(response.body.readableBytesView))
         } catch {

@@ -47,18 +47,24 @@ final class AgentConnection: Sendable {
     private init(_ channel: any Channel) { self.channel = channel }
 
     /// Opens a connection. Throws ``Failure``.
-    static func open(_ path: String, on group: any EventLoopGroup) async throws(Failure) -> AgentConnection {
+    static func open(_ path: String, of owner: Owner = Owner(), on group: any EventLoopGroup) async throws(Failure) -> AgentConnection {
         var pause = Duration.milliseconds(1)
         while true {
             do {
-                let channel = try await connect(path, on: group) { pipeline in
+                let channel = try await connect(path, of: owner, on: group) { pipeline in
                     try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
                     try pipeline.addHandler(AgentResponseHandler())
                 }
                 return AgentConnection(channel)
+            } catch let failure as Failure {
+                throw failure
             } catch {
-                // The agent's queue is full, which passes; after two seconds it hangs.
-                guard (error as? IOError)?.errnoCode == EAGAIN, pause < .seconds(1) else { throw .notRunning(error) }
+                switch (error as? IOError)?.errnoCode {
+                case ENOENT, ECONNREFUSED, ENOTDIR, nil: throw .notRunning(error)
+                // The agent's queue is full, which passes; after a second it hangs.
+                case EAGAIN: if pause > .milliseconds(512) { throw .timedOut }
+                default: throw .broken("\(error)")
+                }
             }
             do { try await Task.sleep(for: pause) } catch { throw .canceled }
             pause *= 2
@@ -68,14 +74,17 @@ final class AgentConnection: Sendable {
     /// Connects, with the handlers that the closure adds.
     static func connect(
         _ path: String,
+        of owner: Owner,
         on group: any EventLoopGroup,
         _ setUp: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) async throws -> any Channel {
-        try await ClientBootstrap(group: group)
+        let channel = try await ClientBootstrap(group: group)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try setUp(channel.pipeline.syncOperations) }
             }
             .connect(unixDomainSocketPath: path).get()
+        try await channel.eventLoop.submit { try check(channel, owner, path: path) }.get()
+        return channel
     }
 
     /// Whether a request can be sent.

@@ -6,14 +6,17 @@ internal import Synchronization
 final class AgentConnectionPool: Sendable {
     /// Where the agent listens.
     let path: String
+    /// Whose agent it is.
+    let owner: AgentConnection.Owner
     private let group: any EventLoopGroup
     private let idle = Mutex<[AgentConnection]>([])
 
     /// More are closed after their request.
     private static let keptConnections = 32
 
-    init(path: String, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton) {
+    init(path: String, owner: AgentConnection.Owner = .init(), group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton) {
         self.path = path
+        self.owner = owner
         self.group = group
     }
 
@@ -33,7 +36,7 @@ final class AgentConnectionPool: Sendable {
             }
         }
         guard !Task.isCancelled else { throw .canceled }
-        return try await send(request, over: try await AgentConnection.open(path, on: group))
+        return try await send(request, over: try await AgentConnection.open(path, of: owner, on: group))
     }
 
     private func send(

@@ -136,7 +136,7 @@ struct ServerTests {
 
     @Test func aConnectionWithoutARequestIsClosedInTheEnd() async throws {
         var options = KCMServer.Options()
-        options.limits.idleTime = .milliseconds(50)
+        options.limits.idleTime = .milliseconds(500)
         try await withServer(options) { running in
             try await withConnection(running.path) { connection async throws in
                 #expect(try await connection.code(.noOperation) == .ok)

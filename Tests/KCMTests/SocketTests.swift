@@ -41,7 +41,7 @@ struct SocketTests {
         }
     }
 
-    @Test(arguments: [(107, nil), (108, .pathTooLong)] as [(Int, SocketError.Code?)])
+    @Test(arguments: [(103, nil), (104, .pathTooLong)] as [(Int, SocketError.Code?)])
     func aPathThatDoesNotFitIsRefusedAndNotCut(length: Int, expected: SocketError.Code?) async throws {
         try await withFolder { folder in
             let path = folder + "/" + String(repeating: "s", count: length - folder.utf8.count - 1)

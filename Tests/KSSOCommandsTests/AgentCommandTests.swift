@@ -24,8 +24,16 @@ struct AgentCommandTests {
             let status = try await station.ksso("agent", "status")
             let first = "The agent serves in \(station.runtime): process \(process), since TIME.\n"
             #expect(status.withoutTimes.output.hasPrefix(first + "    1 tickets in 1 credential cache\n"), "\(status)")
-            #expect(try await station.ksso("agent", "stop") == .done("The agent has stopped.\n"))
+            let stop = try await station.ksso("agent", "stop")
+            let kept = "The tickets of alice@EXAMPLE.TEST are kept for the next one. To end them: "
+            #expect(stop.exitStatus == 0 && stop.output == "The agent has stopped.\n" && stop.errors.hasPrefix(kept), "\(stop)")
             #expect(kill(process, 0) != 0)
+            // Nobody is told that all is over while tickets wait on disk.
+            let sentence = "the agent does not run, and keeps tickets in \(station.runtime)/tickets. To use or end them: "
+            for (command, status) in [(["status"], 5), (["logout", "--all"], 1)] {
+                let result = try await station.run(["ksso"] + command)
+                #expect(result.exitStatus == status && result.errors.contains(sentence), "\(result)")
+            }
         }
     }
 

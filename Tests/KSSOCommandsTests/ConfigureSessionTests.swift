@@ -138,7 +138,7 @@ struct ConfigureSessionTests {
             #expect(try await login(names) == .done(expected))
             #expect(try await login("\(shell) -l -c '\(names)'") == .done(expected))
             #expect(try await login("ksso configure session --check").exitStatus == 0)
-            #expect(try await login("ksso agent stop") == .done("The agent has stopped.\n"))
+            #expect(try await login("ksso agent stop").output == "The agent has stopped.\n")
         } catch {
             _ = try? await login("ksso agent stop")
             throw error

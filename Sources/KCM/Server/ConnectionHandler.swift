@@ -33,7 +33,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.user = user
         self.service = service
         self.access = access
-        decoder = FrameDecoder(maximumLength: service.options.limits.requestBytes)
+        // Who is refused anyway has no use for room: libkrb5's first request is shorter.
+        let length = if case .granted = access { service.options.limits.requestBytes } else { 512 }
+        decoder = FrameDecoder(maximumLength: length)
     }
 
     /// Whether the kernel has taken all replies.

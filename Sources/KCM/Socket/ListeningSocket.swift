@@ -72,17 +72,23 @@ package struct ListeningSocket: ~Copyable, Sendable {
         self.init(descriptor: descriptor, path: path)
     }
 
+    /// Four less than Linux has: SwiftNIO connects to no longer one, here as on other systems.
+    package static let maximumPathLength = 103
+
     private static func address(_ path: String) throws(SocketError) -> sockaddr_un {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
         let fits = unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-            guard bytes.count < place.count, !bytes.contains(0) else { return false }
+            guard bytes.count <= maximumPathLength, !bytes.contains(0) else { return false }
             unsafe place.copyBytes(from: bytes)
             return true
         }
         guard fits else {
-            throw SocketError(.pathTooLong, "\(path): a socket's path has at most 107 bytes. Set KSSO_RUNTIME_DIR to a shorter one.")
+            throw SocketError(
+                .pathTooLong,
+                "\(path): a socket's path has at most \(maximumPathLength) bytes. Set KSSO_RUNTIME_DIR to a shorter one."
+            )
         }
         return address
     }

@@ -41,9 +41,22 @@ package struct AccessPolicy: Sendable {
         peer.userID == owner && callerLists.allSatisfy { permits($0, peer) }
     }
 
+    /// Whether a peer may ask for anything at all.
+    func knows(_ peer: PeerCredential, in configurations: [ExtensionConfiguration]) -> Bool {
+        (try? visible(configurations, to: peer)) != nil
+    }
+
     /// Throws unless the caller is the agent's own user.
     func checkOwner(_ peer: PeerCredential) throws(AgentProblem) {
         guard peer.userID == owner else { throw .forbidden("only the agent's own user may do this.") }
+    }
+
+    /// The rules that concern a peer: all for the agent's own user; for another those that let it have tickets.
+    func visible(_ configurations: [ExtensionConfiguration], to peer: PeerCredential) throws(AgentProblem) -> [ExtensionConfiguration] {
+        guard peer.userID != owner else { return configurations }
+        let visible = configurations.filter { configuration in configuration.allowedPeers.contains { $0.peer.matches(peer) } }
+        guard !visible.isEmpty else { throw .forbidden("AllowedPeers names neither user \(peer.userID) nor group \(peer.groupID).") }
+        return visible
     }
 
     /// Throws unless the caller may have what it asks for.
@@ -53,6 +66,10 @@ package struct AccessPolicy: Sendable {
         guard peer.userID == owner else {
             guard request.operation == .implicit, let plan, plan.configuration.allows(peer, host: plan.origin.host) else {
                 throw .forbidden("AllowedPeers lets neither user \(peer.userID) nor group \(peer.groupID) have a ticket for this host.")
+            }
+            // Who answers, and how strictly, is the owner's choice alone.
+            guard request.principal == nil, request.mutualAuthentication == nil, request.options.isEmpty else {
+                throw .forbidden("only the agent's own user may choose the principal, the mutual authentication or options.")
             }
             return
         }
@@ -73,12 +90,16 @@ package struct AccessPolicy: Sendable {
 extension ExtensionConfiguration {
     fileprivate func allows(_ peer: PeerCredential, host: String) -> Bool {
         allowedPeers.contains { allowed in
-            let isMeant =
-                switch allowed.peer {
-                case .user(let user): user == peer.userID
-                case .group(let group): group == peer.groupID
-                }
-            return isMeant && allowed.hosts.contains { $0.matches(host: host) }
+            allowed.peer.matches(peer) && allowed.hosts.contains { $0.matches(host: host) }
+        }
+    }
+}
+
+extension AllowedPeer.Peer {
+    fileprivate func matches(_ peer: PeerCredential) -> Bool {
+        switch self {
+        case .user(let user): user == peer.userID
+        case .group(let group): group == peer.groupID
         }
     }
 }

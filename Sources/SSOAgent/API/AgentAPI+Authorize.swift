@@ -63,8 +63,8 @@ extension AgentAPI {
     /// `GET /v1/configuration`
     func configuration(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = served
-        try served.access.checkOwner(context.peer)
-        return try Self.response(ConfigurationReply(version: served.version, configurations: served.kerberos.policy.configurations))
+        let configurations = try served.access.visible(served.kerberos.policy.configurations, to: context.peer)
+        return try Self.response(ConfigurationReply(version: served.version, configurations: configurations))
     }
 
     /// Why a challenge can't be answered; nil where it can, or where the caller has looked at it.

@@ -1,6 +1,8 @@
+internal import HTTPNegotiate
 internal import Hummingbird
 internal import HummingbirdCore
 internal import KCM
+internal import KerberosEngine
 internal import Logging
 internal import NIOCore
 internal import SSOAgentClient
@@ -14,13 +16,17 @@ struct AgentConnectionServer: Sendable {
     /// A connection that says nothing is closed after this.
     private static let idleTimeout = TimeAmount.minutes(5)
 
-    /// Puts HTTP into a new connection; nil for one that is closed at once, because its peer is not known or has too many.
+    /// Puts HTTP into a new connection; nil for one that is closed at once, because its peer is a stranger or has too many.
     static func setUp(
         _ channel: any Channel,
         api: AgentAPI,
         responder: RouterResponder<AgentContext>
     ) -> EventLoopFuture<AgentConnectionServer?> {
-        guard let peer = PeerCredential(channel), api.connections.add(channel, user: peer.userID) else {
+        // Whom no rule names is not listened to: nothing that it sends takes room.
+        let served = api.served
+        guard let peer = PeerCredential(channel), served.access.knows(peer, in: served.kerberos.policy.configurations),
+            api.connections.add(channel, user: peer.userID)
+        else {
             channel.close(promise: nil)
             return channel.eventLoop.makeSucceededFuture(nil)
         }

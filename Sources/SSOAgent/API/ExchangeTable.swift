@@ -11,29 +11,60 @@ final class ExchangeTable: Sendable {
         let user: UInt32
         /// Who answers with it.
         let principal: String
+        /// Its place in the user's queue; an older place of the same exchange is stale.
+        let serial: Int
         let expires: ContinuousClock.Instant
     }
 
     fileprivate struct State {
         var entries: [String: Entry] = [:]
+        /// How many of the entries are a user's.
+        var counts: [UInt32: Int] = [:]
         /// Each user's, the oldest first; those that ended are passed over when it is their turn.
         var order: [UInt32: Deque] = [:]
+        var lastSerial = 0
+
+        mutating func insert(
+            _ exchange: any AuthorizationExchange,
+            principal: String,
+            id: String,
+            user: UInt32,
+            expires: ContinuousClock.Instant
+        ) {
+            lastSerial += 1
+            entries[id] = Entry(exchange: exchange, user: user, principal: principal, serial: lastSerial, expires: expires)
+            counts[user, default: 0] += 1
+            order[user, default: Deque()].append((id, lastSerial))
+        }
+
+        mutating func remove(_ id: String) -> Entry? {
+            guard let entry = entries.removeValue(forKey: id) else { return nil }
+            counts[entry.user, default: 0] -= 1
+            return entry
+        }
     }
 
     /// A queue that gives back the room of what was taken.
     fileprivate struct Deque {
-        private var ids: [String] = []
+        typealias Place = (id: String, serial: Int)
+        private var places: [Place] = []
         private var start = 0
 
-        var count: Int { ids.count - start }
-        var first: String? { start < ids.count ? ids[start] : nil }
+        var count: Int { places.count - start }
+        var first: Place? { start < places.count ? places[start] : nil }
 
-        mutating func append(_ id: String) { ids.append(id) }
+        mutating func append(_ place: Place) { places.append(place) }
+
+        /// Takes out the places that a rule does not keep.
+        mutating func keep(where isKept: (Place) -> Bool) {
+            places = places[start...].filter(isKept)
+            start = 0
+        }
 
         mutating func removeFirst() {
             start += 1
-            guard start > 256, start * 2 > ids.count else { return }
-            ids.removeFirst(start)
+            guard start > 256, start * 2 > places.count else { return }
+            places.removeFirst(start)
             start = 0
         }
     }
@@ -62,8 +93,7 @@ final class ExchangeTable: Sendable {
     func putBack(_ exchange: any AuthorizationExchange, principal: String, id: String, user: UInt32) {
         let now = now()
         let dropped: [Entry] = state.withLock { state in
-            state.entries[id] = Entry(exchange: exchange, user: user, principal: principal, expires: now + Self.lifetime)
-            state.order[user, default: Deque()].append(id)
+            state.insert(exchange, principal: principal, id: id, user: user, expires: now + Self.lifetime)
             return state.makeRoom(for: user, now: now)
         }
         // Each frees a security context, which nobody else has to wait for.
@@ -74,8 +104,7 @@ final class ExchangeTable: Sendable {
     func take(_ id: String, user: UInt32) -> (exchange: any AuthorizationExchange, principal: String)? {
         let now = now()
         return state.withLock { state in
-            guard let entry = state.entries[id], entry.user == user else { return nil }
-            state.entries[id] = nil
+            guard state.entries[id]?.user == user, let entry = state.remove(id) else { return nil }
             return entry.expires > now ? (entry.exchange, entry.principal) : nil
         }
     }
@@ -87,8 +116,7 @@ final class ExchangeTable: Sendable {
         let now = now()
         let dropped: [Entry] = state.withLock { state in
             let stale = state.entries.filter { $1.expires <= now || principals?.contains($1.principal) == false }
-            for id in stale.keys { state.entries[id] = nil }
-            return Array(stale.values)
+            return stale.keys.compactMap { state.remove($0) }
         }
         withExtendedLifetime(dropped) {}
     }
@@ -108,12 +136,15 @@ extension ExchangeTable.State {
     fileprivate mutating func makeRoom(for user: UInt32, now: ContinuousClock.Instant) -> [ExchangeTable.Entry] {
         var dropped: [ExchangeTable.Entry] = []
         while let oldest = order[user]?.first {
-            if let entry = entries[oldest] {
-                guard entry.expires <= now || order[user]?.count ?? 0 > ExchangeTable.limit else { break }
-                entries[oldest] = nil
-                dropped.append(entry)
+            if let entry = entries[oldest.id], entry.serial == oldest.serial {
+                guard entry.expires <= now || counts[user] ?? 0 > ExchangeTable.limit else { break }
+                if let entry = remove(oldest.id) { dropped.append(entry) }
             }
             order[user]?.removeFirst()
+        }
+        // One that waits long stands before the places of many that have ended.
+        if let places = order[user]?.count, places > 2 * ExchangeTable.limit {
+            order[user]?.keep { [entries] in entries[$0.id]?.serial == $0.serial }
         }
         return dropped
     }

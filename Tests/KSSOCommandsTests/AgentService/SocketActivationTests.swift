@@ -59,7 +59,7 @@ struct SocketActivationTests {
             try await station.signIn()
             let list = try await run("klist", "-l", socket: sockets[0])
             #expect(list.exitStatus == 0 && list.output.contains("alice@EXAMPLE.TEST"), "\(list)")
-            #expect(try await station.ksso("agent", "stop") == .done("The agent has stopped.\n"))
+            #expect(try await station.ksso("agent", "stop").output == "The agent has stopped.\n")
             try await notifications.wait(for: "STOPPING=1")
             #expect(notifications.messages.count == 2)
         }

@@ -85,7 +85,7 @@ struct RequestFaultTests {
         let rule = AllowedPeer(.user(geteuid()), hosts: [try HostRule("www.example.test")])
         // The test is a stranger to an agent whose owner is another.
         try await RunningAgent.run(in: realm, change: { $0.allowedPeers = [rule] }, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
-            for path in ["status", "configuration", "events", "explain?url=https://www.example.test/"] {
+            for path in ["status", "events", "explain?url=https://www.example.test/"] {
                 #expect(try await agent.curl(["http://ksso/v1/\(path)"]).status == 403)
             }
             for path in ["login", "refresh", "logout", "stop", "identity"] {
@@ -98,6 +98,21 @@ struct RequestFaultTests {
             #expect(other.status == 403)
             let logout = #"{"url": "https://www.example.test/", "operation": "logout"}"#
             #expect(try await agent.curl(["--data", logout, "http://ksso/v1/authorize"]).status == 403)
+            // Who answers, and how strictly, is not the stranger's choice.
+            for choice in [#""principal": "admin@\#(realm.name)""#, #""mutualAuthentication": "off""#, #""options": {"a": "b"}"#] {
+                let body = #"{"url": "https://www.example.test/", \#(choice)}"#
+                #expect(try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).status == 403, "\(choice)")
+            }
+            #expect(try await agent.curl(["http://ksso/v1/configuration"]).status == 200)
+        }
+    }
+
+    @Test func whomNoRuleNamesIsNotListenedTo() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
+            // The answer is all that comes until the connection is closed.
+            let answer = try await RawConnection.open(agent.socketPath, sending: "") { try await $0.answer() }
+            #expect(answer == "")
         }
     }
 

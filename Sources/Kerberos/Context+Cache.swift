@@ -70,6 +70,8 @@ extension Context {
     }
 
     /// Fills a cache anew: its principal, tickets and marks replace what was there.
+    ///
+    /// Where the cache's type can, a reader sees the old content or the new, never a part: `krb5_cc_move` hands KCM all in one request.
     func fill(
         _ name: CredentialCacheName,
         principal: Principal,
@@ -77,12 +79,36 @@ extension Context {
         marks: [String: String]
     ) throws(KerberosError) {
         try withCache(name) { cache throws(KerberosError) in
-            try principal.withRaw(in: self) { client throws(KerberosError) in
-                try check(krb5_cc_initialize(raw, cache, client), .writeCache, subject: name.rawValue)
+            // A file that is written beside has no reader, and nothing is gained by moving memory to memory.
+            guard !["FILE", "MEMORY"].contains(name.type) else {
+                return try fill(cache, principal: principal, credentials: credentials, marks: marks)
             }
-            for (key, value) in marks.sorted(by: { $0.key < $1.key }) { try setMark(key, to: value, in: cache) }
-            for credential in credentials { try store(credential, in: cache) }
+            var draft: krb5_ccache?
+            try check(krb5_cc_new_unique(raw, "MEMORY", nil, &draft), .writeCache, subject: name.rawValue)
+            guard let draft else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "no cache can be made.") }
+            do throws(KerberosError) {
+                try fill(draft, principal: principal, credentials: credentials, marks: marks)
+                try check(krb5_cc_move(raw, draft, cache), .writeCache, subject: name.rawValue)
+            } catch {
+                // Only a move that succeeds ends the draft.
+                krb5_cc_destroy(raw, draft)
+                throw error.about(name.rawValue)
+            }
         }
+    }
+
+    private func fill(
+        _ cache: krb5_ccache,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String]
+    ) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        try principal.withRaw(in: self) { client throws(KerberosError) in
+            try check(krb5_cc_initialize(raw, cache, client), .writeCache, subject: subject)
+        }
+        for (key, value) in marks.sorted(by: { $0.key < $1.key }) { try setMark(key, to: value, in: cache) }
+        for credential in credentials { try store(credential, in: cache) }
     }
 
     func store(_ credential: Credential, in cache: krb5_ccache) throws(KerberosError) {

@@ -15,10 +15,6 @@ final class ClockOffset: Sendable {
         seconds.store(offset, ordering: .relaxed)
     }
 
-    /// Lets a context take the clock offset of the cache that it opens next: libkrb5 keeps the first that it met, which need no longer be
-    /// true when the user has signed in again.
-    static func forget(in context: Context) { _ = krb5_use_natural_time(context.raw) }
-
     /// Sets the clock of a context that has learned nothing yet.
     func apply(to context: Context) {
         let offset = seconds.load(ordering: .relaxed)
@@ -26,5 +22,25 @@ final class ClockOffset: Sendable {
         var microseconds: krb5_int32 = 0
         guard offset != 0, krb5_us_timeofday(context.raw, &now, &microseconds) == 0 else { return }
         krb5_set_real_time(context.raw, now &+ offset, microseconds)
+    }
+}
+
+extension Context {
+    /// Opens a cache by name for the length of the call, and goes by the KDC's clock as that cache has it: libkrb5 keeps the first offset
+    /// that it met, which need no longer be true when the user has signed in again.
+    func withCacheAndClock<Value>(
+        _ name: CredentialCacheName,
+        _ body: (krb5_ccache) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        _ = krb5_use_natural_time(raw)
+        return try withCache(name) { cache throws(KerberosError) in
+            // Opening alone does not do it. Of a file libkrb5 takes the offset over when the principal is read, of a KCM cache when its
+            // tickets begin to be listed.
+            _ = try principal(of: cache)
+            var cursor: krb5_cc_cursor?
+            try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
+            krb5_cc_end_seq_get(raw, cache, &cursor)
+            return try body(cache)
+        }
     }
 }

@@ -47,11 +47,7 @@ extension KerberosClient {
         from cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> InitiatorCredential {
         try await perform { context throws(KerberosError) in
-            // Reading the principal, not opening alone, is what makes libkrb5 take the offset over.
-            if let cache {
-                ClockOffset.forget(in: context)
-                try context.withCache(cache) { raw throws(KerberosError) in _ = try context.principal(of: raw) }
-            }
+            if let cache { try context.withCacheAndClock(cache) { _ in } }
             return try InitiatorCredential(ticket, ticketGrantingTicket: ticketGrantingTicket, context: context)
         }
     }

@@ -46,8 +46,7 @@ extension Context {
         options: krb5_flags,
         authorizationData: [UInt8] = []
     ) throws(KerberosError) -> Credential {
-        ClockOffset.forget(in: self)
-        return try withCache(name) { cache throws(KerberosError) in
+        try withCacheAndClock(name) { cache throws(KerberosError) in
             let client = try principal(of: cache)
             return try client.withRaw(in: self) { rawClient throws(KerberosError) in
                 try service.withRaw(in: self) { rawService throws(KerberosError) in

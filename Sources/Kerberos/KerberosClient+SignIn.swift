@@ -38,11 +38,8 @@ extension KerberosClient {
         deadline: Duration? = nil
     ) async throws(KerberosError) -> Credential {
         try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
-            ClockOffset.forget(in: context)
-            return try context.withCache(cache) { raw throws(KerberosError) in
-                // Reading it makes libkrb5 take the cache's clock offset over.
-                _ = try context.principal(of: raw)
-                return try principal.withRaw(in: context) { client throws(KerberosError) in
+            try context.withCacheAndClock(cache) { raw throws(KerberosError) in
+                try principal.withRaw(in: context) { client throws(KerberosError) in
                     var credential = krb5_creds()
                     let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
                     try context.check(status, .renew, subject: principal.description)

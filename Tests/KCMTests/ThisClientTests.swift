@@ -9,6 +9,8 @@ import Testing
 
 /// This project's own client, by libkrb5, against the server.
 struct ThisClientTests {
+    private let service = "HTTP/www.example.test"
+
     /// A client as another process would have it.
     private func makeClient(_ running: RunningServer, _ realm: TestRealm) -> KerberosClient {
         var configuration = realm.configuration(defaultCacheName: "KCM:")
@@ -40,6 +42,35 @@ struct ThisClientTests {
                 #expect(contents.credentials.count == 1 && contents.credentials.allSatisfy { $0.isIdentical(to: ticket) })
                 #expect(contents.marks["ksso_a"] == "1")
             }
+        }
+    }
+
+    /// The KDC's clock is kept in the cache; a client that does not take it over sends this machine's time, which the KDC refuses.
+    @Test(arguments: [-3600, 3600])
+    func theOffsetTravelsWithTheCache(_ offset: Int) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: [service], clockOffset: .seconds(offset))
+        try await withTestRealm(options) { realm in
+            try await withServer { running in
+                let cache = CredentialCacheName(rawValue: "KCM:")
+                _ = try await signIn(cache, running, realm)
+                let server = try Principal(service, defaultRealm: realm.name)
+                let ticket = try await makeClient(running, realm).serviceTicket(for: server, in: cache)
+                let alice = try Principal("alice", defaultRealm: realm.name)
+                _ = try await makeClient(running, realm).renewedCredential(for: alice, in: cache)
+
+                let credential = try await makeClient(running, realm).initiatorCredential(for: ticket, from: cache)
+                let token = try firstToken(from: credential)
+                // The acceptor goes by this machine's clock, so it sees that the client did not.
+                let error = #expect(throws: KerberosError.self) { try Acceptance(token, keytab: realm.keytabPath) }
+                #expect(error?.code == .clockSkew)
+            }
+        }
+    }
+
+    private func firstToken(from credential: InitiatorCredential) throws -> [UInt8] {
+        switch try SPNEGOInitiator.begin(with: credential) {
+        case .proceed(let token, _): token
+        case .established(let token, _): token ?? []
         }
     }
 }

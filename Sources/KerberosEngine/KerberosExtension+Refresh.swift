@@ -16,31 +16,30 @@ extension KerberosExtension {
             throw .needsPerson(session.principal)
         }
         let client = clients.client(for: session.realm)
+        let renewed = try await current(session, client: client).ticket
         let ticket = try await client.renewedCredential(for: session.principal, in: session.cache)
-        return try await replace(session, with: ticket, client: client)
+        return try await replace(renewed, of: session, with: ticket, client: client)
     }
 
     func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
         let options = policy.initialCredentialOptions(for: session.principal)
+        let old = try await current(session, client: client).ticket
         let ticket = try await client.initialCredential(for: session.principal, using: source, options: options)
-        return try await replace(session, with: ticket, client: client)
+        return try await replace(old, of: session, with: ticket, client: client)
     }
 
-    /// Reads the cache again before it is written: another program may have added tickets meanwhile.
+    /// Reads the cache again before it is written: another program may have added tickets meanwhile, signed in anew, or signed out. What it
+    /// did stands, and the new ticket is dropped.
     private func replace(
-        _ session: Session,
+        _ old: Credential,
+        of session: Session,
         with ticket: Credential,
         client: KerberosClient
     ) async throws(KerberosError) -> Session {
-        let contents = try await client.contents(of: session.cache)
-        guard contents.principal == session.principal, ticket.client == session.principal else {
-            throw KerberosError(
-                .cacheUnusable,
-                subject: session.cache.rawValue,
-                message: "\(contents.principal) has signed in there meanwhile. The new ticket of \(session.principal) was dropped."
-            )
-        }
+        let (contents, present) = try await current(session, client: client)
+        guard ticket.client == session.principal else { throw .taken(session, by: ticket.client) }
+        guard present.isIdentical(to: old) else { return try await self.session(in: session.cache) }
         let now = options.clock()
         let kept = contents.credentials.filter { $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now) }
         try await client.replace(
@@ -50,6 +49,34 @@ extension KerberosExtension {
             marks: contents.marks
         )
         return try await self.session(in: session.cache)
+    }
+
+    /// What the session's cache holds now, and its ticket-granting ticket.
+    ///
+    /// - Throws: `KerberosError`; `noCredentials` when the session has ended, `cacheUnusable` when somebody else's is there.
+    private func current(
+        _ session: Session,
+        client: KerberosClient
+    ) async throws(KerberosError) -> (contents: CredentialCacheContents, ticket: Credential) {
+        let contents: CredentialCacheContents
+        do throws(KerberosError) {
+            contents = try await client.contents(of: session.cache)
+        } catch  where error.code == .noCredentials {
+            throw .notSignedIn(session.principal.description)
+        }
+        guard contents.principal == session.principal else { throw .taken(session, by: contents.principal) }
+        guard let ticket = contents.ticketGrantingTicket else { throw .notSignedIn(session.principal.description) }
+        return (contents, ticket)
+    }
+}
+
+extension KerberosError {
+    fileprivate static func taken(_ session: Session, by principal: Principal) -> KerberosError {
+        KerberosError(
+            .cacheUnusable,
+            subject: session.cache.rawValue,
+            message: "\(principal) has signed in there meanwhile. The new ticket of \(session.principal) was dropped."
+        )
     }
 }
 

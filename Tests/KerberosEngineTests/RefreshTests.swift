@@ -80,3 +80,49 @@ struct RefreshTests {
         #expect(try await service.grant(host).principal == "refreshing@EXAMPLE.TEST")
     }
 }
+
+/// What other programs do to the cache while the KDC is being asked.
+@Suite struct RefreshInFlightTests {
+    enum Meanwhile: CaseIterable { case signsInAnew, signsOut, doesNothing }
+
+    @Test(arguments: Meanwhile.allCases, [false, true])
+    func whatAnotherProgramDidStands(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            var home = try Home(realm)
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            home.options.trace = { continuation.yield($0) }
+            let source: InitialCredentialSource = hasKeytab ? .keytab(try await realm.keytab(for: "alice")) : .secret
+            let options = InitialCredentialOptions(renewableLifetime: .seconds(86_400))
+            let kerberos = home.makeExtension()
+            let session = try await kerberos.signIn("alice", using: source, options: options)
+            let other = home.makeExtension()
+            let path = home.defaultCache.residual
+            let before = try Data(contentsOf: URL(filePath: path))
+            let newer = CredentialCacheName(rawValue: "FILE:\(home.directory)/newer")
+            try await other.signIn("alice", using: .secret, cache: newer)
+            let content = try Data(contentsOf: URL(filePath: newer.residual))
+
+            // What was sent before is no concern of the test.
+            continuation.yield("begin")
+            for await line in lines where line == "begin" { break }
+            try await realm.pauseKDC()
+            let refresh = Task { try await kerberos.refresh(session) }
+            for await line in lines where line.contains("Sending TCP request") || line.contains("Sending initial UDP") { break }
+            switch meanwhile {
+            case .signsInAnew: _ = try await realm.run("mv", [newer.residual, path])
+            case .signsOut: _ = try await home.run("kdestroy", [])
+            case .doesNothing: break
+            }
+            try await realm.resumeKDC()
+
+            let error = await kerberosError { try await refresh.value }
+            #expect(error?.code == (meanwhile == .signsOut ? .noCredentials : nil))
+            let after = try? Data(contentsOf: URL(filePath: path))
+            switch meanwhile {
+            case .signsInAnew: #expect(after == content)
+            case .signsOut: #expect(after == nil)
+            case .doesNothing: #expect(after != nil && after != before)
+            }
+        }
+    }
+}

@@ -4,13 +4,17 @@ internal import struct Foundation.Date
 
 extension KerberosExtension {
     /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again from its keytab. Service
-    /// tickets that still hold are kept.
+    /// tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
     ///
     /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
     @discardableResult
     public func refresh(_ session: Session) async throws(KerberosError) -> Session {
         if let keytabSession { return try await keytabSession.acquireOnce() }
-        if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
+        if let source = session.keytabSource {
+            return try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
+                try await acquireAgain(session, using: source)
+            }
+        }
         guard session.isSignedIn else { throw .notSignedIn(session.principal.description) }
         guard let limit = session.renewUntil, limit > options.clock(), session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)

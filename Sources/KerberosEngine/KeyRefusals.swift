@@ -11,12 +11,19 @@ final class KeyRefusals: Sendable {
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
     /// Runs a sign-in by keytab; throws the last refusal again while its pause lasts.
+    ///
+    /// - Parameter triesKDCAnew: whoever asks goes by its own pace where a KDC is away, and is held back by refusals alone.
     func attempt<Value: Sendable>(
         _ principal: Principal,
+        triesKDCAnew: Bool = false,
         _ signIn: () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let now = clock()
-        if let refusal = refusals.withLock({ $0[principal] }), refusal.until > now { throw refusal.error }
+        if let refusal = refusals.withLock({ $0[principal] }), refusal.until > now,
+            !triesKDCAnew || refusal.error.code != .kdcUnreachable
+        {
+            throw refusal.error
+        }
         do throws(KerberosError) {
             let value = try await signIn()
             refusals.withLock { $0[principal] = nil }

@@ -77,9 +77,10 @@ private typealias Drill = ScheduleDrill
         #expect(drill.actions() == [.refresh(key)])
     }
 
-    @Test func `a refusal stays one in every network`() {
+    @Test(arguments: [(true, [299]), (false, [])] as [(Bool, [Double])])
+    func `a refusal stays one in every network`(_ hasKeytab: Bool, _ times: [Double]) {
         var drill = Drill()
-        drill.observe(Drill.session(keytab: true))
+        drill.observe(Drill.session(renewUntil: 604_800, keytab: hasKeytab))
         drill.pass(24000)
         #expect(drill.actions() == [.refresh(key)])
         drill.schedule.refreshFinished(key, .refused, at: drill.now)
@@ -87,6 +88,6 @@ private typealias Drill = ScheduleDrill
         drill.pass(1)
         #expect(drill.actions() == [probe])
         drill.schedule.probeFinished(realm: "A.TEST", isReachable: true, at: drill.now)
-        #expect(drill.run(for: 3600) == [])
+        #expect(drill.run(for: 3600) == times)
     }
 }

@@ -68,10 +68,14 @@ private typealias Drill = ScheduleDrill
             (RefreshOutcome.unreachable, 1.0, [0, 10, 30, 70, 150, 310, 610, 910]),
             (.unreachable, 0, [0, 5, 15, 35, 75, 155, 305, 455, 605, 755, 905]),
             (.failed, 1, [0, 10, 30, 70, 150, 310, 610, 910]),
-            (.refused, 1, [0]),
+            (.refused, 1, [0, 300, 600, 900]),
         ] as [(RefreshOutcome, Double, [Double])]
     )
-    func `after failures it waits longer, after a refusal for ever`(_ outcome: RefreshOutcome, _ jitter: Double, _ times: [Double]) {
+    func `after failures it waits longer, after a refusal of a key five minutes`(
+        _ outcome: RefreshOutcome,
+        _ jitter: Double,
+        _ times: [Double]
+    ) {
         var drill = Drill(jitter: jitter)
         drill.observe(Drill.session(keytab: true))
         drill.pass(24000)
@@ -98,12 +102,12 @@ private typealias Drill = ScheduleDrill
 
     @Test func `another sign-in ends the stop after a refusal`() {
         var drill = Drill()
-        drill.observe(Drill.session(keytab: true))
+        drill.observe(Drill.session(renewUntil: 604_800))
         drill.pass(24000)
         #expect(drill.actions() == [.refresh(key)])
         drill.schedule.refreshFinished(key, .refused, at: drill.now)
         #expect(drill.run(for: 3600) == [])
-        drill.observe(Drill.session(from: 27000, to: 63000, keytab: true))
+        drill.observe(Drill.session(from: 27000, to: 63000, renewUntil: 604_800))
         #expect(drill.run(for: 40000).count == 1)
     }
 

@@ -8,7 +8,7 @@ package enum RefreshOutcome: Sendable, Hashable {
     case unreachable
     /// It may go better another time.
     case failed
-    /// The KDC has spoken, or there is nothing to try with: the same again helps nobody and may lock the account.
+    /// The KDC has spoken, or there is nothing to try with: the same again soon helps nobody and may lock the account.
     case refused
     /// It was given up to begin anew.
     case abandoned

@@ -14,6 +14,10 @@ extension SessionSchedule {
         case .unreachable, .failed:
             entry.failures += 1
             entry.notBefore = now.uptime + backoff.delay(afterFailures: entry.failures)
+        case .refused where entry.session.hasKeytab:
+            // A key that was changed comes with the keytab's next file.
+            entry.failures = 0
+            entry.notBefore = now.uptime + Self.refusalPause
         case .refused: entry.isStopped = true
         case .abandoned: entry.notBefore = now.uptime
         }

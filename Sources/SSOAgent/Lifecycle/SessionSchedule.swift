@@ -39,7 +39,7 @@ package struct SessionSchedule: Sendable {
         var notBefore = -Double.infinity
         /// A refresh has succeeded: the next look shows another ticket, which may have the same times.
         var isRefreshed = false
-        /// The KDC has refused for good: until there is another ticket.
+        /// The KDC has refused for good, since there is no key to try with: until there is another ticket.
         var isStopped = false
         var isExpiryTold = false
         var toldEnd: Date?
@@ -63,6 +63,8 @@ package struct SessionSchedule: Sendable {
     static let longestWait = 60.0
     /// How long before its end a session's end is told, in seconds.
     static let warningTime = 300.0
+    /// How long a key that was refused is not sent again, in seconds.
+    static let refusalPause = 300.0
     /// For so long a cache may be without its ticket while another program writes it, in seconds.
     static let absence = 1.0
 

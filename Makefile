@@ -38,6 +38,8 @@ bench: packages
 	swift build -c release --package-path Benchmarks
 	Benchmarks/.build/release/TokenBenchmark
 	Benchmarks/.build/release/HTTPBenchmark
+	swift build -c release --product ksso --static-swift-stdlib
+	Benchmarks/.build/release/AgentBenchmark .build/release/ksso
 
 docs:
 	@for target in $(DOCUMENTED); do \

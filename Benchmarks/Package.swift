@@ -16,6 +16,8 @@ let package = Package(
     targets: [
         // The floor: the same work as plain C loops on the same ticket.
         .target(name: "CFloor", linkerSettings: [.linkedLibrary("gssapi_krb5"), .linkedLibrary("krb5")]),
+        // What the comparisons print with.
+        .target(name: "BenchmarkSupport"),
         .executableTarget(
             name: "TokenBenchmark",
             dependencies: [
@@ -29,6 +31,7 @@ let package = Package(
         .executableTarget(
             name: "HTTPBenchmark",
             dependencies: [
+                "BenchmarkSupport",
                 "CFloor",
                 .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
                 .product(name: "Kerberos", package: "swift-kerberos-sso"),
@@ -42,6 +45,17 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             resources: [.copy("peers.py")]
+        ),
+        .executableTarget(
+            name: "AgentBenchmark",
+            dependencies: [
+                "BenchmarkSupport",
+                "CFloor",
+                .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            resources: [.copy("peers.sh")]
         ),
     ]
 )

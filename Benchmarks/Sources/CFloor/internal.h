@@ -1,6 +1,8 @@
 #ifndef CFLOOR_INTERNAL_H
 #define CFLOOR_INTERNAL_H
 
+#include "cfloor.h"
+
 #include <gssapi/gssapi.h>
 #include <krb5/krb5.h>
 

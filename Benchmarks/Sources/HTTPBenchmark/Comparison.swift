@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Rows measured in turn, round after round, so that whatever else the machine does falls on all alike.
@@ -93,10 +94,4 @@ struct RequestCount {
         }
         return counts
     }
-}
-
-/// Prints at once, whatever standard output is.
-func report(_ text: String) {
-    print(text)
-    fflush(nil)
 }

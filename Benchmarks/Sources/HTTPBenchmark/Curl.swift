@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// The curl command: one process, one connection, a URL for each request.

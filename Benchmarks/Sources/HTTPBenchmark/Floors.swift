@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import CFloor
 import Foundation
 

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Requests a second of this package's client beside its peers, in one run against one Apache; the floors; and how tokens scale.

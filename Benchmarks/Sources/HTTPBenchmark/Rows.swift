@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// The clients that are compared.
 enum Rows {
     /// What the others are measured by.

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 import KerberosTesting
 
@@ -43,15 +44,4 @@ struct Site: Sendable {
         }
         return result.output
     }
-}
-
-/// Why something was not measured.
-struct Unavailable: Error, CustomStringConvertible {
-    let reason: String
-    var description: String { reason }
-}
-
-/// This program, to be run again.
-func ownPath() throws -> String {
-    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
 }

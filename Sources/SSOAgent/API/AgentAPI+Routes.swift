@@ -5,6 +5,7 @@ internal import HummingbirdCore
 internal import Kerberos
 internal import NIOCore
 internal import SSOAgentClient
+internal import Synchronization
 
 internal import struct Foundation.Data
 
@@ -53,6 +54,8 @@ extension AgentAPI {
 
     /// Answers a request; every failure becomes a problem (RFC 9457).
     func response(to request: Request, context: AgentContext, responder: RouterResponder<AgentContext>) async -> Response {
+        requests.add(1, ordering: .relaxed)
+        defer { requests.subtract(1, ordering: .relaxed) }
         var response: Response
         do {
             try check(request)

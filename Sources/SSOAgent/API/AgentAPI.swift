@@ -33,6 +33,8 @@ package final class AgentAPI: Sendable {
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
+    /// How many are being answered.
+    let requests = Atomic(0)
     let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
     private let servers = Mutex<[Task<Void, Never>]>([])
     private let group: any EventLoopGroup

@@ -1,0 +1,28 @@
+import BenchmarkSupport
+import Foundation
+
+/// The agent as a credential cache beside its peers, a FILE cache and an empty server, in one run; its API under load; and its memory.
+///
+/// `AgentBenchmark KSSO [memory|authorize|caches]…`: KSSO is the program to measure; without words after it everything is. The form `client` is
+/// what the benchmark calls itself with.
+@main enum AgentBenchmark {
+    static func main() async {
+        do {
+            try await run(Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        guard let ksso = arguments.first else { throw Unavailable(reason: "usage: AgentBenchmark KSSO [memory|authorize|caches]…") }
+        if ksso == "client" { return try CacheClient.run(arguments.dropFirst()) }
+        let parts = arguments.count > 1 ? Set(arguments.dropFirst()) : ["memory", "authorize", "caches"]
+        try await Bench.with(ksso: ksso) { bench in
+            if parts.contains("memory") { try await MemoryUse.measure(bench) }
+            if parts.contains("authorize") { try await AuthorizeLoad.measure(bench) }
+            if parts.contains("caches") { try await CacheComparison.measure(bench) }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import BenchmarkSupport
+import CFloor
+import Foundation
+
+/// How many tickets a cache holds, and how long each is.
+struct CacheSize: Hashable, Sendable {
+    let tickets: Int
+    /// 0 is as long as the realm's own.
+    var bytes = 0
+
+    var text: String { tickets == 1 ? "1 ticket" : bytes == 0 ? "\(tickets)" : "\(tickets) of \(Double(bytes) / 1000) KB" }
+
+    static let all = [1, 100, 1000, 10_000].map { CacheSize(tickets: $0) } + [large]
+    /// The list of these is longer than the 10 MiB that a client takes.
+    static let large = CacheSize(tickets: 10_000, bytes: 1500)
+}
+
+/// What is done with a cache.
+enum CacheOperation: String, CaseIterable {
+    case retrieve, held, fresh, store, replace
+
+    var title: String {
+        switch self {
+        case .retrieve: "RETRIEVE: krb5_cc_retrieve_cred"
+        case .held: "token: gss_init_sec_context, credential held"
+        case .fresh: "token: gss_acquire_cred and gss_init_sec_context"
+        case .store: "STORE: krb5_cc_store_cred of a new ticket"
+        case .replace: "STORE: krb5_cc_store_cred of a ticket that is there"
+        }
+    }
+
+    var changesCache: Bool { self == .store || self == .replace }
+}
+
+/// The program over libkrb5 that uses a cache, in a process of its own: it takes its server by `KRB5_CONFIG`. In each round it uses the empty
+/// server, the FILE cache and the server that is measured one after the other, so that whatever else the machine does falls on all alike.
+struct CacheClient {
+    private static let rounds = 7
+    /// About how long one sample takes.
+    private static let secondsPerSample = 0.08
+
+    private let cache: OpaquePointer
+    private let file: OpaquePointer
+    private let floor: String
+    private let tickets: Int
+
+    /// The command line of this process.
+    static func command(_ bench: Bench, size: CacheSize, fillsOnly: Bool = false) throws -> [String] {
+        [
+            try ownPath(), "client", fillsOnly ? "fill" : "measure", bench.source, bench.service, "\(size.tickets)", "\(size.bytes)",
+            bench.floor.path,
+            "FILE:\(bench.realm.directory)/compared",
+        ]
+    }
+
+    static func run(_ arguments: ArraySlice<String>) throws {
+        let words = Array(arguments)
+        guard words.count == 7, let tickets = Int(words[3]), let bytes = UInt32(words[4]) else {
+            throw Unavailable(reason: "client: wrong arguments")
+        }
+        func open(_ name: String) throws -> OpaquePointer {
+            guard let cache = cfloor_cache_open(name, words[1], words[2], bytes) else { throw Unavailable(reason: "\(name) did not open") }
+            return cache
+        }
+        let client = CacheClient(cache: try open("KCM:"), file: try open(words[6]), floor: words[5], tickets: tickets)
+        guard try client.fill(client.cache) else { return }
+        guard words[0] == "measure", try client.fill(client.file) else { return }
+        // A server may look at what came, a moment later.
+        Thread.sleep(forTimeInterval: 2)
+        for operation in CacheOperation.allCases { try client.measure(operation) }
+    }
+
+    /// False, and how many there are, where a server is too slow for so many.
+    private func fill(_ cache: OpaquePointer) throws -> Bool {
+        let limit = 30.0
+        let count = Int(cfloor_cache_fill(cache, UInt32(tickets), limit))
+        guard count >= 0 else { throw Unavailable(reason: String(cString: cfloor_cache_error(cache))) }
+        if count < tickets { print("filled", count, limit) }
+        return count == tickets
+    }
+
+    private func measure(_ operation: CacheOperation) throws {
+        let counts = (try count(operation, cache), try count(operation, file))
+        var own: [Double] = [], files: [Double] = [], floors: [Double] = []
+        for _ in 0..<Self.rounds {
+            floors.append(operation == .held || operation == .fresh ? cfloor_connections(floor, 200) : try roundTrip(operation))
+            files.append(try once(operation, file, count: counts.1))
+            own.append(try once(operation, cache, count: counts.0))
+            // A small cache is filled anew: it would not be small for long.
+            if operation.changesCache, tickets <= 100 { _ = (try fill(cache), try fill(file)) }
+        }
+        let ratios = (zip(own, floors).map { $0 / $1 }.median, zip(own, files).map { $0 / $1 }.median)
+        print(operation.rawValue, own.median, floors.median, files.median, ratios.0, ratios.1)
+    }
+
+    /// As many bytes as the operation sends and gets.
+    private func roundTrip(_ operation: CacheOperation) throws -> Double {
+        operation == .retrieve ? cfloor_round_trips(floor, 160, 600, 800) : cfloor_round_trips(floor, 600, 12, 800)
+    }
+
+    /// How often the operation fits into a sample. The first run warms up.
+    private func count(_ operation: CacheOperation, _ cache: OpaquePointer) throws -> UInt32 {
+        _ = try once(operation, cache, count: 1)
+        let time = try once(operation, cache, count: 2)
+        let most = operation.changesCache ? max(10, tickets / 20) : 2000
+        return UInt32(min(most, max(3, Int(Self.secondsPerSample * 1e6 / time))))
+    }
+
+    private func once(_ operation: CacheOperation, _ cache: OpaquePointer, count: UInt32) throws -> Double {
+        let time =
+            switch operation {
+            case .retrieve: cfloor_cache_retrieve(cache, count)
+            case .held: cfloor_cache_held_token(cache, count)
+            case .fresh: cfloor_cache_fresh_token(cache, count)
+            case .store: cfloor_cache_store(cache, count)
+            case .replace: cfloor_cache_replace(cache, count)
+            }
+        guard time > 0 else { throw Unavailable(reason: String(cString: cfloor_cache_error(cache))) }
+        return time
+    }
+}

@@ -1,0 +1,28 @@
+import BenchmarkSupport
+import Foundation
+
+/// What the agent keeps in memory.
+enum MemoryUse {
+    static func measure(_ bench: Bench) async throws {
+        report("the agent's memory".padded(46) + "resident   anonymous   threads   goal")
+        try await AgentProcess.with(bench) { agent in
+            try await agent.signIn()
+            try await agent.settle()
+            row("idle, one user signed in", try agent.statistics(), goal: 35)
+            let size = CacheSize.large
+            let client = try CacheClient.command(bench, size: size, fillsOnly: true)
+            _ = try await bench.run(client[0], Array(client.dropFirst()), environment: agent.environment)
+            try await agent.settle()
+            row("with \(size.text)", try agent.statistics(), goal: 64)
+        }
+        report("")
+    }
+
+    private static func row(_ name: String, _ statistics: ProcessStatistics, goal: Double) {
+        let cells = [
+            String(format: "%.1f MiB", statistics.resident), String(format: "%.1f MiB", statistics.anonymous), "\(statistics.threads)",
+        ]
+        let verdict = statistics.resident <= goal ? "reached" : "missed"
+        report("  " + name.padded(40) + cells.map { $0.rightAligned(12) }.joined() + "   at most \(Int(goal)) MiB: \(verdict)")
+    }
+}

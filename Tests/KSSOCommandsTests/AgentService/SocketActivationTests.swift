@@ -96,7 +96,9 @@ struct SocketActivationTests {
         let sockets = ["kcm", "agent"].map { "\(folder).\($0).sock" }
         let keytab = try await station.realm.keytab(for: "HTTP/localhost")
         let end = try await whileActivated(sockets: sockets, arguments: ["--keytab", keytab], prefix: Self.confinement()) { notifications in
-            #expect(try await run("klist", "-s", socket: sockets[0]).exitStatus == 1)
+            // The first question starts the agent; whether it has signed in by the time of the answer is chance.
+            let first = try await run("klist", "-s", socket: sockets[0])
+            #expect([0, 1].contains(first.exitStatus), "\(first)")
             try await notifications.wait(for: "READY=1")
             try await eventually { try await run("klist", "-s", socket: sockets[0]).exitStatus == 0 }
             let status = try await station.ksso("status")

@@ -20,6 +20,7 @@ extension AgentClient {
     /// - Parameters:
     ///   - principal: Who; nil is the profile's principal, else the user.
     ///   - realm: The realm of a name that has none.
+    ///   - password: The password.
     /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `wrongPassword`.
     @discardableResult
     public func login(_ principal: String? = nil, realm: String? = nil, password: String) async throws(AuthorizationError)
@@ -50,7 +51,10 @@ extension AgentClient {
 
     /// Signs out: every process of the user at once.
     ///
-    /// - Parameter all: Destroys tickets that other programs acquired as well.
+    /// - Parameters:
+    ///   - principal: Who; nil is everybody.
+    ///   - realm: The realm of a name that has none, or everybody of this realm.
+    ///   - all: Destroys tickets that other programs acquired as well.
     /// - Throws: `AuthorizationError`.
     @discardableResult
     public func logout(_ principal: String? = nil, realm: String? = nil, all: Bool = false) async throws(AuthorizationError)

@@ -27,7 +27,7 @@ public final class AgentClient: CredentialExtension {
     private let fallback: (any CredentialExtension)?
     private let knowledge = Mutex(Knowledge.nothing)
 
-    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:fallback:)``.
+    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:agentUser:fallback:)``.
     ///
     /// - Parameters:
     ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.

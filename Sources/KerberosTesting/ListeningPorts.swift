@@ -9,10 +9,10 @@ struct ListeningPorts: Sendable, Hashable {
 
     /// Waits until a process listens; from then on the kernel queues what clients send.
     ///
-    /// The kernel has no event for "now listens", hence the short pauses, which end with the process or after ten seconds.
+    /// The kernel has no event for "now listens", hence the short pauses, which end with the process or after a minute.
     /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` and the text that `log` returns.
     static func wait(for process: Int, needsUDP: Bool, log: () -> String) async throws -> ListeningPorts {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while ContinuousClock.now < deadline {
             guard isAlive(process) else {
                 throw KerberosTestingError(.serverNotReady, "The server ended while it started: \(log())")
@@ -21,12 +21,12 @@ struct ListeningPorts: Sendable, Hashable {
             if ports.tcp != nil, ports.udp != nil || !needsUDP { return ports }
             try await Task.sleep(for: .milliseconds(1))
         }
-        throw KerberosTestingError(.serverNotReady, "The server did not listen within ten seconds: \(log())")
+        throw KerberosTestingError(.serverNotReady, "The server did not listen within a minute: \(log())")
     }
 
     /// Waits until the kernel reports a state of the process, as `ps` prints it: T for stopped.
     static func waitUntil(_ process: Int, isStopped: Bool) async throws {
-        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while (state(process) == "T") != isStopped {
             guard isAlive(process), ContinuousClock.now < deadline else {
                 throw KerberosTestingError(.serverNotReady, "The server did not take the signal.")

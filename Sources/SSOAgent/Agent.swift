@@ -37,13 +37,23 @@ package final class Agent: Sendable {
         let lock = try AgentLock(directory: options.runtime.path)
         defer { withExtendedLifetime(lock) {} }
         let current = CurrentExtension(try await options.makeExtension())
-        var sockets = try AgentSockets(options)
+        // Before anybody can connect: whoever finds a socket finds the file that leads to it.
+        try writeConfiguration(current.value.policy)
+        var sockets = try openSockets()
         // With the sockets goes the file that leads to them: the session's programs then have the system's default cache. Where systemd
         // listens, the next program starts the next agent.
         let leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + [options.runtime.sessionConfiguration]
         defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
-        try writeConfiguration(current.value.policy)
         try await serve(current, &sockets, until: end)
+    }
+
+    private func openSockets() throws -> AgentSockets {
+        do {
+            return try AgentSockets(options)
+        } catch {
+            try? FileManager.default.removeItem(atPath: options.runtime.sessionConfiguration)
+            throw error
+        }
     }
 
     private func serve(_ current: CurrentExtension, _ sockets: inout AgentSockets, until end: @escaping @Sendable () async -> Void)

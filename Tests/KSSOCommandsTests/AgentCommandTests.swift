@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `ksso agent run`, `status` and `stop`: one agent a runtime folder, however the last one ended.
-@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(2)))
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct AgentCommandTests {
     let station: Workstation
 

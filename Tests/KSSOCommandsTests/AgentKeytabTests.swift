@@ -3,7 +3,7 @@ import KerberosTesting
 import Testing
 
 /// `ksso agent run --keytab`: an agent that signs in by itself.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct AgentKeytabTests {
     private func withKeytab(_ body: (Workstation, String) async throws -> Void) async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret", "bob": "secret"])) { realm in

@@ -4,7 +4,7 @@ import KerberosTesting
 import Testing
 
 /// What an agent's memory holds of a session that is over.
-@Suite(.protectedWeb, .timeLimit(.minutes(2)), .enabled(if: geteuid() == 0, "only root can read an agent's memory"))
+@Suite(.protectedWeb, .timeLimit(.minutes(5)), .enabled(if: geteuid() == 0, "only root can read an agent's memory"))
 struct AgentMemoryTests {
     let station: Workstation
     let server: ProtectedWebServer

@@ -3,7 +3,7 @@ import KerberosTesting
 import Testing
 
 /// Programs of a user share the tickets that an agent keeps: ours and stock ones.
-@Suite(.protectedWeb, .timeLimit(.minutes(2)))
+@Suite(.protectedWeb, .timeLimit(.minutes(5)))
 struct AgentSharingTests {
     let station: Workstation
     let server: ProtectedWebServer

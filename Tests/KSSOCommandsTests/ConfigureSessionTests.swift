@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `ksso configure session`: the files that make every program of a session share the tickets.
-@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(2)))
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct ConfigureSessionTests {
     let station: Workstation
 

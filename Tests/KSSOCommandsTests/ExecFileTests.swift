@@ -3,7 +3,7 @@ import KerberosTesting
 import Testing
 
 /// `ksso exec --file`: a private cache for programs that read no other kind.
-@Suite(.protectedWeb, .timeLimit(.minutes(2)))
+@Suite(.protectedWeb, .timeLimit(.minutes(5)))
 struct ExecFileTests {
     enum Place: CaseIterable {
         case agent, ownProcess

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `ksso realm run`: a private KDC from the command line.
-@Suite(.testRealm(), .timeLimit(.minutes(1)))
+@Suite(.testRealm(), .timeLimit(.minutes(5)))
 final class RealmRunTests {
     let station: Workstation
     /// Where the realm's folders are: open to the web server's account, which a folder of the suite's own realm is not.

@@ -19,6 +19,7 @@ extension Workstation {
         let end = try await Conversation.with(["ksso", "agent", "run"] + arguments, on: self, environment: environment) { agent in
             do {
                 try await eventually({ UnixSocket.isServed("\(runtime)/agent.sock") }, sourceLocation: sourceLocation)
+                #expect(FileManager.default.fileExists(atPath: "\(runtime)/krb5.conf"), "who finds the socket finds the file")
                 try await body(agent)
                 kill(agent.process, SIGTERM)
             } catch {

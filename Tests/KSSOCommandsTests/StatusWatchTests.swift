@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `ksso status --watch`: each change, for as long as somebody reads.
-@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(2)))
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(5)))
 struct StatusWatchTests {
     let station: Workstation
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The password prompt at a real terminal, each test with a pseudo-terminal of its own.
-@Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(1)))
+@Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(5)))
 struct TerminalTests {
     let station: Workstation
     let realm: TestRealm

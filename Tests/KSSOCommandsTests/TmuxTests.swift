@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The password prompt in tmux, with a server of its own.
-@Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(1)))
+@Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(5)))
 struct TmuxTests {
     private static let isInstalled = (try? Program.path(of: "tmux")) != nil
 

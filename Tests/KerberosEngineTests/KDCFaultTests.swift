@@ -44,7 +44,7 @@ struct KDCFaultTests {
         request.cancel()
         let start = ContinuousClock.now
         #expect(await request.value?.code == .canceled)
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(20))
         try await realm.resumeKDC()
     }
 

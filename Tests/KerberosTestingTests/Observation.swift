@@ -18,15 +18,15 @@ func expectGone(_ directory: String, sourceLocation: SourceLocation = #_sourceLo
     #expect(processes(of: directory).isEmpty, sourceLocation: sourceLocation)
 }
 
-/// Looks until a condition holds that another process brings about, for ten seconds at most.
+/// Looks until a condition holds that another process brings about, for a minute at most.
 func eventually(
     _ condition: () throws -> Bool,
     sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     while try !condition() {
         guard ContinuousClock.now < deadline else {
-            Issue.record("It did not happen within ten seconds.", sourceLocation: sourceLocation)
+            Issue.record("It did not happen within a minute.", sourceLocation: sourceLocation)
             return
         }
         await Task.yield()

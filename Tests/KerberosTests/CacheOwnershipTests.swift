@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Whoever opened it would wait for a writer for ever.
-    @Test(.timeLimit(.minutes(1))) func aPipeInTheCachesPlaceHoldsNobodyUp() async throws {
+    @Test(.timeLimit(.minutes(5))) func aPipeInTheCachesPlaceHoldsNobodyUp() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()
         try #require(mkfifo(try #require(cache.path), 0o600) == 0)
@@ -33,7 +33,7 @@ import Testing
             #expect(error?.message.contains("no plain file") == true)
             await expectFailure(.cacheUnusable) { _ = try await realm.client.serviceTicket(for: service, in: cache) }
         }
-        #expect(elapsed < .seconds(5))
+        #expect(elapsed < .seconds(20))
     }
 
     private func withServiceTicket() async throws -> SignedIn {

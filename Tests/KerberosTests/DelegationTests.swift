@@ -61,7 +61,7 @@ struct DelegationTests {
                 _ = try await client.firstToken(asking: .delegation, deadline: .milliseconds(300))
             }
             try #require(error?.code == .kdcUnreachable)
-            try #require(ContinuousClock.now - start < .seconds(10))
+            try #require(ContinuousClock.now - start < .seconds(20))
             endChildProcess()
         }
     }

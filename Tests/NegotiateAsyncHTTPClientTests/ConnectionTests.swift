@@ -8,7 +8,7 @@ import Testing
 @testable import NegotiateAsyncHTTPClient
 
 /// What a client knows of its connections, and no other library of its own.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     @Test func `the second request over a connection-bound server's connection needs no ticket`() async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in

@@ -6,7 +6,7 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test(arguments: [false, true]) func aHeadThatIsCutOffIsAnError(onSecondLeg: Bool) async throws {
         let reply = ScriptedServer.Reply.raw("HTTP/1.1 200 OK\r\nContent-Le")
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : reply }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What is particular to HTTP/2: when it is left for HTTP/1.1, and what goes over it.
-@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
     private static let final: HTTP2Server.Reply = .status(200, [("WWW-Authenticate", negotiate("final"))])
 
     /// Challenges what has no ticket, and takes every ticket.

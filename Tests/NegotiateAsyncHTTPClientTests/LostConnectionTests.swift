@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A server that closes a connection which it kept, as a request comes.
-@Suite(.timeLimit(.minutes(1))) struct LostConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct LostConnectionTests {
     /// Closes each connection at its second request of the kind.
     private static func closing(
         _ script: @escaping ScriptedServer.Script,

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     @Test func theLengthOfAStreamIsSentWithIt() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 10 }
         let script: ScriptedServer.Script = { _ in .challenge }

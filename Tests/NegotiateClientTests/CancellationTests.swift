@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A call ends at its deadline and with its task, wherever it is.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     /// Where a call can be stuck.
     enum Phase: CaseIterable, Sendable {
         case firstLeg, credentials, drain, secondLeg

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Servers that authenticate a connection and take further requests over it (`Persistent-Auth: true`).
-@Suite(.timeLimit(.minutes(1))) struct ConnectionBoundTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionBoundTests {
     /// Remembers, as such a server does, for whom each connection is authenticated, and says so.
     private static func script() -> ScriptedServer.Script {
         let users = Users()

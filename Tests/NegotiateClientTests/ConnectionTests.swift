@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     @Test(arguments: ClientLibrary.allCases) func aConnectionThatCarriedATicketCarriesNothingElse(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.target == "/open" || request.field("Authorization") != nil ? .page() : .challenge

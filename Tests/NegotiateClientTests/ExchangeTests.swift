@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ExchangeTests {
+@Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
     @Test(arguments: ClientLibrary.allCases) func aPageWithoutAChallengeTakesOneRequest(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .page(token: nil) }) { server, client in
             let reply = try await client.send(server.request())

@@ -2,7 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let reply: ScriptedServer.Reply
         let code: HTTPTransportError.Code

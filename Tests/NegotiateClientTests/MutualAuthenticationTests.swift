@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A server must prove itself before anything of its response is handed on.
-@Suite(.timeLimit(.minutes(1))) struct MutualAuthenticationTests {
+@Suite(.timeLimit(.minutes(5))) struct MutualAuthenticationTests {
     struct Answer: Sendable, CustomTestStringConvertible {
         let reply: ScriptedServer.Reply
         let code: AuthorizationError.Code

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Credentials that the user brings.
-@Suite(.timeLimit(.minutes(1))) struct OwnCredentialsTests {
+@Suite(.timeLimit(.minutes(5))) struct OwnCredentialsTests {
     @Test(arguments: ClientLibrary.allCases) func theUsersOwnCredentialsEndTheMatter(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         try await library.withServer(extension: sso, script: { _ in .challenge }) { server, client in

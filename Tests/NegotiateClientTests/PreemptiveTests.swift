@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tickets that nobody asked for: only where the profile allows them, and only to a server that has asked before.
-@Suite(.timeLimit(.minutes(1))) struct PreemptiveTests {
+@Suite(.timeLimit(.minutes(5))) struct PreemptiveTests {
     private func preemptive() throws -> ScriptedExtension {
         try ScriptedExtension(change: { $0.preemptiveHosts = [try HostRule("a.localhost")] })
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tokens that are made while a request without one is on its way, for a server that asked the last time.
-@Suite(.timeLimit(.minutes(1))) struct ReadyGrantTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadyGrantTests {
     private func makeExtension(
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
         ready: @escaping @Sendable (AuthorizationRequest) async -> AuthorizationGrant? = { try? Self.grant(for: $0) }

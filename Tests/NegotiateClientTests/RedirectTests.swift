@@ -3,7 +3,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+@Suite(.timeLimit(.minutes(5))) struct RedirectTests {
     @Test(arguments: ClientLibrary.allCases) func eachHopIsDecidedByItself(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in

@@ -2,7 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     static let stream = ClientRequest.Body.stream(["one ", "two ", "three"])
 
     @Test(arguments: ClientLibrary.allCases) func aBodyInMemoryIsSentAgain(library: ClientLibrary) async throws {

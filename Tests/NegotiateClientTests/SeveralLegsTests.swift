@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Exchanges of several legs, which a given client can't serve: each leg closes its connection there.
-@Suite(.timeLimit(.minutes(1))) struct SeveralLegsTests {
+@Suite(.timeLimit(.minutes(5))) struct SeveralLegsTests {
     @Test(arguments: ClientLibrary.makingConnections) func `the legs share a connection`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             switch request.field("Authorization") {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The end of a client that makes its connections; a given client is its owner's to shut down.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
     @Test(arguments: ClientLibrary.makingConnections) func afterAShutdownNothingIsSent(library: ClientLibrary) async throws {
         let client = library.makeClient(extension: try ScriptedExtension())
         try await ScriptedServer.run(ScriptedServer.protected) { server in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NegotiateURLSession
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     @Test func `idle sessions are bounded`() throws {
         let store = SessionStore(template: .ephemeral)
         defer { store.close() }

@@ -5,7 +5,7 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
     /// Runs a server and a session that downloads into a folder of its own.
     private func withFolder(
         script: @escaping ScriptedServer.Script,

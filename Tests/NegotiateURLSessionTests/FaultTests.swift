@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A server that closes in the middle of a response's head is not among the faults: FoundationNetworking 6.3 traps on it.
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test(arguments: [false, true]) func `a body that is cut off is an error`(onSecondLeg: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nWWW-Authenticate: \(negotiate("final"))\r\n\r\nnot all"
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : .raw(head) }

@@ -5,7 +5,7 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct InvalidationTests {
+@Suite(.timeLimit(.minutes(5))) struct InvalidationTests {
     @Test func `after finishing nothing is sent`() async throws {
         let session = NegotiatingURLSession(extension: try ScriptedExtension(), unboundTLS: .allowed, configuration: settings())
         try await ScriptedServer.run(ScriptedServer.protected) { server in

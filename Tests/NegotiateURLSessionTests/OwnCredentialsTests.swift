@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Credentials that the user brings, and those that URLSession would find by itself.
-@Suite(.timeLimit(.minutes(1))) struct OwnCredentialsTests {
+@Suite(.timeLimit(.minutes(5))) struct OwnCredentialsTests {
     @Test func `those among the template's fields are each request's own`() async throws {
         let configuration = settings { $0.session.httpAdditionalHeaders = ["authorization": "Bearer mine", "X-Kept": "yes"] }
         let script: ScriptedServer.Script = { request in

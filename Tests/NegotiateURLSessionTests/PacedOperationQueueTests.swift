@@ -5,7 +5,7 @@ import Testing
 
 @testable import NegotiateURLSession
 
-@Suite(.timeLimit(.minutes(1))) struct PacedOperationQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct PacedOperationQueueTests {
     private final class Counts: Sendable {
         let added = Atomic(0)
         let done = Atomic(0)

@@ -5,7 +5,7 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
     @Test func `an upload is sent again`() async throws {

@@ -8,7 +8,7 @@ import Testing
 
 /// Tickets for https, where URLSession shows no certificate. A URLSession on Linux trusts no authority but the machine's, so that the
 /// server is a `URLProtocol`.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct UnboundTLSTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct UnboundTLSTests {
     /// Answers for `https://secure.localhost`: a challenge, or to a ticket a page.
     private final class SecureServer: URLProtocol {
         static let fields = Mutex<[String?]>([])

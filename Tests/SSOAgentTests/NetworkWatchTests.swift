@@ -30,7 +30,7 @@ import Testing
     private static let canChangeAddresses = geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/sbin/ip")
 
     /// An address of the loopback network, which every one of its addresses belongs to anyway.
-    @Test(.enabled(if: canChangeAddresses, "addresses are changed by root alone, with iproute2"), .timeLimit(.minutes(1)))
+    @Test(.enabled(if: canChangeAddresses, "addresses are changed by root alone, with iproute2"), .timeLimit(.minutes(5)))
     func `an address that comes and goes is seen`() async throws {
         let watch = try #require(NetworkWatch())
         let address = "127.\(getpid() >> 16 & 0xFF).\(getpid() >> 8 & 0xFF).\(max(2, getpid() & 0xFF))/32"

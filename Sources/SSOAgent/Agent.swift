@@ -71,6 +71,7 @@ package final class Agent: Sendable {
             losses: losses.continuation
         )
         await importTickets()
+        let signIn = options.keytab.map { KeytabSignIn($0, current: current, log: options.log) }
         let api = AgentAPI(
             extension: current.value,
             events: events,
@@ -78,6 +79,7 @@ package final class Agent: Sendable {
             facts: { [started] in await Self.facts(started: started, caches: caches) },
             stop: { [weak self] in self?.stop() },
             sessionsChanged: { keeper.poke() },
+            signsIn: { await signIn?.hasSignedIn() ?? false },
             used: { principal in
                 activity.note()
                 keeper.noteUse(of: principal)
@@ -101,7 +103,7 @@ package final class Agent: Sendable {
                 }
             }
             group.addTask { [self] in await lookAround(api, current, activity) }
-            if let keytab = options.keytab { group.addTask { [self] in await signIn(with: keytab, current) } }
+            if let signIn { group.addTask { await signIn.run() } }
             await waitForEnd(end)
             notification.stopping()
             group.cancelAll()
@@ -174,25 +176,6 @@ package final class Agent: Sendable {
             try Data(file.text.utf8).write(to: URL(filePath: options.runtime.sessionConfiguration), options: .atomic)
         } catch {
             throw AgentError(.directoryUnusable, "\(options.runtime.sessionConfiguration): the file can't be written.")
-        }
-    }
-}
-
-extension Agent {
-    /// Signs in with a key, and tries again while no KDC answers. After that the keeper looks after the session.
-    private func signIn(with keytab: AgentOptions.Keytab, _ current: CurrentExtension) async {
-        var wait = Duration.seconds(1)
-        while !Task.isCancelled {
-            do throws(KerberosError) {
-                try await current.value.signIn(keytab.principal, using: .keytab(keytab.path))
-                return
-            } catch {
-                options.log("the sign-in with the keytab \(keytab.path) failed: \(error)")
-                // A key that the KDC refuses may be one that is being changed; sent too often it locks the account.
-                if case .refused = RefreshOutcome(error) { wait = .seconds(300) }
-            }
-            try? await Task.sleep(for: wait)
-            wait = min(wait * 2, .seconds(300))
         }
     }
 }

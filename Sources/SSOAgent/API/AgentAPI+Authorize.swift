@@ -13,7 +13,7 @@ extension AgentAPI {
         let authorization = try message.authorizationRequest()
         if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
         try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
-        switch try await served.kerberos.beginAuthorization(with: authorization) {
+        switch try await outcome(of: authorization, from: served.kerberos) {
         case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
         case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
         case .headers(let grant):
@@ -28,6 +28,18 @@ extension AgentAPI {
             }
             used(grant.principal)
             return try Self.response(reply)
+        }
+    }
+
+    /// Who asks while the agent signs in, with a key, waits for that.
+    private func outcome(of request: AuthorizationRequest, from kerberos: KerberosExtension) async throws(AuthorizationError)
+        -> AuthorizationOutcome
+    {
+        do throws(AuthorizationError) {
+            return try await kerberos.beginAuthorization(with: request)
+        } catch {
+            guard error.code == .notSignedIn, await signsIn() else { throw error }
+            return try await kerberos.beginAuthorization(with: request)
         }
     }
 

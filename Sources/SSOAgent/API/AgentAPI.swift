@@ -29,6 +29,8 @@ package final class AgentAPI: Sendable {
     let facts: @Sendable () async -> StatusDocument.Process
     let stop: @Sendable () -> Void
     let sessionsChanged: @Sendable () -> Void
+    /// Waits for a sign-in of the agent's own; whether it went well.
+    let signsIn: @Sendable () async -> Bool
     let used: @Sendable (_ principal: String) -> Void
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
@@ -48,6 +50,7 @@ package final class AgentAPI: Sendable {
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
     ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
+    ///   - signsIn: Waits for a sign-in of the agent's own that is under way; whether it went well, so that who was not signed in is now.
     ///   - used: Called when a token of a principal's was made.
     ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
@@ -57,6 +60,7 @@ package final class AgentAPI: Sendable {
         facts: @escaping @Sendable () async -> StatusDocument.Process,
         stop: @escaping @Sendable () -> Void,
         sessionsChanged: @escaping @Sendable () -> Void = {},
+        signsIn: @escaping @Sendable () async -> Bool = { false },
         used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
         heartbeat: TimeAmount = .seconds(15)
     ) {
@@ -65,6 +69,7 @@ package final class AgentAPI: Sendable {
         self.facts = facts
         self.stop = stop
         self.sessionsChanged = sessionsChanged
+        self.signsIn = signsIn
         self.used = used
         self.heartbeat = heartbeat
         group = MultiThreadedEventLoopGroup.singleton

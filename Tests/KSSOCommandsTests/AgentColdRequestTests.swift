@@ -1,0 +1,74 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What many processes ask for at the same moment is asked of the KDC once.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct AgentColdRequestTests {
+    private static let host = "cold.example.test"
+    private static let service = "HTTP/\(host)"
+    private static let processes = 200
+
+    /// The processes, none of which knows of the others: each reads its settings to the end, which comes when the gate is opened, and then
+    /// prints the answer to `authorize`.
+    private static let script = """
+        cd "$HOME" && mkfifo gate && exec 3<>gate
+        for number in $(seq \(processes)); do
+            curl -K - -sS --unix-socket "$KSSO_RUNTIME_DIR/agent.sock" -H 'Content-Type: application/json' \
+                -d '{"url":"http://\(host)/"}' http://agent/v1/authorize <gate 3>&- &
+        done
+        while [ ! -e open ]; do sleep 0.05; done
+        exec 3>&-
+        wait
+        """
+
+    @Test func oneTicket() async throws {
+        try await withStation { station in
+            try await station.withAgent { _ in
+                try await station.signIn()
+                try await ask(station) { try await station.realm.pauseKDC() }
+            }
+        }
+    }
+
+    /// Nobody is signed in yet, and the agent has a key: all wait for its sign-in.
+    @Test func oneSignIn() async throws {
+        try await withStation { station in
+            let keytab = try await station.realm.keytab(for: "alice")
+            try await station.realm.stopKDC()
+            try await station.withAgent(["--keytab", keytab]) { agent in
+                // The next attempt finds a KDC that takes its time.
+                try await agent.wait(for: "ksso: the sign-in with the keytab \(keytab) failed: ")
+                try await ask(station) {
+                    try await station.realm.startKDC()
+                    try await station.realm.pauseKDC()
+                }
+            }
+            #expect(try station.realm.issued(.initialTicket, client: "alice") == 1)
+        }
+    }
+
+    private func withStation(_ body: (Workstation) async throws -> Void) async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], services: [Self.service])) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile(hosts: [Self.host]))
+            try await body(station)
+            #expect(try realm.issued(.serviceTicket, server: Self.service) == 1)
+        }
+    }
+
+    /// Has all of them ask, and the KDC answer when all of them wait.
+    private func ask(_ station: Workstation, pausing: () async throws -> Void) async throws {
+        async let answers = station.run(["sh", "-c", Self.script])
+        try await eventually { visibleStates(of: "curl", in: station.directory).count == Self.processes }
+        try await pausing()
+        try station.write("", to: "open")
+        try await eventually { try await station.agentStatus().process.connections > Self.processes }
+        try await station.realm.resumeKDC()
+        let result = try await answers
+        let tokens = result.output.matches(of: /"Authorization":"Negotiate ([^"]+)"/).map(\.1)
+        #expect(tokens.count == Self.processes, "\(result.errors) \(result.output.prefix(500))")
+        #expect(Set(tokens).count == Self.processes, "each has a token of its own")
+    }
+}

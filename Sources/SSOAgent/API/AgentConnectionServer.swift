@@ -12,6 +12,7 @@ struct AgentConnectionServer: Sendable {
     private let http: HTTP1Channel
     private let value: HTTP1Channel.Value
     private let logger: Logger
+    private let executor: EventLoopTaskExecutor
 
     /// A connection that says nothing is closed after this.
     private static let idleTimeout = TimeAmount.minutes(5)
@@ -43,9 +44,13 @@ struct AgentConnectionServer: Sendable {
             },
             configuration: configuration
         )
-        return http.setup(channel: channel, logger: logger).map { AgentConnectionServer(http: http, value: $0, logger: logger) }
+        let executor = EventLoopTaskExecutor(channel.eventLoop)
+        return http.setup(channel: channel, logger: logger)
+            .map { AgentConnectionServer(http: http, value: $0, logger: logger, executor: executor) }
     }
 
     /// Answers requests until the connection ends.
-    func run() async { await http.handle(value: value, logger: logger) }
+    func run() async {
+        await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: logger) }
+    }
 }

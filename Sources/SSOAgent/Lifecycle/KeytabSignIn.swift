@@ -31,7 +31,8 @@ final class KeytabSignIn: Sendable {
     func run() async {
         var wait = Duration.seconds(1)
         var attempt = attempt { _ in false }
-        while let error = await withTaskCancellationHandler(operation: { await attempt.value }, onCancel: { [attempt] in attempt.cancel() }) {
+        while let error = await withTaskCancellationHandler(operation: { await attempt.value }, onCancel: { [attempt] in attempt.cancel() })
+        {
             guard !Task.isCancelled else { return }
             log("the sign-in with the keytab \(keytab.path) failed: \(error)")
             // A key that the KDC refuses may be one that is being changed; sent too often it locks the account.

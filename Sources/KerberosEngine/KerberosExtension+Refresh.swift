@@ -6,31 +6,44 @@ extension KerberosExtension {
     /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again from its keytab. Service
     /// tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
     ///
+    /// Whoever asks at the same time gets the same ticket: the KDC is asked once. A session whose ticket somebody has replaced meanwhile is
+    /// returned as it is now, unless that ticket is due for renewal too.
+    ///
     /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
     @discardableResult
     public func refresh(_ session: Session) async throws(KerberosError) -> Session {
-        if let keytabSession { return try await keytabSession.acquireOnce() }
-        if let source = session.keytabSource {
-            return try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
-                try await acquireAgain(session, using: source)
-            }
+        if let keytabSession { return try await keytabSession.acquireOnce(insteadOf: session) }
+        return try await refreshFlights.run(RefreshFlight(session)) { [self] () async throws(KerberosError) in
+            if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
+            return try await renew(session)
         }
+    }
+
+    private func renew(_ session: Session) async throws(KerberosError) -> Session {
         guard session.isSignedIn else { throw .notSignedIn(session.principal.description) }
         guard let limit = session.renewUntil, limit > options.clock(), session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }
         let client = clients.client(for: session.realm)
-        let renewed = try await current(session, client: client).ticket
+        let old = try await current(session, client: client).ticket
+        guard !hasBeenReplaced(session, by: old) else { return try await self.session(in: session.cache) }
         let ticket = try await client.renewedCredential(for: session.principal, in: session.cache)
-        return try await replace(renewed, of: session, with: ticket, client: client)
+        return try await replace(old, of: session, with: ticket, client: client)
     }
 
-    func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
+    private func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
-        let options = policy.initialCredentialOptions(for: session.principal)
         let old = try await current(session, client: client).ticket
-        let ticket = try await client.initialCredential(for: session.principal, using: source, options: options)
+        guard !hasBeenReplaced(session, by: old) else { return try await self.session(in: session.cache) }
+        let options = policy.initialCredentialOptions(for: session.principal)
+        let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
+            try await initialCredential(for: session.principal, using: source, options: options)
+        }
         return try await replace(old, of: session, with: ticket, client: client)
+    }
+
+    private func hasBeenReplaced(_ session: Session, by present: Credential) -> Bool {
+        !present.isIdentical(to: session.ticketGrantingTicket) && !present.times.isDue(at: options.clock())
     }
 
     /// Reads the cache again before it is written: another program may have added tickets meanwhile, signed in anew, or signed out. What it
@@ -71,6 +84,17 @@ extension KerberosExtension {
         guard contents.principal == session.principal else { throw .taken(session, by: contents.principal) }
         guard let ticket = contents.ticketGrantingTicket else { throw .notSignedIn(session.principal.description) }
         return (contents, ticket)
+    }
+}
+
+/// What refreshes must agree on to be one.
+struct RefreshFlight: Hashable {
+    let principal: Principal
+    let cache: CredentialCacheName
+
+    init(_ session: Session) {
+        principal = session.principal
+        cache = session.cache
     }
 }
 

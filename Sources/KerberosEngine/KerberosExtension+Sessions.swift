@@ -77,11 +77,10 @@ extension KerberosExtension {
 
     /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
-        guard let source = session.keytabSource, isDue(session) else { return session.isSignedIn ? session : nil }
+        guard isDue(session) else { return session.isSignedIn ? session : nil }
         do throws(KerberosError) {
-            return try await keyRefusals.attempt(session.principal) { () async throws(KerberosError) in
-                try await acquireAgain(session, using: source)
-            }
+            try keyRefusals.check(session.principal)
+            return try await refresh(session)
         } catch {
             if session.isSignedIn { return session }  // the old ticket still serves
             throw error

@@ -26,10 +26,9 @@ extension KerberosExtension {
         let principal = try await principal(name, realm: realm, source: source)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
-        // A person may take minutes to answer, which the realm's other requests must not wait for.
-        let client = source.asksPerson ? clients.makeClient(for: principal.realm) : clients.client(for: principal.realm)
+        let client = clients.client(for: principal.realm)
         let options = policy.initialCredentialOptions(for: principal, options)
-        let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+        let ticket = try await initialCredential(for: principal, using: source, options: options)
         let marks = SessionMark.all(for: source, at: self.options.clock())
         // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.
         let target = if let cache { cache } else { try await sessionStore.cache(for: ticket.client) }
@@ -84,10 +83,6 @@ extension KerberosExtension {
         guard let realm = if let realm { realm } else { try await defaultRealm() } else { throw .noRealm(name) }
         return try Principal(name, defaultRealm: realm)
     }
-}
-
-extension InitialCredentialSource {
-    fileprivate var asksPerson: Bool { if case .prompter = self { true } else { false } }
 }
 
 extension KerberosError {

@@ -18,6 +18,8 @@ public final class KerberosExtension: CredentialExtension {
     let keytabSession: KeytabSession?
     let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
     let sessionFlights = SingleFlight<SessionFlight, Session>()
+    let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
+    let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
     let keyRefusals: KeyRefusals
 
     /// An extension for these profiles. Nothing is read or sent before the first call.

@@ -10,6 +10,14 @@ final class KeyRefusals: Sendable {
 
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
+    /// Throws the last refusal again while its pause lasts, that of a KDC that was away included.
+    func check(_ principal: Principal) throws(KerberosError) { try check(principal, at: clock(), triesKDCAnew: false) }
+
+    private func check(_ principal: Principal, at now: Date, triesKDCAnew: Bool) throws(KerberosError) {
+        guard let refusal = refusals.withLock({ $0[principal] }), refusal.until > now else { return }
+        if !triesKDCAnew || refusal.error.code != .kdcUnreachable { throw refusal.error }
+    }
+
     /// Runs a sign-in by keytab; throws the last refusal again while its pause lasts.
     ///
     /// - Parameter triesKDCAnew: whoever asks goes by its own pace where a KDC is away, and is held back by refusals alone.
@@ -19,11 +27,7 @@ final class KeyRefusals: Sendable {
         _ signIn: () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let now = clock()
-        if let refusal = refusals.withLock({ $0[principal] }), refusal.until > now,
-            !triesKDCAnew || refusal.error.code != .kdcUnreachable
-        {
-            throw refusal.error
-        }
+        try check(principal, at: now, triesKDCAnew: triesKDCAnew)
         do throws(KerberosError) {
             let value = try await signIn()
             refusals.withLock { $0[principal] = nil }

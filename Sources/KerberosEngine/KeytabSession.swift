@@ -57,8 +57,15 @@ actor KeytabSession {
     }
 
     /// Acquires a session, whether or not the present one still holds.
-    func acquireOnce() async throws(KerberosError) -> Session {
-        try await flights.run(name, acquisition)
+    ///
+    /// - Parameter old: What is to be replaced; where that has been done, and what came is not due, it is returned.
+    func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
+        if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
+            !session.ticketGrantingTicket.times.isDue(at: clock())
+        {
+            return session
+        }
+        return try await flights.run(name, acquisition)
     }
 
     private var acquisition: @Sendable () async throws(KerberosError) -> Session {

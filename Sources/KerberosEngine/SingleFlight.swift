@@ -3,19 +3,39 @@ internal import Synchronization
 
 /// Runs one piece of work for a key at a time, however many tasks wait for its result.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let running = Mutex<[Key: Task<Result<Value, KerberosError>, Never>]>([:])
+    private struct Flight {
+        let number: Int
+        let task: Task<Result<Value, KerberosError>, Never>
+        var waiters = 0
+    }
+
+    private struct State {
+        var flights: [Key: Flight] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+    private let endsWithItsWaiters: Bool
+
+    /// - Parameter endsWithItsWaiters: Whether work that everybody has stopped waiting for is called off, so that whoever comes next begins
+    ///   anew. Else it goes on, and its own deadlines bound it.
+    init(endsWithItsWaiters: Bool = false) { self.endsWithItsWaiters = endsWithItsWaiters }
+
+    /// How many wait for the work that is under way for a key.
+    func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
 
     /// Runs the work, or joins what is under way for the key.
     ///
-    /// A waiter that is canceled leaves at once; the work goes on for the others, and its own deadlines bound it.
+    /// A waiter that is canceled leaves at once, and the work goes on for the others.
     func run(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        let task = flight(key, work)
+        let flight = join(key, work)
+        defer { leave(key, flight) }
         let (results, continuation) = AsyncStream.makeStream(of: Result<Value, KerberosError>.self)
         Task {
-            continuation.yield(await task.value)
+            continuation.yield(await flight.task.value)
             continuation.finish()
         }
         // The stream ends without a result when this task is canceled.
@@ -25,25 +45,45 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Runs the work beside, unless it is under way for the key; nobody waits for it.
     func start(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) {
-        _ = flight(key, work)
+        // One who never leaves.
+        _ = join(key, work)
     }
 
-    private func flight(
-        _ key: Key,
-        _ work: @escaping @Sendable () async throws(KerberosError) -> Value
-    ) -> Task<Result<Value, KerberosError>, Never> {
-        running.withLock { running in
-            if let task = running[key] { return task }
-            let task = Task {
-                defer { self.running.withLock { $0[key] = nil } }
-                do throws(KerberosError) {
-                    return Result<Value, KerberosError>.success(try await work())
-                } catch {
-                    return .failure(error)
-                }
+    private func join(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) -> Flight {
+        state.withLock { state in
+            var flight = state.flights[key] ?? begin(state.lastNumber + 1, key, work)
+            state.lastNumber = max(state.lastNumber, flight.number)
+            flight.waiters += 1
+            state.flights[key] = flight
+            return flight
+        }
+    }
+
+    private func begin(_ number: Int, _ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) -> Flight {
+        let task = Task {
+            defer { end(key, number) }
+            do throws(KerberosError) {
+                return Result<Value, KerberosError>.success(try await work())
+            } catch {
+                return .failure(error)
             }
-            running[key] = task
-            return task
+        }
+        return Flight(number: number, task: task)
+    }
+
+    private func leave(_ key: Key, _ flight: Flight) {
+        let unwanted = state.withLock { state -> Flight? in
+            guard var present = state.flights[key], present.number == flight.number else { return nil }
+            present.waiters -= 1
+            state.flights[key] = endsWithItsWaiters && present.waiters == 0 ? nil : present
+            return state.flights[key] == nil ? present : nil
+        }
+        unwanted?.task.cancel()
+    }
+
+    private func end(_ key: Key, _ number: Int) {
+        state.withLock { state in
+            if state.flights[key]?.number == number { state.flights[key] = nil }
         }
     }
 }

@@ -1,10 +1,11 @@
 import HTTPNegotiate
 import Kerberos
-import KerberosEngine
 import KerberosTesting
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import KerberosEngine
 
 @Suite(
     .testRealm(
@@ -88,5 +89,60 @@ struct SingleFlightTests {
         home.options.configurations[0].principalName = "alice"
         let kerberos = home.makeExtension()
         #expect(await authorizationError { try await kerberos.grant("one.example.test", mayAsk: true) }?.code == code)
+    }
+}
+
+/// Who joins, and who leaves.
+struct FlightTests {
+    private let flights = SingleFlight<String, Int>(endsWithItsWaiters: true)
+    private let counter = Counter()
+
+    /// Work that goes on until it is called off.
+    private func wait() -> Task<Int, any Error> {
+        Task { [flights, counter] in
+            try await flights.run("work") { () async throws(KerberosError) in
+                let number = counter.next()
+                for await _ in AsyncStream<Void>.makeStream().stream {}
+                return number
+            }
+        }
+    }
+
+    @Test func `work ends with the last who waits for it, and the next begins anew`() async throws {
+        let waiting = [wait(), wait()]
+        #expect(try await comesTrue { flights.waiters(for: "work") == 2 })
+        waiting[0].cancel()
+        #expect(await kerberosError { try await waiting[0].value }?.code == .canceled)
+        #expect(flights.waiters(for: "work") == 1 && counter.value == 1)
+        waiting[1].cancel()
+        #expect(await kerberosError { try await waiting[1].value }?.code == .canceled)
+        #expect(flights.waiters(for: "work") == 0)
+        #expect(try await flights.run("work") { () async throws(KerberosError) in counter.next() } == 2)
+    }
+
+    @Test func `work that nobody waits for from the start goes on`() async throws {
+        let (steps, continuation) = AsyncStream.makeStream(of: Void.self)
+        flights.start("work") { [counter] () async throws(KerberosError) in
+            for await _ in steps { break }
+            return counter.next()
+        }
+        let waiting = wait()
+        #expect(try await comesTrue { flights.waiters(for: "work") == 2 })
+        waiting.cancel()
+        #expect(await kerberosError { try await waiting.value }?.code == .canceled)
+        continuation.yield()
+        #expect(try await comesTrue { flights.waiters(for: "work") == 0 })
+        #expect(counter.value == 1)
+    }
+}
+
+private final class Counter: Sendable {
+    private let state = Mutex(0)
+    var value: Int { state.withLock { $0 } }
+    func next() -> Int {
+        state.withLock { value in
+            value += 1
+            return value
+        }
     }
 }

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import KerberosEngine
+
+/// Many want the same session's ticket got anew at the same moment: what keeps it alive, and those who ask for it.
+@Suite struct CrowdedSessionTests {
+    private static let crowd = 20
+
+    /// Runs the body many times at once, and gives what each came to.
+    private func crowd<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) async -> [Result<Value, any Error>] {
+        await withTaskGroup(of: Result<Value, any Error>.self) { group in
+            for _ in 0..<Self.crowd {
+                group.addTask {
+                    do { return .success(try await body()) } catch { return .failure(error) }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test func `a ticket is renewed once, whoever comes late included`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let kerberos = try Home(realm).makeExtension()
+            let options = InitialCredentialOptions(lifetime: .seconds(36_000), renewableLifetime: .seconds(86_400))
+            let session = try await kerberos.signIn("alice", using: .secret, options: options)
+            let renewed = await crowd { try await kerberos.refresh(session).ticketFingerprint }
+            #expect(Set(try renewed.map { try $0.get() }).count == 1)
+            #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 1)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a key gets one ticket, whoever comes late included`(isServices: Bool) async throws {
+        try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
+            var home = try Home(realm)
+            let keytab = try await realm.keytab(for: "robot")
+            if isServices { home.options.credential = .keytab(.keytab(keytab), principal: "robot") }
+            let kerberos = home.makeExtension()
+            if isServices { _ = try await kerberos.grant("www.example.test") } else { try await kerberos.signIn(using: .keytab(keytab)) }
+            let session = try #require(try await kerberos.sessions().sessions.first)
+            let acquired = await crowd { try await kerberos.refresh(session).ticketFingerprint }
+            #expect(Set(try acquired.map { try $0.get() }).count == 1)
+            #expect(try realm.issued(.initialTicket, client: "robot") == 2)
+        }
+    }
+
+    @Test func `a key that is wrong is sent once, by what renews and by what asks for a token`() async throws {
+        try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
+            let home = try Home(realm)
+            let kerberos = home.makeExtension()
+            let session = try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
+            _ = try await realm.kadmin(["change_password", "-pw", "another", "robot"])
+            // The ticket has ended.
+            home.clock.advance(by: 11 * 3600)
+            async let refreshed = crowd { try await kerberos.refresh(session).ticketFingerprint }
+            async let granted = crowd { try await kerberos.grant("www.example.test").principal }
+            let (refreshes, grants) = await (refreshed, granted)
+            #expect(refreshes.allSatisfy { if case .failure = $0 { true } else { false } })
+            #expect(grants.allSatisfy { if case .failure = $0 { true } else { false } })
+            #expect(try await realm.failedAttempts(of: "robot") == 1)
+        }
+    }
+
+    @Test func `sign-ins with one key that wait for the KDC together are one`() async throws {
+        try await withTestRealm(users: ["robot": "secret"]) { realm in
+            let kerberos = try Home(realm).makeExtension()
+            let keytab = try await realm.keytab(for: "robot")
+            try await realm.pauseKDC()
+            async let signedIn = crowd { try await kerberos.signIn("robot", using: .keytab(keytab)).principal.description }
+            let principal = try Principal("robot", defaultRealm: realm.name)
+            let flight = KeyFlight(principal: principal, keytab: keytab, options: .init())
+            #expect(try await comesTrue { kerberos.keyFlights.waiters(for: flight) == Self.crowd })
+            try await realm.resumeKDC()
+            for result in await signedIn { #expect(try result.get() == "robot@EXAMPLE.TEST") }
+            #expect(try realm.issued(.initialTicket, client: "robot") == 1)
+        }
+    }
+}

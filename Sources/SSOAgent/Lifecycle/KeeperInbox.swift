@@ -13,24 +13,26 @@ final class KeeperInbox: Sendable {
         var results: [KeeperResult] = []
     }
 
-    /// Yields when there is something to take.
+    /// Yields when there is something to take, once for all that comes in until it is taken.
     let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    private let contents = Mutex(Contents())
+    /// Nil when nothing has come in.
+    private let contents = Mutex<Contents?>(nil)
 
     init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
     func put(_ change: (inout Contents) -> Void) {
-        contents.withLock { change(&$0) }
-        bell.yield()
+        let isFirst = contents.withLock { contents in
+            let isFirst = contents == nil
+            var changed = contents.take() ?? Contents()
+            change(&changed)
+            contents = changed
+            return isFirst
+        }
+        if isFirst { bell.yield() }
     }
 
-    func take() -> Contents {
-        contents.withLock { contents in
-            defer { contents = Contents() }
-            return contents
-        }
-    }
+    func take() -> Contents { contents.withLock { $0.take() } ?? Contents() }
 }
 
 /// How something that the schedule asked for has ended.

@@ -14,7 +14,6 @@ package actor SessionKeeper {
     private let log: @Sendable (String) -> Void
     private let inbox = KeeperInbox()
     private var schedule: SessionSchedule
-    private var sessions: [SeenSession.Key: Session] = [:]
     private var tasks: [Work: Task<Void, Never>] = [:]
     private var timer: Task<Void, Never>?
     /// A storm of changes is looked at every now and then, not change by change.
@@ -119,7 +118,6 @@ package actor SessionKeeper {
         let begun = SuspendingClock.now
         do throws(KerberosError) {
             let list = try await current.value.sessions()
-            sessions = list.sessions.reduce(into: [:]) { $0[SeenSession.Key($1)] = $1 }
             schedule.observe(list.sessions.map(SeenSession.init), at: clock.now)
         } catch {
             log("the credential caches can't be read: \(error)")
@@ -155,12 +153,15 @@ extension SessionKeeper {
     }
 
     private func refresh(_ key: SeenSession.Key) {
-        guard let session = sessions[key] else { return inbox.put { $0.results.append(.refresh(key, .failed)) } }
+        let due = schedule.entries[key]?.session.ticket
         tasks[.refresh(key)] = Task { [inbox, log, kerberos = current.value] in
             let outcome: RefreshOutcome
             do throws(KerberosError) {
-                try await kerberos.refresh(session)
-                outcome = .refreshed
+                // Looked up for this alone: no copy of the keys is kept here.
+                let session = try await kerberos.sessions().sessions.first { SeenSession.Key($0) == key }
+                // Another ticket than the one that is due is what is wanted.
+                if let session, SeenSession(session).ticket == due { try await kerberos.refresh(session) }
+                outcome = session == nil ? .failed : .refreshed
             } catch {
                 outcome = RefreshOutcome(error)
                 log("the ticket of \(key.principal) was not got anew: \(error)")

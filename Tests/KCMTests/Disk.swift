@@ -10,7 +10,7 @@ struct Disk {
 
     init(_ folder: String, limits: StoreLimits = StoreLimits(), now: UInt32 = 1500) throws {
         self.folder = folder
-        let options = KCMServer.Options(storeLimits: limits, now: { now })
+        let options = KCMServer.Options.forEveryone(storeLimits: limits, now: { now })
         account = try UserAccount(user: 1000, storage: UserStorage(PrivateDirectory(folder)), options: options)
     }
 

@@ -21,7 +21,7 @@ struct OtherUserTests {
 
     private func withOpenServer(_ body: (RunningServer) async throws -> Void) async throws {
         try await withFolder { folder in
-            let running = RunningServer(server: try KCMServer(KCMServer.Options(directory: "\(folder)/caches")), folder: folder)
+            let running = RunningServer(server: try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches")), folder: folder)
             try await running.server.serve(try ListeningSocket.bind(path: running.path, mode: 0o666))
             do { try await body(running) } catch {
                 await running.server.shutDown()

@@ -10,7 +10,7 @@ struct SecretTests {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let path = "\(folder)/kcm.sock"
-                let server = try KCMServer(KCMServer.Options(directory: "\(folder)/caches", now: { 1500 }))
+                let server = try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches", now: { 1500 }))
                 try await server.serve(try ListeningSocket.bind(path: path))
                 // A process of its own: it may wait in a call.
                 let client = SecretiveClient(path)

@@ -66,7 +66,7 @@ struct ServerTests {
     /// The reply is a mebibyte; the kernel holds a fraction of one, and the server one more.
     @Test func whoReadsNothingIsServedNothingMoreUntilItReads() async throws {
         let decided = Mutex(0)
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.now = {
             decided.withLock { $0 += 1 }
             return 1500
@@ -88,7 +88,7 @@ struct ServerTests {
     }
 
     @Test func aConnectionTooManyIsToldSoAndServedOnceThereIsRoom() async throws {
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.limits.connections = 2
         options.limits.refusedConnections = 1
         try await withServer(options) { running in
@@ -135,7 +135,7 @@ struct ServerTests {
     }
 
     @Test func aConnectionWithoutARequestIsClosedInTheEnd() async throws {
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.limits.idleTime = .milliseconds(500)
         try await withServer(options) { running in
             try await withConnection(running.path) { connection async throws in
@@ -148,7 +148,7 @@ struct ServerTests {
     }
 
     @Test func unfinishedRequestsOfOneUserHaveALimit() async throws {
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.limits.waitingBytes = 1 << 20
         try await withServer(options) { running in
             let large = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 3 << 20) }
@@ -162,7 +162,7 @@ struct ServerTests {
     }
 
     @Test func whoIsNotPermittedIsToldSo() async throws {
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.isPermitted = { $0.processID != getpid() || $0.userID != geteuid() }
         try await withServer(options) { running in
             try await withConnection(running.path) { connection async throws in
@@ -175,7 +175,7 @@ struct ServerTests {
 
     @Test func theObserverHearsOfEachChangeBeforeTheClientDoes() async throws {
         let events = Mutex<[StoreEvent]>([])
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
         let steps: [(KCM.Operation, String, [UInt8], [(StoreEvent.Kind, String)])] = [
             (.initialize, "a", Sample.alice, [(.initialized, "a")]), (.store, "a", Fields().bytes, [(.stored, "a")]),

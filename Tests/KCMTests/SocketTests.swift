@@ -16,7 +16,7 @@ struct SocketTests {
             // Closed without a listener, the file stays.
             _ = try ListeningSocket.bind(path: path)
             #expect(FileManager.default.fileExists(atPath: path))
-            let server = try KCMServer()
+            let server = try KCMServer(.forEveryone())
             try await server.serve(try ListeningSocket.bind(path: path))
             try await withConnection(path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
             await server.shutDown()
@@ -73,7 +73,7 @@ struct SocketTests {
             let path = "\(folder)/kcm.sock"
             let inherited = try ListeningSocket(inherited: try ListeningSocket.bind(path: path).take())
             #expect(inherited.path == path)
-            let server = try KCMServer()
+            let server = try KCMServer(.forEveryone())
             try await server.serve(inherited)
             try await withConnection(path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
             await server.shutDown()

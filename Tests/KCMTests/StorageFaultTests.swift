@@ -8,7 +8,7 @@ import Testing
 /// What goes wrong with the directory, and with the process.
 struct StorageFaultTests {
     private func code(_ path: String) -> StorageError.Code? {
-        do { _ = try KCMServer(KCMServer.Options(directory: path)) } catch { return error.code }
+        do { _ = try KCMServer(KCMServer.Options.forEveryone(directory: path)) } catch { return error.code }
         return nil
     }
 
@@ -40,7 +40,7 @@ struct StorageFaultTests {
 
     @Test func twoServersDoNotShareADirectory() async throws {
         try await withFolder { folder in
-            let first = try KCMServer(KCMServer.Options(directory: folder))
+            let first = try KCMServer(KCMServer.Options.forEveryone(directory: folder))
             #expect(code(folder) == .inUse)
             await first.shutDown()
             #expect(code(folder) == nil)
@@ -84,7 +84,7 @@ struct StorageFaultTests {
         try await withFolder { folder in
             async let end: Void = {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
-                    let server = try KCMServer(KCMServer.Options(directory: "\(folder)/caches"))
+                    let server = try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches"))
                     try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
                     // It serves until it is killed.
                     for await _ in AsyncStream<Never>.makeStream().stream {}
@@ -100,7 +100,7 @@ struct StorageFaultTests {
                 return try await group.reduce(into: [String: Int]()) { $0[$1.0] = $1.1 }
             }
             await end
-            let server = try KCMServer(KCMServer.Options(directory: "\(folder)/caches"))
+            let server = try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches"))
             let second = "\(folder)/second.sock"
             try await server.serve(try ListeningSocket.bind(path: second))
             try await withConnection(second) { connection async throws in

@@ -31,7 +31,7 @@ struct ThisClientTests {
     @Test(arguments: ["", "1"])
     func aCacheIsReplacedAtOnce(_ suffix: String) async throws {
         let events = Mutex<[StoreEvent]>([])
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await withServer(options) { running in

@@ -21,7 +21,9 @@ struct RunningServer: Sendable {
 }
 
 /// Runs a closure with a server, and ends the server on every way out.
-func withServer<R>(_ options: KCMServer.Options = KCMServer.Options(), _ body: (RunningServer) async throws -> R) async throws -> R {
+func withServer<R>(_ options: KCMServer.Options = KCMServer.Options.forEveryone(), _ body: (RunningServer) async throws -> R) async throws
+    -> R
+{
     try await withFolder { folder in
         let running = RunningServer(server: try KCMServer(options), folder: folder)
         let result: Result<R, any Error>
@@ -33,6 +35,17 @@ func withServer<R>(_ options: KCMServer.Options = KCMServer.Options(), _ body: (
         }
         await running.server.shutDown()
         return try result.get()
+    }
+}
+
+extension KCMServer.Options {
+    /// For a server that serves whoever connects.
+    static func forEveryone(
+        directory: String? = nil,
+        storeLimits: StoreLimits = StoreLimits(),
+        now: @escaping @Sendable () -> UInt32 = { UInt32(time(nil)) }
+    ) -> Self {
+        Self(directory: directory, storeLimits: storeLimits, isPermitted: { _ in true }, now: now)
     }
 }
 

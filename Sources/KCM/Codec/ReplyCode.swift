@@ -15,8 +15,9 @@ package struct ReplyCode: RawRepresentable, Error, Hashable, Sendable {
     package static let notFound = ReplyCode(rawValue: -1_765_328_243)
     /// The credential or the cache is gone; an iteration skips it or ends. The corresponding C error is `KRB5_CC_END`.
     package static let end = ReplyCode(rawValue: -1_765_328_242)
-    /// Not permitted. The corresponding C error is `KRB5_FCC_PERM`.
-    package static let notPermitted = ReplyCode(rawValue: -1_765_328_190)
+    /// Not permitted: the system's own `EACCES`. Programs print it as “Permission denied”; the text of `KRB5_FCC_PERM` would have the user
+    /// look for the fault in the mode of a file.
+    package static let notPermitted = ReplyCode(rawValue: 13)
     /// No such cache. The corresponding C error is `KRB5_FCC_NOFILE`.
     package static let noCache = ReplyCode(rawValue: -1_765_328_189)
     /// The operation is not known here: the client does without. The corresponding C error is `KRB5_FCC_INTERNAL`.

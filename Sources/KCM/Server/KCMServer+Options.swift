@@ -26,7 +26,7 @@ extension KCMServer {
             directory: String? = nil,
             storeLimits: StoreLimits = StoreLimits(),
             limits: ServerLimits = ServerLimits(),
-            isPermitted: @escaping @Sendable (PeerCredential) -> Bool = { _ in true },
+            isPermitted: @escaping @Sendable (PeerCredential) -> Bool,
             now: @escaping @Sendable () -> UInt32 = { UInt32(truncatingIfNeeded: time(nil)) },
             observer: (@Sendable (StoreEvent) -> Void)? = nil,
             writeFailure: (@Sendable (StorageError) -> Void)? = nil

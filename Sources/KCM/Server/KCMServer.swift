@@ -15,7 +15,7 @@ package final class KCMServer: Sendable {
     private let hasEnded = Atomic(false)
 
     /// Opens the directory and takes up what is there. It reads the files on the caller's thread.
-    package init(_ options: Options = Options()) throws(StorageError) {
+    package init(_ options: Options) throws(StorageError) {
         let service = try Service(options)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()

@@ -1,0 +1,111 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// A real agent whose profile says who may use the tickets: which programs of its user, and which other users.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(2)))
+struct AgentAccessTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    /// The file that runs when a program is called by its name.
+    private func file(of program: String) throws -> String {
+        URL(filePath: try Program.path(of: program)).resolvingSymlinksInPath().path
+    }
+
+    private func exec(_ command: String...) async throws -> CommandResult {
+        try await station.run(["ksso", "exec", "--"] + command, environment: ["LC_ALL": "C"])
+    }
+
+    /// What curl gets for a URL: the status, and the document.
+    private func authorize(_ url: String, as user: UInt32? = nil) async throws -> (status: String, body: String) {
+        try await curl(["--data", #"{"url": "\#(url)"}"#, "http://ksso/v1/authorize"], as: user)
+    }
+
+    private func curl(_ words: [String], as user: UInt32? = nil) async throws -> (status: String, body: String) {
+        let identity = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
+        let options = ["--silent", "--max-time", "60", "--unix-socket", "\(station.runtime)/agent.sock", "--write-out", "\n%{http_code}"]
+        let lines = try await station.run(identity + ["curl"] + options + words).output.components(separatedBy: "\n")
+        return (lines.last ?? "", lines.dropLast().joined(separator: "\n"))
+    }
+
+    @Test func onlyTheProgramsThatAreNamedAreServed() async throws {
+        let (kvno, klist) = (try file(of: "kvno"), try file(of: "klist"))
+        try station.install(profile(data: ["credentialBundleIdACL: [com.apple.Safari, \(kvno)]"]))
+        try await station.withAgent { _ async throws in
+            // The agent's own program holds the tickets anyway.
+            try await station.signIn()
+            #expect(try await exec("kvno", "HTTP/localhost").output == "HTTP/localhost@EXAMPLE.TEST: kvno = 1\n")
+            #expect(
+                try await exec("klist")
+                    == CommandResult(
+                        exitStatus: 1,
+                        output: "",
+                        errors: "klist: Permission denied while resolving ccache\n"
+                    ),
+                "\(klist)"
+            )
+            #expect(try await exec("klist", "-s").exitStatus == 1)
+            let refused = try await authorize("http://localhost/")
+            #expect(refused.status == "403" && refused.body.contains("credentialBundleIdACL does not name this program"), "\(refused)")
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func theAPIServesTheProgramsThatAreNamed() async throws {
+        let named = [try file(of: "curl"), try file(of: "klist")]
+        try station.install(profile(data: ["credentialBundleIdACL: [\(named.joined(separator: ", "))]"]))
+        try await station.withAgent { _ async throws in
+            try await station.signIn()
+            let reply = try await authorize("http://localhost/")
+            #expect(reply.status == "200" && reply.body.contains("alice@EXAMPLE.TEST"), "\(reply)")
+            #expect(try await exec("klist").output.contains("Default principal: alice@EXAMPLE.TEST"))
+            #expect(try await exec("kvno", "HTTP/localhost").errors.contains("Permission denied"))
+        }
+    }
+
+    /// By their numbers alone: 12345 need not have an account. The files are open to them here, so that the agent alone decides.
+    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    func anotherUserGetsTheHostThatAllowedPeersGrants() async throws {
+        let rules = profile(hosts: ["localhost", "other.example.test"])
+        try station.install(rules + "\nAllowedPeers: {'uid:12345': [localhost]}\n")
+        try await station.withAgent { _ async throws in
+            try await station.signIn()
+            for path in [station.realm.directory, station.directory, station.runtime] { #expect(chmod(path, 0o711) == 0) }
+            for name in ["agent.sock", "kcm.sock"] { #expect(chmod("\(station.runtime)/\(name)", 0o666) == 0) }
+
+            let allowed = try await authorize("http://localhost/", as: 12345)
+            #expect(allowed.status == "200" && allowed.body.contains("Negotiate "), "\(allowed)")
+            let other = try await authorize("http://other.example.test/", as: 12345)
+            #expect(other.status == "403" && other.body.contains("AllowedPeers"), "\(other)")
+            let gateway = "http://ksso/v1/auth-request"
+            #expect(try await curl(["--header", "X-Original-URL: http://localhost/", gateway], as: 12345).status == "200")
+            #expect(try await curl(["--header", "X-Original-URL: http://other.example.test/", gateway], as: 12345).status == "403")
+            for path in ["status", "events", "explain?url=http://localhost/"] {
+                #expect(try await curl(["http://ksso/v1/\(path)"], as: 12345).status == "403", "\(path)")
+            }
+            for path in ["login", "refresh", "logout", "identity", "stop"] {
+                #expect(try await curl(["--data", "{}", "http://ksso/v1/\(path)"], as: 12345).status == "403", "\(path)")
+            }
+            // Whom nobody names is not listened to.
+            #expect(try await authorize("http://localhost/", as: 12346).status == "000")
+            try await expectNoCaches(as: 12345)
+            // The own user's commands trust a closed folder alone.
+            #expect(chmod(station.runtime, 0o700) == 0)
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
+    private func expectNoCaches(as user: UInt32) async throws {
+        let path = try station.write(
+            "[libdefaults]\n    kcm_socket = \(station.runtime)/kcm.sock\n    default_ccache_name = KCM:\n",
+            to: "stranger.conf"
+        )
+        #expect(chmod(path, 0o644) == 0)
+        let identity = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+        let words = identity + ["env", "-i", "PATH=/usr/bin:/bin", "LC_ALL=C", "KRB5_CONFIG=\(path)", "klist"]
+        #expect(try await station.run(words).errors == "klist: Permission denied while resolving ccache\n")
+    }
+}

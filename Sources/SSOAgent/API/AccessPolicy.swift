@@ -46,9 +46,15 @@ package struct AccessPolicy: Sendable {
         (try? visible(configurations, to: peer)) != nil
     }
 
-    /// Throws unless the caller is the agent's own user.
-    func checkOwner(_ peer: PeerCredential) throws(AgentProblem) {
-        guard peer.userID == owner else { throw .forbidden("only the agent's own user may do this.") }
+    /// Throws unless the caller is one of those whom an operation is for.
+    func check(_ peer: PeerCredential, for audience: AgentOperation.Audience, in configurations: [ExtensionConfiguration])
+        throws(AgentProblem)
+    {
+        switch audience {
+        case .owner: guard peer.userID == owner else { throw .forbidden("only the agent's own user may do this.") }
+        // It may have been named when it connected, and no more.
+        case .peers: _ = try visible(configurations, to: peer)
+        }
     }
 
     /// The rules that concern a peer: all for the agent's own user; for another those that let it have tickets.

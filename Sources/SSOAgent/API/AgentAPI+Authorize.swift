@@ -46,7 +46,6 @@ extension AgentAPI {
     /// `POST /v1/identity`
     func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = served
-        try served.access.checkOwner(context.peer)
         let authorization = try await document(AuthorizeRequest.self, of: request).authorizationRequest()
         try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
         return try Self.response(IdentityReply(try await served.kerberos.identity(for: authorization)))

@@ -13,30 +13,23 @@ extension AgentAPI {
     /// The largest body that is read: a token of the server, or a large profile's options.
     static let bodyLimit = 256 * 1024
 
-    /// One operation: its method, its path as `openapi.yaml` has it, and what carries it out.
-    struct Operation {
-        let method: HTTPRequest.Method
-        let path: String
-        let run: @Sendable (Request, AgentContext) async throws -> Response
-    }
-
-    /// All operations.
-    static func operations(of api: AgentAPI) -> [Operation] {
+    /// All operations, each with whom it is for.
+    static func operations(of api: AgentAPI) -> [AgentOperation] {
         let exchange = AgentPath.authorize("{exchange}")
         return [
-            Operation(method: .post, path: AgentPath.authorize, run: api.authorize),
-            Operation(method: .post, path: exchange, run: api.continueExchange),
-            Operation(method: .delete, path: exchange, run: api.endExchange),
-            Operation(method: .post, path: AgentPath.identity, run: api.identity),
-            Operation(method: .post, path: AgentPath.login, run: api.login),
-            Operation(method: .post, path: AgentPath.refresh, run: api.refresh),
-            Operation(method: .post, path: AgentPath.logout, run: api.logout),
-            Operation(method: .get, path: AgentPath.status, run: api.status),
-            Operation(method: .get, path: AgentPath.explain, run: api.explain),
-            Operation(method: .get, path: AgentPath.events, run: api.events),
-            Operation(method: .get, path: AgentPath.configuration, run: api.configuration),
-            Operation(method: .post, path: AgentPath.stop, run: api.stop),
-            Operation(method: .get, path: AgentPath.authRequest, run: api.authRequest),
+            AgentOperation(.post, AgentPath.authorize, for: .peers, api.authorize),
+            AgentOperation(.post, exchange, for: .peers, api.continueExchange),
+            AgentOperation(.delete, exchange, for: .peers, api.endExchange),
+            AgentOperation(.post, AgentPath.identity, for: .owner, api.identity),
+            AgentOperation(.post, AgentPath.login, for: .owner, api.login),
+            AgentOperation(.post, AgentPath.refresh, for: .owner, api.refresh),
+            AgentOperation(.post, AgentPath.logout, for: .owner, api.logout),
+            AgentOperation(.get, AgentPath.status, for: .owner, api.status),
+            AgentOperation(.get, AgentPath.explain, for: .owner, api.explain),
+            AgentOperation(.get, AgentPath.events, for: .owner, api.events),
+            AgentOperation(.get, AgentPath.configuration, for: .peers, api.configuration),
+            AgentOperation(.post, AgentPath.stop, for: .owner, api.stop),
+            AgentOperation(.get, AgentPath.authRequest, for: .peers, api.authRequest),
         ]
     }
 
@@ -46,7 +39,12 @@ extension AgentAPI {
         for operation in Self.operations(of: self) {
             router.on(RouterPath(operation.path), method: operation.method) { request, context in
                 // The router has answers of its own to some errors, which are no problems.
-                do { return try await operation.run(request, context) } catch { return Self.response(AgentProblem(error)) }
+                do {
+                    try self.served.check(context.peer, for: operation.audience)
+                    return try await operation.run(request, context)
+                } catch {
+                    return Self.response(AgentProblem(error))
+                }
             }
         }
         return router

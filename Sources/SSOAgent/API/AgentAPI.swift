@@ -21,6 +21,11 @@ package final class AgentAPI: Sendable {
         let access: AccessPolicy
         /// Sent with each response, so that clients learn of a change.
         let version = String(UInt64.random(in: .min ... .max), radix: 36)
+
+        /// Throws unless the peer is one of those whom an operation is for.
+        func check(_ peer: PeerCredential, for audience: AgentOperation.Audience) throws(AgentProblem) {
+            try access.check(peer, for: audience, in: kerberos.policy.configurations)
+        }
     }
 
     private let state: Mutex<Served>

@@ -59,7 +59,7 @@ import Testing
         let stranger = peer(user, group: group)
         #expect(try refusal(policy, stranger, url, of: configurations) == (isGranted ? nil : "forbidden"))
         #expect(try refusal(policy, stranger, url, of: configurations, operation: .logout) == "forbidden")
-        #expect(throws: AgentProblem.self) { try policy.checkOwner(stranger) }
+        #expect(throws: AgentProblem.self) { try policy.check(stranger, for: .owner, in: configurations) }
         #expect(!policy.permitsCaches(stranger))
     }
 

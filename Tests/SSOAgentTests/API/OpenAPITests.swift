@@ -25,11 +25,21 @@ import Testing
             .compactMap { $0.split(separator: ":").first.map { $0.trimmingCharacters(in: .whitespaces) } }
     }
 
-    @Test func everyRouteIsThereAndNoOther() {
+    private func audience(of method: String, _ path: String) -> String {
+        let lines = Self.text.components(separatedBy: "\n")
+        let operation = lines.drop { $0 != "  \(path):" }.drop { $0 != "    \(method):" }.dropFirst()
+        let line = operation.first { $0.hasPrefix("      x-audience: ") || !$0.hasPrefix("      ") } ?? ""
+        return String(line.dropFirst("      x-audience: ".count))
+    }
+
+    @Test func everyRouteIsThereForWhomItIsAndNoOther() {
         let documented = names(below: "paths:", indent: 2).flatMap { path in
-            names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
+            names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { method in
+                "\(method.uppercased()) \(path) \(audience(of: method, path))"
+            }
         }
-        #expect(Set(documented) == Set(AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path)" }))
+        let table = AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
+        #expect(Set(documented) == Set(table))
         #expect(documented.count == 13)
     }
 
@@ -82,7 +92,7 @@ import Testing
 
 extension AgentAPI {
     /// An API that serves nobody.
-    fileprivate static var forItsRoutes: AgentAPI {
+    static var forItsRoutes: AgentAPI {
         AgentAPI(
             extension: .init(.init(configurations: [])),
             events: EventHub(),

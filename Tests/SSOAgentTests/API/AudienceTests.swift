@@ -1,0 +1,82 @@
+import Foundation
+import HTTPNegotiate
+import HTTPTypes
+import KCM
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+/// Every operation of the API as somebody else than the agent's user asks for it. The agent is another user's here, so that the tests' own
+/// user is the stranger.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
+struct AudienceTests {
+    private static let operations = AgentAPI.operations(of: .forItsRoutes).map {
+        (method: $0.method.rawValue, path: $0.path, audience: $0.audience)
+    }
+
+    private func withStranger(_ body: (RunningAgent, ExtensionConfiguration) async throws -> Void) async throws {
+        var own: ExtensionConfiguration?
+        try await RunningAgent.run(
+            in: try #require(TestRealm.current),
+            change: { configuration in
+                configuration.allowedPeers = [AllowedPeer(.user(geteuid()), hosts: [try HostRule("www.example.test")])]
+                own = configuration
+            },
+            access: AccessPolicy(owner: geteuid() &+ 12345)
+        ) { agent in try await body(agent, try #require(own)) }
+    }
+
+    private func status(_ agent: RunningAgent, _ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
+        let url = "http://ksso" + path.replacing("{exchange}", with: "x")
+        let data = body.map { ["--data", $0] } ?? []
+        return try await agent.curl(["--globoff", "--request", method] + data + [url]).status
+    }
+
+    @Test(arguments: operations.indices)
+    func `who is named gets what is for peers alone`(index: Int) async throws {
+        let (method, path, audience) = Self.operations[index]
+        try await withStranger { agent, _ async throws in
+            let body = path == "/v1/authorize" ? #"{"url": "https://other.example.test/"}"# : nil
+            let expected =
+                switch (audience, method, path) {
+                case (.owner, _, _), (_, _, "/v1/authorize"), (_, _, "/v1/auth-request"): 403
+                case (_, _, "/v1/configuration"): 200
+                case (_, "DELETE", _): 404
+                default: 400
+                }
+            #expect(try await status(agent, method, path, body) == expected)
+            #expect(agent.stops.count == 0 && agent.changes.count == 0)
+        }
+    }
+
+    /// The connection was made while the profile named its user.
+    @Test(arguments: operations.indices)
+    func `who is no longer named gets nothing`(index: Int) async throws {
+        let (method, path, _) = Self.operations[index]
+        try await withStranger { agent, configuration in
+            let answer = try await RawConnection.open(agent.socketPath, sending: "") { connection in
+                #expect(try await comesTrue { agent.api.connections.count == 1 })
+                var other = configuration
+                other.allowedPeers = []
+                agent.api.update(
+                    extension: KerberosExtension(KerberosExtension.Options(configurations: [other])),
+                    access: AccessPolicy(owner: geteuid() &+ 12345, configurations: [other])
+                )
+                let target = path.replacing("{exchange}", with: "x")
+                try await connection.send("\(method) \(target) HTTP/1.1\r\nHost: ksso\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return try await connection.answer()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 403 "), "\(answer)")
+            #expect(agent.stops.count == 0 && agent.changes.count == 0)
+        }
+    }
+
+    @Test func `who is named gets a token for his host`() async throws {
+        try await withStranger { agent, _ async throws in
+            #expect(try await status(agent, "POST", "/v1/authorize", #"{"url": "https://www.example.test/"}"#) == 200)
+        }
+    }
+}

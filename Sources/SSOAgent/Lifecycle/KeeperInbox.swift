@@ -7,8 +7,8 @@ final class KeeperInbox: Sendable {
         /// The caches may have changed.
         var isPoked = false
         var hasNetworkChanged = false
-        /// Whose tickets were used; nil is everybody's.
-        var uses: Set<String?> = []
+        /// Whose tickets were used last when; nil is everybody's.
+        var uses: [String?: Moment] = [:]
         var configurations: [ExtensionConfiguration]?
         var results: [KeeperResult] = []
     }
@@ -18,6 +18,7 @@ final class KeeperInbox: Sendable {
     private let bell: AsyncStream<Void>.Continuation
     /// Nil when nothing has come in.
     private let contents = Mutex<Contents?>(nil)
+    private let uses = Mutex<[String?: Moment]>([:])
 
     init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
@@ -32,7 +33,17 @@ final class KeeperInbox: Sendable {
         if isFirst { bell.yield() }
     }
 
-    func take() -> Contents { contents.withLock { $0.take() } ?? Contents() }
+    /// Notes a use, of which there may be thousands a second: it wakes nobody, since it is of interest only when something else is done.
+    func noteUse(of principal: String?, at moment: Moment) { uses.withLock { $0[principal] = moment } }
+
+    func take() -> Contents {
+        var taken = contents.withLock { $0.take() } ?? Contents()
+        taken.uses = uses.withLock { uses in
+            defer { uses = [:] }
+            return uses
+        }
+        return taken
+    }
 }
 
 /// How something that the schedule asked for has ended.

@@ -54,7 +54,7 @@ package actor SessionKeeper {
     package nonisolated func poke() { inbox.put { $0.isPoked = true } }
 
     /// A principal's tickets were used; nil is everybody's. It puts off the end of an idle session.
-    package nonisolated func noteUse(of principal: String?) { inbox.put { $0.uses.insert(principal) } }
+    package nonisolated func noteUse(of principal: String?) { inbox.noteUse(of: principal, at: clock.now) }
 
     /// Other profiles are in force, and the extension has been replaced.
     package nonisolated func configure(_ configurations: [ExtensionConfiguration]) {
@@ -93,7 +93,7 @@ package actor SessionKeeper {
     private func take(_ contents: KeeperInbox.Contents) {
         let now = clock.now
         if let configurations = contents.configurations { schedule.configure(configurations, at: now) }
-        for use in contents.uses { schedule.noteUse(of: use, at: now) }
+        for (principal, moment) in contents.uses { schedule.noteUse(of: principal, at: moment) }
         for result in contents.results {
             wantsLook = true
             switch result {

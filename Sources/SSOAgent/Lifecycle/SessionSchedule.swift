@@ -132,9 +132,11 @@ package struct SessionSchedule: Sendable {
         if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
     }
 
-    /// Notes that a principal's tickets were used; nil is everybody's.
-    package mutating func noteUse(of principal: String?, at now: Moment) {
-        for key in entries.keys where principal == nil || key.principal == principal { entries[key]?.lastUse = now }
+    /// Notes that a principal's tickets were used, which may be told late; nil is everybody's.
+    package mutating func noteUse(of principal: String?, at moment: Moment) {
+        for (key, entry) in entries where (principal ?? key.principal) == key.principal && entry.lastUse.uptime < moment.uptime {
+            entries[key]?.lastUse = moment
+        }
     }
 
     /// Takes over what a sign-out has ended. The rest goes on; where a limit still says that it ends, the sign-out is tried again.

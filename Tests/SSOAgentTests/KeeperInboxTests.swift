@@ -19,6 +19,17 @@ import Testing
         #expect(await next.value == nil)
     }
 
+    @Test func `a look is asked for once until it begins`() async {
+        let inbox = KeeperInbox()
+        for _ in 0..<1000 { inbox.wantLook() }
+        #expect(inbox.take().isPoked)
+        inbox.wantLook()
+        #expect(!inbox.take().isPoked, "it is still to come")
+        inbox.willLook()
+        inbox.wantLook()
+        #expect(inbox.take().isPoked)
+    }
+
     @Test func `what comes after a take rings again`() async {
         let inbox = KeeperInbox()
         var rings = inbox.rings.makeAsyncIterator()

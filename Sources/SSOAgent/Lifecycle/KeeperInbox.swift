@@ -18,6 +18,7 @@ final class KeeperInbox: Sendable {
     private let bell: AsyncStream<Void>.Continuation
     /// Nil when nothing has come in.
     private let contents = Mutex<Contents?>(nil)
+    private let isLookWanted = Atomic(false)
     private let uses = Mutex<[String?: Moment]>([:])
 
     init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
@@ -32,6 +33,15 @@ final class KeeperInbox: Sendable {
         }
         if isFirst { bell.yield() }
     }
+
+    /// The caches may have changed. Until the keeper looks it is told once: thousands of changes come in the second before.
+    func wantLook() {
+        guard !isLookWanted.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        put { $0.isPoked = true }
+    }
+
+    /// What changes from now on may be missed by the look that begins.
+    func willLook() { isLookWanted.store(false, ordering: .sequentiallyConsistent) }
 
     /// Notes a use, of which there may be thousands a second: it wakes nobody, since it is of interest only when something else is done.
     func noteUse(of principal: String?, at moment: Moment) { uses.withLock { $0[principal] = moment } }

@@ -51,7 +51,7 @@ package actor SessionKeeper {
     }
 
     /// The sessions may have changed: look. It costs next to nothing to say so often.
-    package nonisolated func poke() { inbox.put { $0.isPoked = true } }
+    package nonisolated func poke() { inbox.wantLook() }
 
     /// A principal's tickets were used; nil is everybody's. It puts off the end of an idle session.
     package nonisolated func noteUse(of principal: String?) { inbox.noteUse(of: principal, at: clock.now) }
@@ -116,6 +116,7 @@ package actor SessionKeeper {
     /// Reads the caches. One that can't be read leaves all as it was.
     private func look() async {
         let begun = SuspendingClock.now
+        inbox.willLook()
         do throws(KerberosError) {
             let list = try await current.value.sessions()
             schedule.observe(list.sessions.map(SeenSession.init), at: clock.now)

@@ -2,6 +2,9 @@
 #ifndef CKERBEROS_SHIM_H
 #define CKERBEROS_SHIM_H
 
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <fcntl.h>
 #include <string.h>
 #include <gssapi/gssapi.h>
@@ -59,6 +62,13 @@ static inline int ckerberos_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
 #else
     return 0;
+#endif
+}
+
+// Freed memory goes back to the system (malloc_trim(3)); Swift's module of glibc has not got malloc.h.
+static inline void ckerberos_give_back_freed(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
 #endif
 }
 

@@ -26,7 +26,7 @@ struct ScheduleDrill {
         keytab: Bool = false,
         signedIn: Double? = nil,
         cache: String = "FILE:one",
-        services: Set<String> = []
+        services: [String] = []
     ) -> SeenSession {
         SeenSession(
             key: .init(principal: "\(name)@A.TEST", cache: cache),

@@ -47,8 +47,9 @@ package struct SeenSession: Sendable, Hashable {
     package var hasKeytab: Bool
     /// When the principal signed in.
     package var signedInAt: Date
-    /// The services that there are tickets for.
-    package var services: Set<String>
+    /// The services that there are tickets for, by the hashes of their names. Ten thousand names that are kept from one look to the next
+    /// would lie between what each look frees, so that none of it could be given back.
+    package var services: Set<Int>
 
     package init(
         key: Key,
@@ -56,14 +57,14 @@ package struct SeenSession: Sendable, Hashable {
         ticket: Ticket,
         hasKeytab: Bool = false,
         signedInAt: Date? = nil,
-        services: Set<String> = []
+        services: some Sequence<String> = []
     ) {
         self.key = key
         self.realm = realm
         self.ticket = ticket
         self.hasKeytab = hasKeytab
         self.signedInAt = signedInAt ?? ticket.authenticated
-        self.services = services
+        self.services = Set(services.lazy.map(\.hashValue))
     }
 }
 
@@ -85,7 +86,7 @@ extension SeenSession {
             ),
             hasKeytab: hasKeytab,
             signedInAt: session.signedInAt,
-            services: Set(session.services.map(\.principal.description))
+            services: session.services.lazy.map(\.principal.description)
         )
     }
 }

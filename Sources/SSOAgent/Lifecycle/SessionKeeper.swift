@@ -20,6 +20,9 @@ package actor SessionKeeper {
     private var lookNotBefore = -Double.infinity
     private var wantsLook = true
 
+    /// So many leave memory behind that is worth giving back.
+    private static let manyTickets = 1000
+
     private enum Work: Hashable {
         case refresh(SeenSession.Key)
         case probe(String)
@@ -118,8 +121,10 @@ package actor SessionKeeper {
         let begun = SuspendingClock.now
         inbox.willLook()
         do throws(KerberosError) {
-            let list = try await current.value.sessions()
-            schedule.observe(list.sessions.map(SeenSession.init), at: clock.now)
+            let seen = try await current.value.sessions().sessions.map(SeenSession.init)
+            schedule.observe(seen, at: clock.now)
+            // Every ticket was read.
+            if seen.reduce(0, { $0 + $1.services.count }) > Self.manyTickets { ProcessMemory.giveBackFreed() }
         } catch {
             log("the credential caches can't be read: \(error)")
         }

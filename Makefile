@@ -29,6 +29,7 @@ check: packages
 	Scripts/check
 	$(MAKE) deb
 	! readelf -d .build/release/ksso | grep 'NEEDED.*libswift' # no package brings it
+	Examples/agent-client/check .build/release/ksso
 	Fuzzing/run 60
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
@@ -64,7 +65,7 @@ compose-test: build
 
 format:
 	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
-	    Fuzzing/Package.swift Fuzzing/Sources
+	    Fuzzing/Package.swift Fuzzing/Sources Examples
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build
+	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build

@@ -48,6 +48,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CKerberos", providers: [.apt(["libkrb5-dev"]), .yum(["krb5-devel"])]),
+        .target(name: "UnixSystem", swiftSettings: safeSettings),
         .target(name: "Kerberos", dependencies: ["CKerberos"], swiftSettings: settings),
         .target(
             name: "HTTPNegotiate",
@@ -64,7 +65,9 @@ let package = Package(
         ),
         .target(
             name: "KCM",
-            dependencies: [.product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio")],
+            dependencies: [
+                "UnixSystem", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             swiftSettings: safeSettings
         ),
         .target(
@@ -74,7 +77,7 @@ let package = Package(
         ),
         .target(
             name: "KerberosEngine",
-            dependencies: ["Kerberos", "HTTPNegotiate"],
+            dependencies: ["UnixSystem", "Kerberos", "HTTPNegotiate"],
             swiftSettings: safeSettings
         ),
         .target(
@@ -100,6 +103,7 @@ let package = Package(
         .target(
             name: "SSOAgentClient",
             dependencies: [
+                "UnixSystem",
                 "HTTPNegotiate",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -119,12 +123,13 @@ let package = Package(
         ),
         .target(
             name: "KerberosSSO",
-            dependencies: ["ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient"],
+            dependencies: ["UnixSystem", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient"],
             swiftSettings: safeSettings
         ),
         .target(
             name: "SSOAgent",
             dependencies: [
+                "UnixSystem",
                 "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -141,6 +146,7 @@ let package = Package(
         .target(
             name: "KSSOCommands",
             dependencies: [
+                "UnixSystem",
                 "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting",
                 "NegotiateAsyncHTTPClient", "SSOAgent", "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -201,7 +207,7 @@ let package = Package(
             name: "SSOAgentTests",
             dependencies: [
                 "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "KerberosTesting",
-                "TestSupport",
+                "TestSupport", "UnixSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

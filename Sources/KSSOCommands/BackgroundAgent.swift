@@ -1,5 +1,6 @@
 internal import Foundation
 internal import SSOAgentClient
+internal import UnixSystem
 
 /// Starts an agent beside this process, in a session of its own, and waits until it serves.
 struct BackgroundAgent {
@@ -39,23 +40,12 @@ struct BackgroundAgent {
     }
 
     private func notificationSocket() throws(CommandFailure) -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let fits = withUnsafeMutableBytes(of: &address.sun_path) { place in
-            guard notifications.utf8.count < place.count else { return false }
-            place.copyBytes(from: Array(notifications.utf8))
-            return true
-        }
-        guard fits else {
-            close(descriptor)
+        guard let address = UnixSocketAddress(path: notifications) else {
             throw CommandFailure(.failed, "\(notifications): a socket's path can't be so long. Set KSSO_RUNTIME_DIR to a shorter one.")
         }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
         unlink(notifications)
-        let bound = withUnsafeBytes(of: &address) {
-            bind(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
-        }
-        guard descriptor >= 0, bound == 0 else {
+        guard descriptor >= 0, address.lent(to: { bind(descriptor, $0, $1) }) == 0 else {
             close(descriptor)
             throw failure("\(notifications): the socket can't be made")
         }

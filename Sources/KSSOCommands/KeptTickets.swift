@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import UnixSystem
 
 extension RuntimeDirectory {
     /// What to say of tickets that an agent which does not run keeps on disk; nil where there are none.

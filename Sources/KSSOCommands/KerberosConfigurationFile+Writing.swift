@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import UnixSystem
 
 extension KerberosConfigurationFile {
     /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there before.

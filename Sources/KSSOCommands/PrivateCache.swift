@@ -3,6 +3,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import UnixSystem
 
 /// A FILE cache of one process's own, for a program that reads no other kind: the ticket-granting tickets of the session that answers.
 ///

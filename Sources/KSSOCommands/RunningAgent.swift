@@ -1,6 +1,7 @@
 internal import HTTPNegotiate
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import UnixSystem
 
 /// The agent of a runtime folder, as commands that look after it see it.
 struct RunningAgent {

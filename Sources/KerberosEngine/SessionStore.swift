@@ -1,4 +1,5 @@
 internal import Kerberos
+internal import UnixSystem
 
 internal import struct Foundation.Date
 

@@ -1,5 +1,6 @@
 internal import KerberosEngine
 package import SSOAgentClient
+internal import UnixSystem
 
 extension RuntimeDirectory {
     /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.

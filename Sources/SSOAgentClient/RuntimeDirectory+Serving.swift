@@ -1,4 +1,5 @@
 internal import Foundation
+internal import UnixSystem
 
 extension RuntimeDirectory {
     /// Whether an agent, or who starts one on demand, holds the credential caches here: somebody listens at ``kcmSocket``, and it is this user
@@ -9,19 +10,11 @@ extension RuntimeDirectory {
     package var servesRequests: Bool { Self.isServed(apiSocket) }
 
     private static func isServed(_ path: String) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let fits = unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-            guard path.utf8.count < place.count else { return false }
-            unsafe place.copyBytes(from: Array(path.utf8))
-            return true
-        }
+        guard let address = UnixSocketAddress(path: path) else { return false }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard fits, descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let connected = unsafe withUnsafeBytes(of: &address) {
-            unsafe connect(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
-        }
+        let connected = unsafe address.lent { unsafe connect(descriptor, $0, $1) }
         // One that is too busy to take a connection at once is there all the same.
         guard connected == 0 else { return errno == EAGAIN }
         // `struct ucred`, which Glibc's module does not declare: process, user, group.

@@ -1,3 +1,5 @@
+internal import UnixSystem
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -39,12 +41,14 @@ package struct ListeningSocket: ~Copyable, Sendable {
     package static func bind(path: String, mode: UInt32 = 0o600, backlog: Int32 = ListeningSocket.backlog) throws(SocketError)
         -> ListeningSocket
     {
-        var address = try address(path)
-        try removeStale(path, &address)
+        let address = try address(path)
+        try removeStale(path, address)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         guard descriptor >= 0 else { throw failure("\(path): no socket can be made") }
         let socket = ListeningSocket(descriptor: descriptor, path: path)
-        guard unsafe call(Glibc.bind, descriptor, &address) == 0 else { throw failure("\(path): the socket can't be made there") }
+        guard unsafe address.lent(to: { unsafe Glibc.bind(descriptor, $0, $1) }) == 0 else {
+            throw failure("\(path): the socket can't be made there")
+        }
         guard unsafe chmod(path, mode) == 0, listen(descriptor, backlog) == 0 else {
             let error = failure("\(path): the socket can't be opened")
             unsafe unlink(path)
@@ -55,18 +59,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     /// A socket that another process, such as systemd, has bound and handed over.
     package init(inherited descriptor: Int32) throws(SocketError) {
-        var address = sockaddr_un()
-        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let named = unsafe withUnsafeMutableBytes(of: &address) {
-            unsafe getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
-        }
         var listens: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         let asked = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)
-        guard named == 0, asked == 0, address.sun_family == AF_UNIX, listens != 0 else {
+        guard let path = UnixSocketAddress.path(boundTo: descriptor), asked == 0, listens != 0 else {
             throw SocketError(.unusableDescriptor, "descriptor \(descriptor), which was handed over, is no Unix socket that listens.")
         }
-        let path = unsafe withUnsafeBytes(of: &address.sun_path) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         self.init(descriptor: descriptor, path: path)
@@ -75,16 +73,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// Four less than Linux has: SwiftNIO connects to no longer one, here as on other systems.
     package static let maximumPathLength = 103
 
-    private static func address(_ path: String) throws(SocketError) -> sockaddr_un {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        let fits = unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-            guard bytes.count <= maximumPathLength, !bytes.contains(0) else { return false }
-            unsafe place.copyBytes(from: bytes)
-            return true
-        }
-        guard fits else {
+    private static func address(_ path: String) throws(SocketError) -> UnixSocketAddress {
+        guard path.utf8.count <= maximumPathLength, let address = UnixSocketAddress(path: path) else {
             throw SocketError(
                 .pathTooLong,
                 "\(path): a socket's path has at most \(maximumPathLength) bytes. Set KSSO_RUNTIME_DIR to a shorter one."
@@ -94,7 +84,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
     }
 
     /// Removes a socket that nobody listens on.
-    private static func removeStale(_ path: String, _ address: inout sockaddr_un) throws(SocketError) {
+    private static func removeStale(_ path: String, _ address: UnixSocketAddress) throws(SocketError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -103,22 +93,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         guard probe >= 0 else { throw failure("\(path): no socket can be made") }
         defer { close(probe) }
-        let connected = unsafe call(connect, probe, &address)
+        let connected = unsafe address.lent { unsafe connect(probe, $0, $1) }
         // A full backlog is a listener too.
         if connected == 0 || errno == EAGAIN || errno == EINPROGRESS {
             throw SocketError(.inUse, "\(path): another process listens there.")
         }
         unsafe unlink(path)
-    }
-
-    private static func call(
-        _ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32,
-        _ descriptor: Int32,
-        _ address: inout sockaddr_un
-    ) -> Int32 {
-        unsafe withUnsafeBytes(of: &address) {
-            unsafe function(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
-        }
     }
 
     private static func failure(_ what: String) -> SocketError {

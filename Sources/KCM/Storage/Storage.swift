@@ -3,11 +3,11 @@
 /// In a folder is a file for each cache, in version 4 of libkrb5's own format, so that `klist -c FILE:…` reads it. On the server's event loop
 /// alone, once it is open.
 final class Storage {
-    private let directory: PrivateDirectory
+    private let directory: OpenDirectory
 
     /// Opens the directory, makes it where it is missing, and keeps other servers out.
     init(_ path: String) throws(StorageError) {
-        directory = try PrivateDirectory(path)
+        directory = try OpenDirectory(path)
         try directory.lock()
     }
 

@@ -3,14 +3,14 @@
 /// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records. So whenever the process ends,
 /// the directory has the state before a change or the one after it, but for the end of a record that nobody was told of.
 final class UserStorage {
-    let directory: PrivateDirectory
+    let directory: OpenDirectory
     private(set) var files: [CacheName: CacheFile] = [:]
     /// The highest number of a file, and the highest generation.
     private var lastNumber: UInt64 = 0
 
     private static let primaryFile = "primary"
 
-    init(_ directory: PrivateDirectory) { self.directory = directory }
+    init(_ directory: OpenDirectory) { self.directory = directory }
 
     /// Reads what is there, once, before anything is written.
     ///

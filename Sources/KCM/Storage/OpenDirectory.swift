@@ -5,7 +5,7 @@
 #endif
 
 /// A directory that is this user's alone, held open: whatever becomes of its path, files are made in the directory that was looked at.
-final class PrivateDirectory {
+final class OpenDirectory {
     private let descriptor: Int32
     let path: String
 
@@ -13,8 +13,8 @@ final class PrivateDirectory {
     convenience init(_ path: String) throws(StorageError) { try self.init(path, name: path, in: AT_FDCWD) }
 
     /// A folder of a directory; it is made where it is missing.
-    func folder(_ name: String) throws(StorageError) -> PrivateDirectory {
-        try PrivateDirectory("\(path)/\(name)", name: name, in: descriptor)
+    func folder(_ name: String) throws(StorageError) -> OpenDirectory {
+        try OpenDirectory("\(path)/\(name)", name: name, in: descriptor)
     }
 
     private init(_ path: String, name: String, in parent: Int32) throws(StorageError) {

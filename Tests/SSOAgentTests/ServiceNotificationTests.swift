@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+import UnixSystem
+
+@testable import SSOAgent
+
+@Suite struct ServiceNotificationTests {
+    /// At a path, and by a name of Linux's abstract name space, which is no file.
+    @Test(arguments: ["/tmp/", "@"]) func `what is told arrives`(prefix: String) throws {
+        let name = "\(prefix)ksso-\(UUID().uuidString)"
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        defer {
+            close(descriptor)
+            unlink(name)
+        }
+        let address = try #require(UnixSocketAddress(pathOrAbstractName: name))
+        #expect(address.lent { bind(descriptor, $0, $1) } == 0)
+        #expect(FileManager.default.fileExists(atPath: name) == name.hasPrefix("/"))
+        ServiceNotification(environment: ["NOTIFY_SOCKET": name]).ready("serves")
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        #expect(count > 0 && String(decoding: buffer.prefix(max(0, count)), as: UTF8.self) == "READY=1\nSTATUS=serves")
+    }
+
+    @Test(arguments: [
+        (String(repeating: "x", count: 107), true), (String(repeating: "x", count: 108), false), ("", false), ("a\0b", false),
+    ])
+    func `a path has its limits`(path: String, isAddress: Bool) {
+        #expect((UnixSocketAddress(path: path) != nil) == isAddress)
+    }
+}

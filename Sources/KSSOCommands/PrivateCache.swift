@@ -45,7 +45,12 @@ struct PrivateCache {
         let tickets = contents.credentials.filter { $0.client == session.principal && $0.server.isTicketGrantingService }
         let copied = Copied(principal: session.principal, tickets: tickets)
         if let last, copied.isIdentical(to: last) { return last }
-        try await client.replace(CredentialCacheName(rawValue: "FILE:\(path)"), principal: session.principal, credentials: tickets)
+        try await client.replace(
+            CredentialCacheName(rawValue: "FILE:\(path)"),
+            principal: session.principal,
+            credentials: tickets,
+            clockOffset: contents.clockOffset
+        )
         return copied
     }
 

@@ -37,7 +37,7 @@ struct Status: AsyncParsableCommand {
                 if json { try Console.printJSON(document(list)) } else { show(list) }
             }
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
-            guard list.sessions.contains(where: { $0.isSignedIn && $0.ticketExpires > limit }) else {
+            guard list.sessions.contains(where: { $0.isSignedIn && $0.holds(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
                 let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
                 throw CommandFailure(.notSignedIn, kept ?? "nobody is signed in. Sign in with: ksso login")

@@ -26,6 +26,41 @@ final class ClockOffset: Sendable {
 }
 
 extension Context {
+    /// By how many seconds the KDC's clock is ahead, as far as the context knows; 0 where it does not.
+    var clockOffset: Int32 {
+        var offset: krb5_timestamp = 0
+        var microseconds: krb5_int32 = 0
+        return krb5_get_time_offsets(raw, &offset, &microseconds) == 0 ? offset : 0
+    }
+
+    /// Goes by a KDC's clock, whatever it went by before.
+    private func setClock(offset: Int32) {
+        var now: krb5_timestamp = 0
+        var microseconds: krb5_int32 = 0
+        guard krb5_use_natural_time(raw) == 0, offset != 0, krb5_us_timeofday(raw, &now, &microseconds) == 0 else { return }
+        krb5_set_real_time(raw, now &+ offset, microseconds)
+    }
+
+    /// What a cache holds, with its KDC's clock. The context goes on by the clock that it went by.
+    func contentsAndClock(of name: CredentialCacheName) throws(KerberosError) -> CredentialCacheContents {
+        let own = clockOffset
+        defer { setClock(offset: own) }
+        return try withCacheAndClock(name) { cache throws(KerberosError) in
+            var contents = try contents(of: cache)
+            contents.clockOffset = Double(clockOffset)
+            return contents
+        }
+    }
+
+    /// Lets a cache that is filled meanwhile have a KDC's clock; nil leaves it the context's own.
+    func withClock(offset: Double?, _ body: () throws(KerberosError) -> Void) throws(KerberosError) {
+        guard let offset else { return try body() }
+        let own = clockOffset
+        defer { setClock(offset: own) }
+        setClock(offset: Int32(clamping: Int(offset)))
+        try body()
+    }
+
     /// Opens a cache by name for the length of the call, and goes by the KDC's clock as that cache has it: libkrb5 keeps the first offset
     /// that it met, which need no longer be true when the user has signed in again.
     func withCacheAndClock<Value>(

@@ -10,6 +10,8 @@ public struct CredentialCacheContents: Sendable {
     public let marks: [String: String]
     /// What libkrb5 notes of single services, such as which pre-authentication a realm wants; kept when a cache is filled anew.
     package let notes: [Credential]
+    /// By how many seconds the KDC's clock is ahead of this machine's, as the cache has it: the tickets' times are by that clock.
+    package internal(set) var clockOffset: Double = 0
 
     /// The ticket-granting ticket of the principal's own realm.
     public var ticketGrantingTicket: Credential? {

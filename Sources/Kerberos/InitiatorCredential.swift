@@ -1,5 +1,7 @@
 internal import CKerberos
 
+internal import struct Foundation.Date
+
 /// One service ticket, ready to make tokens: kept in MEMORY caches of its own under held GSSAPI credentials.
 ///
 /// Making a token touches neither the network nor a ticket file, and costs the same however many tickets the user has, since libkrb5 has
@@ -15,6 +17,8 @@ public final class InitiatorCredential: Sendable {
     ///
     /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)`` then.
     public let canDelegate: Bool
+    /// By how many seconds the KDC's clock was ahead when this was made.
+    private let clockOffset: Int32
     let target: GSSName
     let handles: InitiatorHandles
 
@@ -23,6 +27,7 @@ public final class InitiatorCredential: Sendable {
         server = ticket.server
         times = ticket.times
         canDelegate = ticketGrantingTicket != nil
+        clockOffset = context.clockOffset
         target = try GSSName(principal: ticket.server)
         handles = try InitiatorHandles(
             holding: [ticket] + (ticketGrantingTicket.map { [$0] } ?? []),
@@ -32,6 +37,9 @@ public final class InitiatorCredential: Sendable {
             context: context
         )
     }
+
+    /// Whether the ticket holds by the KDC's clock. GSSAPI goes by this machine's when it looks whether there is still time.
+    var holdsByClockOfKDC: Bool { times.expires > Date(timeIntervalSinceNow: Double(clockOffset)) }
 }
 
 extension KerberosClient {

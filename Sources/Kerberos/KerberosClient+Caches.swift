@@ -45,7 +45,7 @@ extension KerberosClient {
     /// - Throws: ``KerberosError``; `noCredentials` when it is not there or empty, `cacheCorrupt` when it is no cache.
     public func contents(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheContents {
         try await perform { context throws(KerberosError) in
-            try context.withCache(name) { cache throws(KerberosError) in try context.contents(of: cache) }
+            try context.contentsAndClock(of: name)
         }
     }
 
@@ -69,21 +69,44 @@ extension KerberosClient {
         credentials: [Credential],
         marks: [String: String] = [:]
     ) async throws(KerberosError) {
+        try await replace(name, principal: principal, credentials: credentials, marks: marks, clockOffset: nil)
+    }
+
+    /// The same for tickets that come from another cache, with its KDC's clock: in seconds by which it is ahead; nil is what this client knows.
+    package func replace(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String] = [:],
+        clockOffset: Double?
+    ) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
-            guard let path = name.path else {
-                return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
+            try context.withClock(offset: clockOffset) { () throws(KerberosError) in
+                try Self.replace(name, principal: principal, credentials: credentials, marks: marks, context: context)
             }
-            let draft = CredentialCacheName(rawValue: "FILE:\(Self.draftPath(beside: path))")
-            do throws(KerberosError) {
-                try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
-                guard rename(draft.residual, path) == 0 else {
-                    let reason = String(cString: strerror(errno))
-                    throw KerberosError(.cacheUnusable, subject: path, message: "the credential cache can't be written (\(reason)).")
-                }
-            } catch {
-                unlink(draft.residual)
-                throw error.about(path)
+        }
+    }
+
+    private static func replace(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String],
+        context: Context
+    ) throws(KerberosError) {
+        guard let path = name.path else {
+            return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
+        }
+        let draft = CredentialCacheName(rawValue: "FILE:\(draftPath(beside: path))")
+        do throws(KerberosError) {
+            try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
+            guard rename(draft.residual, path) == 0 else {
+                let reason = String(cString: strerror(errno))
+                throw KerberosError(.cacheUnusable, subject: path, message: "the credential cache can't be written (\(reason)).")
             }
+        } catch {
+            unlink(draft.residual)
+            throw error.about(path)
         }
     }
 

@@ -65,6 +65,8 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         let answer = takeBytes(&output)  // a token that comes with an error is not sent
         if ckerberos_gss_is_error(major) != 0 {
             let error = KerberosError.gss(major, minor, subject: credential.server.description)
+            // The clocks differ by more than the ticket's life.
+            if [.ticketExpired, .noCredentials].contains(error.code), credential.holdsByClockOfKDC { throw error.because(.clockSkew) }
             // A token that is well-formed and fails holds the server's own error (KRB_ERROR, RFC 4121 section 4.1).
             throw error.code == .other && !token.isEmpty ? error.asRefusal : error
         }

@@ -18,8 +18,13 @@ final class InitiatorStore: Sendable {
         let credential: InitiatorCredential
         /// When the client proved itself: another sign-in, another identity.
         let authenticated: Date
+        /// By how many seconds the KDC's clock is ahead of this machine's.
+        var clockOffset: Double = 0
         /// When the session was last seen in its cache.
         var checked: Date
+
+        func isUsable(at now: Date) -> Bool { credential.times.isUsable(at: now.addingTimeInterval(clockOffset)) }
+        func holds(at now: Date) -> Bool { credential.times.expires > now.addingTimeInterval(clockOffset) }
     }
 
     private struct State {
@@ -38,7 +43,7 @@ final class InitiatorStore: Sendable {
     func fresh(_ key: Key, now: Date) -> InitiatorCredential? {
         state.withLock { state in
             guard let entry = state.entries[key], abs(now.timeIntervalSince(entry.checked)) < Self.recheckInterval else { return nil }
-            return entry.credential.times.isUsable(at: now) ? entry.credential : nil
+            return entry.isUsable(at: now) ? entry.credential : nil
         }
     }
 
@@ -46,7 +51,7 @@ final class InitiatorStore: Sendable {
     func known(_ key: Key, client: Principal, authenticated: Date, now: Date) -> InitiatorCredential? {
         state.withLock { state in
             guard let entry = state.entries[key], entry.credential.client == client, entry.authenticated == authenticated,
-                entry.credential.times.isUsable(at: now)
+                entry.isUsable(at: now)
             else { return nil }
             state.entries[key]?.checked = now
             return entry.credential
@@ -56,7 +61,7 @@ final class InitiatorStore: Sendable {
     /// The last resort while no KDC answers: what was made for the same client, as long as it holds.
     func held(_ key: Key, client: Principal, now: Date) -> InitiatorCredential? {
         state.withLock { state in
-            guard let entry = state.entries[key], entry.credential.client == client, entry.credential.times.expires > now else {
+            guard let entry = state.entries[key], entry.credential.client == client, entry.holds(at: now) else {
                 return nil
             }
             return entry.credential

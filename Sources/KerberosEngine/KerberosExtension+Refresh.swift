@@ -21,20 +21,20 @@ extension KerberosExtension {
 
     private func renew(_ session: Session) async throws(KerberosError) -> Session {
         guard session.isSignedIn else { throw .notSignedIn(session.principal.description) }
-        guard let limit = session.renewUntil, limit > options.clock(), session.ticketGrantingTicket.isRenewable else {
+        guard let limit = session.renewUntil, limit > session.time(at: options.clock()), session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }
         let client = clients.client(for: session.realm)
-        let old = try await current(session, client: client).ticket
-        guard !hasBeenReplaced(session, by: old) else { return try await self.session(in: session.cache) }
+        let (contents, old) = try await current(session, client: client)
+        guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
         let ticket = try await client.renewedCredential(for: session.principal, in: session.cache)
         return try await replace(old, of: session, with: ticket, client: client)
     }
 
     private func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
-        let old = try await current(session, client: client).ticket
-        guard !hasBeenReplaced(session, by: old) else { return try await self.session(in: session.cache) }
+        let (contents, old) = try await current(session, client: client)
+        guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
         let options = policy.initialCredentialOptions(for: session.principal)
         let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
             try await initialCredential(for: session.principal, using: source, options: options)
@@ -42,8 +42,8 @@ extension KerberosExtension {
         return try await replace(old, of: session, with: ticket, client: client)
     }
 
-    private func hasBeenReplaced(_ session: Session, by present: Credential) -> Bool {
-        !present.isIdentical(to: session.ticketGrantingTicket) && !present.times.isDue(at: options.clock())
+    private func hasBeenReplaced(_ session: Session, by present: Credential, in contents: CredentialCacheContents) -> Bool {
+        !present.isIdentical(to: session.ticketGrantingTicket) && !present.times.isDue(at: contents.time(at: options.clock()))
     }
 
     /// Reads the cache again before it is written: another program may have added tickets meanwhile, signed in anew, or signed out. What it
@@ -57,7 +57,7 @@ extension KerberosExtension {
         let (contents, present) = try await current(session, client: client)
         guard ticket.client == session.principal else { throw .taken(session, by: ticket.client) }
         guard present.isIdentical(to: old) else { return try await self.session(in: session.cache) }
-        let now = options.clock()
+        let now = contents.time(at: options.clock())
         let kept = contents.credentials.filter { $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now) }
         try await client.replace(
             session.cache,

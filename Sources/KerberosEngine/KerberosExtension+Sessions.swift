@@ -35,7 +35,7 @@ extension KerberosExtension {
         let found = try await sessionStore.read().session(realm: wanted?.realm ?? plan.realm, principal: wanted)
         // Several services may find nobody signed in at once: one sign-in, one question.
         let flight = SessionFlight(realm: plan.realm, principal: wanted, mayAsk: mayAsk)
-        if let found, found.ticketGrantingTicket.times.isUsable(at: options.clock()) {
+        if let found, found.isUsable(at: options.clock()) {
             // As long as the old ticket holds, nobody waits for the KDC.
             if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
             return found
@@ -88,7 +88,7 @@ extension KerberosExtension {
     }
 
     private func isDue(_ session: Session) -> Bool {
-        session.keytabSource != nil && session.ticketGrantingTicket.times.isDue(at: options.clock())
+        session.keytabSource != nil && session.isDue(at: options.clock())
     }
 }
 

@@ -58,7 +58,12 @@ extension KerberosExtension {
             from: session.cache
         )
         let authenticated = session.ticketGrantingTicket.times.authenticated
-        let entry = InitiatorStore.Entry(credential: credential, authenticated: authenticated, checked: options.clock())
+        let entry = InitiatorStore.Entry(
+            credential: credential,
+            authenticated: authenticated,
+            clockOffset: session.clockOffset,
+            checked: options.clock()
+        )
         initiators.insert(entry, for: flight.key, generation: flight.generation)
         return credential
     }
@@ -79,7 +84,7 @@ extension KerberosExtension {
     /// The service ticket of a session's cache, if one is there and can still be used.
     func cachedTicket(for plan: AuthorizationPlan, session: Session) -> Credential? {
         guard let service = try? plan.service(for: session) else { return nil }
-        let now = options.clock()
+        let now = session.time(at: options.clock())
         let realm = service.realm.isEmpty ? nil : service.realm
         let ticket = session.ticket(for: service.components, realm: realm, validAt: now)
         return ticket.flatMap { $0.times.isUsable(at: now) ? $0 : nil }

@@ -44,14 +44,14 @@ actor KeytabSession {
     /// - Throws: `KerberosError` when none can be had.
     func current() async throws(KerberosError) -> Session {
         let now = clock()
-        if let session, session.ticketGrantingTicket.times.isUsable(at: now) {
-            if session.ticketGrantingTicket.times.isDue(at: now) { flights.start(name, acquisition) }
+        if let session, session.isUsable(at: now) {
+            if session.isDue(at: now) { flights.start(name, acquisition) }
             return session
         }
         do throws(KerberosError) {
             return try await acquireOnce()
         } catch {
-            if let session, session.ticketGrantingTicket.isValid(at: clock()) { return session }
+            if let session, session.holds(at: clock()) { return session }
             throw error
         }
     }
@@ -61,7 +61,7 @@ actor KeytabSession {
     /// - Parameter old: What is to be replaced; where that has been done, and what came is not due, it is returned.
     func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
         if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
-            !session.ticketGrantingTicket.times.isDue(at: clock())
+            !session.isDue(at: clock())
         {
             return session
         }

@@ -1,5 +1,5 @@
-internal import Foundation
-internal import Kerberos
+package import Foundation
+package import Kerberos
 
 /// The marks that this project leaves in a cache. A program that fills the cache anew, such as kinit, removes them with the rest.
 enum SessionMark {
@@ -33,6 +33,8 @@ extension Session {
     /// The session that a cache holds; nil when it holds no ticket-granting ticket.
     init?(_ contents: CredentialCacheContents, now: Date) {
         guard let ticket = contents.ticketGrantingTicket else { return nil }
+        let now = contents.time(at: now)
+        clockOffset = contents.clockOffset
         principal = contents.principal
         cache = contents.name
         acquiredBy =
@@ -66,7 +68,16 @@ extension Session {
         return name.isEmpty ? .clientKeytab : .keytab(name)
     }
 
-    /// A service ticket of the session that holds for a while yet; with no realm given any realm's will do.
+    /// What the KDC's clock shows when this machine's shows a date.
+    func time(at date: Date) -> Date { contents.time(at: date) }
+
+    /// Whether two thirds of the ticket-granting ticket's life are over, at a date of this machine's clock.
+    func isDue(at date: Date) -> Bool { ticketGrantingTicket.times.isDue(at: time(at: date)) }
+
+    /// Whether there is time left to use the ticket-granting ticket, at a date of this machine's clock.
+    func isUsable(at date: Date) -> Bool { ticketGrantingTicket.times.isUsable(at: time(at: date)) }
+
+    /// A service ticket of the session that holds at a date of the KDC's clock; with no realm given any realm's will do.
     func ticket(for components: [String], realm: String?, validAt date: Date) -> Credential? {
         contents.credentials.last {
             // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
@@ -74,4 +85,9 @@ extension Session {
                 && (realm == nil || $0.server.realm == realm)
         }
     }
+}
+
+extension CredentialCacheContents {
+    /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
+    package func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }

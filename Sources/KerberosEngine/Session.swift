@@ -20,6 +20,8 @@ public struct Session: Sendable {
     public let renewUntil: Date?
     /// The service tickets that hold now.
     public let services: [Service]
+    /// By how many seconds the KDC's clock, by which the tickets' times are, is ahead of this machine's.
+    package let clockOffset: Double
     let chosenAt: Date
     let ticketGrantingTicket: Credential
     let contents: CredentialCacheContents

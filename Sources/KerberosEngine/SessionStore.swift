@@ -28,7 +28,7 @@ struct SessionStore: Sendable {
             do throws(KerberosError) {
                 let contents = try await client.contents(of: name)
                 if let session = Session(contents, now: clock()) { sessions.append(session) }
-                if contents.credentials.contains(where: { $0.isValid(at: clock()) }) { occupied.append(contents.name) }
+                if contents.credentials.contains(where: { $0.isValid(at: contents.time(at: clock())) }) { occupied.append(contents.name) }
             } catch  where error.code == .noCredentials {
                 continue
             } catch {

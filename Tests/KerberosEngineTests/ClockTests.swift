@@ -56,6 +56,51 @@ struct ClockTests {
         }
     }
 
+    /// By more than a ticket's life, so that this machine's clock finds it over as soon as it comes, or never due.
+    @Test(arguments: [-11 * 3600, 11 * 3600], ["FILE", "DIR"])
+    func aSessionIsSignedInByTheTimeOfTheKDC(offset: Int, cache: String) async throws {
+        try await withTestRealm(options(offset)) { realm in
+            let home = try Home(realm, cache: cache)
+            try await home.kinit("alice", ["-r", "2d"])
+            let kerberos = home.makeExtension()
+            let session = try #require(try await kerberos.sessions().sessions.first)
+            #expect(session.isSignedIn && session.clockOffset.rounded(.toNearestOrAwayFromZero) != 0)
+            if offset > 0 {
+                for _ in 0..<2 { #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST") }
+            } else {
+                // GSSAPI goes by this machine's clock.
+                let error = await authorizationError { try await kerberos.grant(host) }
+                #expect((error?.cause as? KerberosError)?.message.contains("Set the clock") == true, "\(String(describing: error))")
+            }
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/\(host)") == 1)
+            let renewed = try await kerberos.refresh(session)
+            #expect(renewed.isSignedIn && renewed.services.count == 1)
+            home.clock.advance(by: 10 * 3600 + 60)
+            #expect(try await kerberos.sessions().sessions.map(\.isSignedIn) == [false])
+        }
+    }
+
+    @Test(arguments: [-11 * 3600, 11 * 3600], [false, true])
+    func aKeytabsTicketIsDueByTheTimeOfTheKDC(offset: Int, isServices: Bool) async throws {
+        var options = options(offset)
+        options.services.append("app")
+        try await withTestRealm(options) { realm in
+            var home = try Home(realm)
+            if isServices { home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "app") }
+            let kerberos = home.makeExtension()
+            if !isServices { try await kerberos.signIn("app", using: .keytab(realm.keytabPath)) }
+            for _ in 0..<3 {
+                _ = try? await kerberos.grant(host)  // see above
+                home.clock.advance(by: 60)
+            }
+            #expect(try await kerberos.sessions().sessions.map(\.isSignedIn) == [true])
+            #expect(try realm.issued(.initialTicket, client: "app") == 1)
+            home.clock.advance(by: 7 * 3600)
+            _ = try? await kerberos.grant(host)
+            #expect(try await comesTrue { try realm.issued(.initialTicket, client: "app") == 2 })
+        }
+    }
+
     @Test(arguments: [-120, 120])
     func aSmallOffsetDisturbsNobody(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in

@@ -38,6 +38,17 @@ struct CacheImportTests {
         #expect(try await target.makeExtension().sessions().sessions.map(\.acquiredBy) == [.password])
     }
 
+    @Test(arguments: [-11 * 3600, 11 * 3600]) func `the clock of their KDC goes along`(offset: Int) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(offset))
+        try await withTestRealm(options) { realm in
+            let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
+            try await source.run("kinit", ["alice"], input: "secret\n")
+            #expect(try await importing(source, target).run().count == 1)
+            #expect(try await target.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
+            try await target.run("kvno", ["HTTP/www.example.test"])
+        }
+    }
+
     @Test func `each principal of a collection is copied, but for one who is there`() async throws {
         let (source, target) = try homes("DIR")
         for user in ["alice", "bob"] { try await source.run("kinit", [user], input: "secret\n") }

@@ -32,6 +32,25 @@ import Testing
         }
     }
 
+    /// The KDC's clock is off by more than a ticket's life: by this machine's the ticket would be over, or never due.
+    @Test(arguments: [-11 * 3600, 11 * 3600])
+    func `what a KDC with another clock gave out is renewed in time`(_ offset: Int) async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(offset))) { realm in
+            let home = try KeptHome(realm)
+            try await home.run("kinit", ["-l", "300s", "-r", "1h", "alice"], input: "secret\n")
+            try await home.withKeeper { keeper, events in
+                home.clock.advance(by: 190)
+                await home.settle(keeper)
+                #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 0)
+                home.clock.advance(by: 15)
+                try await events.next(.gotNewCredential)
+                #expect(events.count(.credentialExpired) == 0)
+            }
+            #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 1)
+            #expect(try await home.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
+        }
+    }
+
     @Test func `a keytab's session is acquired again`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)

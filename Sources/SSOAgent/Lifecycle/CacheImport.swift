@@ -1,4 +1,5 @@
 package import Kerberos
+internal import KerberosEngine
 
 package import struct Foundation.Date
 
@@ -34,14 +35,15 @@ package struct CacheImport: Sendable {
         let isEmpty = present.isEmpty
         guard let names = try? await source.cacheNames() else { return [] }
         for contents in await read(source, names) where !present.contains(contents.principal) {
-            let tickets = contents.credentials.filter { $0.isValid(at: clock()) }
-            guard let ticket = contents.ticketGrantingTicket, ticket.isValid(at: clock()) else { continue }
+            let tickets = contents.credentials.filter { $0.isValid(at: contents.time(at: clock())) }
+            guard let ticket = contents.ticketGrantingTicket, ticket.isValid(at: contents.time(at: clock())) else { continue }
             let name = try await target.newCacheName(type: standard.type)
             try await target.replace(
                 name,
                 principal: contents.principal,
                 credentials: tickets + contents.notes,
-                marks: contents.marks
+                marks: contents.marks,
+                clockOffset: contents.clockOffset
             )
             if isEmpty, copied.isEmpty { try await target.makePrimary(name) }
             present.insert(contents.principal)

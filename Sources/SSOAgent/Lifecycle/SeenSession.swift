@@ -18,7 +18,7 @@ package struct SeenSession: Sendable, Hashable {
         }
     }
 
-    /// The ticket-granting ticket: another one is another ticket.
+    /// The ticket-granting ticket: another one is another ticket. Its times are by this machine's clock, whatever the KDC's shows.
     package struct Ticket: Sendable, Hashable {
         package var authenticated: Date
         package var starts: Date
@@ -72,16 +72,17 @@ extension SeenSession {
     /// A session as the engine sees it.
     init(_ session: Session) {
         let times = session.ticketTimes
+        func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
         var hasKeytab = false
         if case .keytab = session.acquiredBy { hasKeytab = true }
         self.init(
             key: Key(session),
             realm: session.realm,
             ticket: Ticket(
-                authenticated: times.authenticated,
-                starts: times.starts,
-                expires: times.expires,
-                renewUntil: session.isRenewable ? times.renewUntil : nil,
+                authenticated: local(times.authenticated),
+                starts: local(times.starts),
+                expires: local(times.expires),
+                renewUntil: session.isRenewable ? times.renewUntil.map(local) : nil,
                 fingerprint: session.ticketFingerprint
             ),
             hasKeytab: hasKeytab,

@@ -51,8 +51,14 @@ struct AgentRun: AsyncParsableCommand {
                 guard !runtime.isServed else {
                     throw CommandFailure(.failed, "an agent runs already in \(runtime.path). See: ksso agent status")
                 }
-                try BackgroundAgent(runtime: runtime).start()
+                let signIn = try BackgroundAgent(runtime: runtime).start(waitingForSignIn: keytab != nil)
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
+                switch signIn {
+                case .done(let sentence): Console.print(sentence)
+                case .failed(let sentence): Console.report("\(sentence) The agent tries again.")
+                case .unknown where keytab != nil: Console.note("No KDC has answered the sign-in with the keytab yet. See: ksso status")
+                case .unknown: break
+                }
                 return
             }
             try await serve(runtime)

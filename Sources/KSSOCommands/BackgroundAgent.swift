@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SSOAgent
 internal import SSOAgentClient
 internal import UnixSystem
 
@@ -12,8 +13,20 @@ struct BackgroundAgent {
     private var log: String { runtime.path + "/agent.log" }
     private var notifications: String { runtime.path + "/n.\(getpid())" }
 
+    /// How the agent's first sign-in by a key went, with its sentence.
+    enum SignIn {
+        case done(String)
+        case failed(String)
+        /// There was none, or it is under way.
+        case unknown
+    }
+
+    /// How long to wait for the first sign-in of an agent that serves, in seconds: as long as for a KDC that does not answer.
+    private static let signInTime = 10.0
+
+    /// - Parameter waitsForSignIn: Whether the agent signs in by a key, and how that went is of interest.
     /// - Throws: ``CommandFailure`` with the agent's own words where it ends instead.
-    func start() throws(CommandFailure) {
+    func start(waitingForSignIn waitsForSignIn: Bool) throws(CommandFailure) -> SignIn {
         let socket = try notificationSocket()
         defer {
             close(socket)
@@ -27,16 +40,35 @@ struct BackgroundAgent {
         let spawned = Result { () throws(CommandFailure) in try spawn() }
         close(life[1])
         try spawned.get()
-        var events = [
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: life[0], events: Int16(POLLIN), revents: 0),
-        ]
-        while poll(&events, nfds_t(events.count), -1) < 0, errno == EINTR {}
-        var buffer = [UInt8](repeating: 0, count: 256)
-        let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).hasPrefix("READY=1") { return }
+        if message(from: socket, life: life[0])?.hasPrefix("READY=1") == true {
+            return waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown
+        }
         let words = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").last.map(String.init)
         let text = words.map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
         throw CommandFailure(.failed, text ?? "the agent ended before it served. See \(log)")
+    }
+
+    /// The next message of the agent; nil when the time is up, or it has ended.
+    private func message(from socket: Int32, life: Int32, seconds: Double? = nil) -> String? {
+        let clock = ContinuousClock()
+        let end = seconds.map { clock.now + .seconds($0) }
+        var events = [pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: life, events: Int16(POLLIN), revents: 0)]
+        while true {
+            let wait = end.map { max(0, ($0 - clock.now) / .milliseconds(1)) } ?? -1
+            let status = poll(&events, nfds_t(events.count), Int32(wait.rounded(.up)))
+            guard status < 0, errno == EINTR else { break }
+        }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    private func signIn(from socket: Int32, life: Int32) -> SignIn {
+        guard let message = message(from: socket, life: life, seconds: Self.signInTime) else { return .unknown }
+        let lines = message.split(separator: "\n")
+        let status = lines.first { $0.hasPrefix("STATUS=") }?.dropFirst("STATUS=".count) ?? ""
+        if lines.contains(where: { $0 == ServiceNotification.done }) { return .done(String(status)) }
+        return lines.contains { $0 == ServiceNotification.failed } ? .failed(String(status)) : .unknown
     }
 
     private func notificationSocket() throws(CommandFailure) -> Int32 {

@@ -20,11 +20,18 @@ public struct KSSOCommand: AsyncParsableCommand {
     /// Made by the argument parser.
     public init() {}
 
+    /// Else the tickets would be elsewhere than the user thinks, and nothing would say so.
+    private static func warnOfRelativeRuntimeDirectory() {
+        guard let named = ProcessInfo.processInfo.environment["KSSO_RUNTIME_DIR"], !named.isEmpty, !named.hasPrefix("/") else { return }
+        Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is no path from the root on: it is passed over.")
+    }
+
     /// Parses the arguments, runs the command, and ends the process with the status that the command line contract names.
     public static func run() async -> Never {
         var status = ExitStatus.done
         do {
             var command = try parseAsRoot()
+            warnOfRelativeRuntimeDirectory()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -12,12 +12,25 @@ struct SessionCheck {
 
     init(_ setUp: SessionSetUp) { self.setUp = setUp }
 
+    private func result(of file: SessionFile, isInstalled: Bool) -> Result {
+        Result(isGood: isInstalled, text: "\(file.path)\(isInstalled ? "" : ": ksso configure session --install writes it")")
+    }
+
+    /// Another name of the program is as good, as long as it leads to one.
+    private func profileResult() -> Result {
+        guard let program = setUp.calledProgram else { return result(of: setUp.profile, isInstalled: setUp.profile.isInstalled) }
+        if program.hasPrefix("/"), !OwnProgram.isExecutable(program) {
+            let text = "\(setUp.profile.path) calls \(program), which is not there: ksso configure session --install corrects it"
+            return Result(isGood: false, text: text)
+        }
+        let accepted = program.hasPrefix("/") ? setUp.profile(calling: program) : setUp.profile
+        return result(of: setUp.profile, isInstalled: accepted.isInstalled)
+    }
+
     func results() -> [Result] {
         let runtime = RuntimeDirectory(environment: setUp.environment)
         let names = (setUp.environment["KRB5_CONFIG"] ?? "").split(separator: ":")
-        var results = [setUp.environmentFile, setUp.profile].map { file in
-            Result(isGood: file.isInstalled, text: "\(file.path)\(file.isInstalled ? "" : ": ksso configure session --install writes it")")
-        }
+        var results = [result(of: setUp.environmentFile, isInstalled: setUp.environmentFile.isInstalled), profileResult()]
         let serves = runtime.isServed
         results.append(
             Result(isGood: serves, text: serves ? "an agent serves in \(runtime.path)" : "an agent: ksso agent run --background")

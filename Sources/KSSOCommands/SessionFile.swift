@@ -14,6 +14,14 @@ struct SessionFile {
     /// Whether our lines stand there as they should.
     var isInstalled: Bool { (try? place())?.isCurrent == true }
 
+    /// Our lines as they stand there now; nil where there are none.
+    var installedLines: [String]? {
+        guard let content = FileManager.default.contents(atPath: path), let begin = content.range(of: Data(Self.begin.utf8)),
+            let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex)
+        else { return nil }
+        return String(decoding: content[begin.upperBound..<end.lowerBound], as: UTF8.self).components(separatedBy: "\n")
+    }
+
     /// Puts our lines in, or in the place of older ones. The rest of the file, its mode, and a link that leads to it stay.
     ///
     /// - Returns: False if they were there already.

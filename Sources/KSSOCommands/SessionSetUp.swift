@@ -33,10 +33,28 @@ struct SessionSetUp {
         )
         profile = SessionFile(
             path: Self.profilePath(home: home, environment: environment),
-            text: Self.profileText(startsAgent: !hasUnits),
+            text: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
             isOursAlone: false
         )
     }
+
+    /// The profile's lines with another name of the program.
+    func profile(calling program: String) -> SessionFile {
+        SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)
+    }
+
+    /// The program that the profile calls as it is; nil where our lines are not there.
+    var calledProgram: String? {
+        profile.installedLines?.lazy.compactMap { line in
+            for verb in Self.verbs {
+                guard let range = line.range(of: " \(verb) >/dev/null") else { continue }
+                return String(line[..<range.lowerBound]).trimmingCharacters(in: ["'"]).replacing("'\\''", with: "'")
+            }
+            return nil
+        }.first
+    }
+
+    private static let verbs = ["agent run --background", "agent status"]
 
     private static func environmentText(_ environment: [String: String]) -> String {
         // systemd knows the one variable and not the other.
@@ -51,17 +69,24 @@ struct SessionSetUp {
     }
 
     /// POSIX sh, and `-O`, which every shell has. The same rule as ``SSOAgentClient/RuntimeDirectory``'s.
-    private static func profileText(startsAgent: Bool) -> String {
+    private static func profileText(_ program: String, startsAgent: Bool) -> String {
         // Where systemd listens, the question starts the agent, which then writes its krb5.conf.
-        let start = startsAgent ? "ksso agent run --background" : "ksso agent status"
+        let isPlain = program.unicodeScalars.allSatisfy {
+            $0.isASCII && ($0.properties.isAlphabetic || "0123456789/._+-".unicodeScalars.contains($0))
+        }
+        let start = "\(isPlain ? program : shellQuoted(program)) \(startsAgent ? verbs[0] : verbs[1])"
         return """
             \(SessionFile.begin)
             \(start) >/dev/null 2>&1 || :
-            ksso_runtime=${KSSO_RUNTIME_DIR:-${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/ksso}}
-            if [ -z "$ksso_runtime" ]; then
-                ksso_runtime=/run/user/$(id -u)
-                if [ -w "$ksso_runtime" ]; then ksso_runtime=$ksso_runtime/ksso; else ksso_runtime=/tmp/ksso-$(id -u); fi
-            fi
+            ksso_runtime=${KSSO_RUNTIME_DIR-}
+            case $ksso_runtime in /*) ;; *) ksso_runtime=${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/ksso} ;; esac
+            case $ksso_runtime in
+                /*) ;;
+                *)
+                    ksso_runtime=/run/user/$(id -u)
+                    if [ -w "$ksso_runtime" ]; then ksso_runtime=$ksso_runtime/ksso; else ksso_runtime=/tmp/ksso-$(id -u); fi
+                    ;;
+            esac
             if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ]; then
                 case ":${KRB5_CONFIG-}:" in
                     *":$ksso_runtime/krb5.conf:"*) ;;

@@ -104,7 +104,7 @@ package final class Agent: Sendable {
                 }
             }
             group.addTask { [self] in await lookAround(api, current, activity) }
-            if let signIn { group.addTask { await signIn.run() } }
+            if let signIn { group.addTask { await signIn.run(notification) } }
             await waitForEnd(end)
             notification.stopping()
             group.cancelAll()

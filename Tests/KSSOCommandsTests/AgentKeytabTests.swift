@@ -38,6 +38,28 @@ struct AgentKeytabTests {
         }
     }
 
+    @Test func inTheBackgroundTheFirstSignInIsReported() async throws {
+        try await withKeytab { station, keytab in
+            try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
+                let first = "The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"
+                #expect(result == .done("\(first)alice@EXAMPLE.TEST is signed in.\n"))
+                #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            }
+        }
+    }
+
+    @Test func inTheBackgroundAKeyThatTheKDCRefusesIsReported() async throws {
+        try await withKeytab { station, keytab in
+            _ = try await station.realm.kadmin(["change_password", "-pw", "another", "alice"])
+            try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
+                #expect(result.exitStatus == 0 && result.output.hasPrefix("The agent serves in "), "\(result)")
+                let sentence =
+                    "ksso: the sign-in with the keytab \(keytab) failed: alice@EXAMPLE.TEST: the keytab's key is not the one the KDC has"
+                #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent tries again.\n"), "\(result)")
+            }
+        }
+    }
+
     /// Nothing that could lock an account is tried again, and the agent serves all the same.
     @Test func aKeyThatIsNotThere() async throws {
         try await withKeytab { station, keytab in

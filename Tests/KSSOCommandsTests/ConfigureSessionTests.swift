@@ -156,6 +156,51 @@ struct ConfigureSessionTests {
         #expect(try !contents(profileFile).contains("agent run"))
     }
 
+    /// The tests' ksso stands in no folder where a login shell looks by itself.
+    @Test func theProfileCallsTheProgramByItsPath() async throws {
+        #expect(try await configure("--install").exitStatus == 0)
+        #expect(try contents(profileFile).contains("\n\(station.directory)/bin/ksso agent run --background >/dev/null"))
+        // Called by another name, it is the same.
+        let other = "\(station.directory)/it's another"
+        try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: CommandBinary.path())
+        let check = try await station.run([other, "configure", "session", "--check"])
+        #expect(check.output.contains("ok: \(profileFile)\n"), "\(check)")
+    }
+
+    @Test func aProgramThatHasMovedIsReported() async throws {
+        let old = "\(station.directory)/it's old"
+        try FileManager.default.createSymbolicLink(atPath: old, withDestinationPath: CommandBinary.path())
+        let path = ["PATH": "/usr/bin:/bin"]
+        #expect(try await station.run([old, "configure", "session", "--install"], environment: path).exitStatus == 0)
+        #expect(try contents(profileFile).contains("\n'\(station.directory)/it'\\''s old' agent run --background >/dev/null"))
+        #expect(try await configure("--check").output.contains("ok: \(profileFile)\n"))
+        try FileManager.default.removeItem(atPath: old)
+        let check = try await configure("--check")
+        let sentence = "missing: \(profileFile) calls \(old), which is not there: ksso configure session --install corrects it\n"
+        #expect(check.exitStatus == 1 && check.output.contains(sentence), "\(check)")
+        #expect(try await configure("--install").exitStatus == 0)
+        #expect(try await configure("--check").output.contains("ok: \(profileFile)\n"))
+    }
+
+    /// The shell's lines go by the same rule as the program.
+    @Test(arguments: ["dash", "bash"]) func aRelativeRuntimeFolder(shell: String) async throws {
+        try await station.withAgent { _ async throws in
+            let printed = try await configure()
+            let lines = try #require(
+                printed.output.components(separatedBy: "# \(profileFile)\n").last?.components(separatedBy: Self.endMark).first
+            )
+            let script = try station.write(lines + "\necho $KRB5_CONFIG\n", to: "script")
+            let folder = "\(station.directory)/xdg"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/ksso", withDestinationPath: station.runtime)
+            let result = try await station.run([shell, script], environment: ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": folder])
+            #expect(result.output.hasPrefix("\(folder)/ksso/krb5.conf:"), "\(result)")
+        }
+        let warned = try await station.ksso("status", environment: ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": station.directory])
+        let sentence = "ksso: warning: KSSO_RUNTIME_DIR is “run”, which is no path from the root on: it is passed over.\n"
+        #expect(warned.errors.hasPrefix(sentence), "\(warned)")
+    }
+
     @Test func optionsThatExcludeEachOther() async throws {
         #expect(try await configure("--install", "--check").exitStatus == 64)
     }

@@ -68,6 +68,15 @@ package struct MarshalledCredential: Hashable, Sendable {
     /// The list with its count, as it came.
     package var authorizationData: ArraySlice<UInt8> { bytes[Int(ends.addresses)..<Int(ends.authorizationData)] }
     package var ticket: ArraySlice<UInt8> { bytes[Int(ends.authorizationData) + 4..<Int(ends.ticket)] }
+    /// Where the key and the ticket are. What other programs, and ``repeats(_:)``, tell credentials apart by lies outside.
+    var secrets: [Range<Int>] {
+        [Int(ends.server) + 2 + 4..<Int(ends.key), Int(ends.authorizationData) + 4..<Int(ends.ticket)].filter { !$0.isEmpty }
+    }
+    /// Whether there was a key, and it has been overwritten with zeros.
+    var isWiped: Bool {
+        let key = bytes[Int(ends.server) + 2 + 4..<Int(ends.key)]
+        return !key.isEmpty && key.allSatisfy { $0 == 0 }
+    }
     package var secondTicket: ArraySlice<UInt8> { bytes[(Int(ends.ticket) + 4)...] }
 
     private func number(at offset: UInt32, _ count: UInt32) -> UInt32 {

@@ -42,6 +42,7 @@ final class UserAccount {
             options.writeFailure?(error)
             return false
         }
+        storage?.wipeSecrets(of: changes, in: store)
         for change in changes { store.apply(change) }
         compact(after: changes)
         tell(of: changes)

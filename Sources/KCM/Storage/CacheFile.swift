@@ -10,6 +10,8 @@ final class CacheFile {
     private let early: [UInt64]
     /// The serial number of the first record after those.
     private let firstSerial: UInt64
+    /// Where each record begins; tombstones are left out.
+    private var offsets: [Int]
     /// Whether more than `size` bytes are there, for they could not be cut off.
     private var hasRest = false
     /// Below this size it is not compacted: a failed attempt puts it up.
@@ -21,6 +23,7 @@ final class CacheFile {
         header: CacheFileHeader,
         headerLength: Int,
         size: Int,
+        offsets: [Int],
         early: [UInt64] = [],
         firstSerial: UInt64 = 1
     ) {
@@ -29,6 +32,7 @@ final class CacheFile {
         self.header = header
         self.headerLength = headerLength
         self.size = size
+        self.offsets = offsets
         self.early = early
         self.firstSerial = firstSerial
     }
@@ -36,8 +40,14 @@ final class CacheFile {
     /// The bytes of records that are of no use any more, where the cache's own take `live` bytes.
     func deadBytes(live: Int) -> Int { size - headerLength - live }
 
-    /// Writes a record to the end. A failure leaves the file as it was.
-    func append(_ record: [UInt8]) throws(StorageError) {
+    /// Writes a credential to the end. A failure leaves the file as it was.
+    func append(_ credential: MarshalledCredential) throws(StorageError) {
+        let start = size
+        try append(credential.bytes)
+        offsets.append(start)
+    }
+
+    private func append(_ record: [UInt8]) throws(StorageError) {
         if hasRest {
             try file.truncate(to: size)
             hasRest = false
@@ -61,9 +71,22 @@ final class CacheFile {
         return early.position(of: serial).map { UInt64($0) }
     }
 
+    /// Overwrites the key and the ticket of a credential that is gone, once that is written; the record's form stays.
+    ///
+    /// Whenever the process ends meanwhile, the record counts as gone. Where it fails the bytes are there until the file is written anew.
+    func wipeSecrets(of serial: UInt64, _ credential: MarshalledCredential) {
+        guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return }
+        guard var present = try? file.read(credential.bytes.count, at: offsets[number]) else { return }
+        defer { present.wipe() }
+        // Nothing else is ever overwritten, whatever the numbers say.
+        guard present == credential.bytes else { return }
+        file.wipe(credential.secrets.map { $0.lowerBound + offsets[number]..<$0.upperBound + offsets[number] })
+    }
+
     /// Takes back what was appended since the file had this size.
     func cut(to size: Int) {
         self.size = size
+        while let last = offsets.last, last >= size { offsets.removeLast() }
         do { try file.truncate(to: size) } catch { hasRest = true }
     }
 

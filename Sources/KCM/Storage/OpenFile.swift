@@ -30,6 +30,11 @@ struct OpenFile: ~Copyable {
         }
     }
 
+    /// Overwrites places with zeros, as far as it can be done.
+    func wipe(_ places: [Range<Int>]) {
+        for place in places { try? write([UInt8](repeating: 0, count: place.count), at: place.lowerBound) }
+    }
+
     func truncate(to length: Int) throws(StorageError) {
         guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) can't be cut to its last whole record") }
     }
@@ -38,11 +43,16 @@ struct OpenFile: ~Copyable {
     func read() throws(StorageError) -> [UInt8] {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) can't be read") }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        return try read(Int(status.st_size), at: 0)
+    }
+
+    /// So many bytes from a place on, or what there is of them.
+    func read(_ length: Int, at offset: Int) throws(StorageError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: length)
         var count = 0
         while count < bytes.count {
             let step = unsafe bytes.withUnsafeMutableBytes { bytes in
-                unsafe pread(descriptor, bytes.baseAddress?.advanced(by: count), bytes.count - count, count)
+                unsafe pread(descriptor, bytes.baseAddress?.advanced(by: count), bytes.count - count, offset + count)
             }
             if step < 0, errno == EINTR { continue }
             guard step >= 0 else { throw .last("\(path) can't be read") }

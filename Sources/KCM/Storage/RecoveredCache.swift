@@ -6,6 +6,10 @@ struct RecoveredCache {
     let length: Int
     /// How long the header is.
     let headerLength: Int
+    /// Where each record begins; tombstones are left out.
+    let offsets: [Int]
+    /// Where keys and tickets of records that are gone were not overwritten before the server ended.
+    let remains: [Range<Int>]
 
     /// Reads a file up to its last whole record.
     ///
@@ -17,16 +21,26 @@ struct RecoveredCache {
         var cache = CredentialCache(name: header.name, principal: header.principal)
         cache.clockOffset = header.clockOffset
         var length = reader.offset
+        var offsets: [Int] = []
+        var secrets: [[Range<Int>]] = []
         while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader), !record.isBlank {
+            let start = length
             length = reader.offset
             guard let numbers = Tombstone.numbers(record, mark: header.mark) else {
                 var examined = 0
                 cache.store(record, replacing: cache.list.serial(repeatedBy: record, examined: &examined))
+                offsets.append(start)
+                let left = record.secrets.filter { record.bytes[$0].contains { $0 != 0 } }
+                secrets.append(left.map { $0.lowerBound + start..<$0.upperBound + start })
+                // It is gone, even where a power failure took the record that says so.
+                if record.isWiped { cache.list.remove(UInt64(offsets.count)) }
                 continue
             }
             // The first record has the serial number one.
             for number in numbers where number < .max { cache.list.remove(number + 1) }
         }
+        remains = secrets.indices.filter { cache.list[UInt64($0) + 1] == nil }.flatMap { secrets[$0] }
+        self.offsets = offsets
         self.cache = cache
         self.length = length
     }

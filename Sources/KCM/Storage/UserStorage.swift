@@ -1,6 +1,7 @@
 /// The files of one user's caches. On the server's event loop alone.
 ///
-/// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records. So whenever the process ends,
+/// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records, and of those that are gone the
+/// secrets are overwritten. So whenever the process ends,
 /// the directory has the state before a change or the one after it, but for the end of a record that nobody was told of.
 final class UserStorage {
     let directory: OpenDirectory
@@ -42,12 +43,14 @@ final class UserStorage {
             return nil
         }
         if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
+        file.wipe(recovered.remains)
         let cacheFile = CacheFile(
             file,
             number: number,
             header: recovered.header,
             headerLength: recovered.headerLength,
-            size: recovered.length
+            size: recovered.length,
+            offsets: recovered.offsets
         )
         return (cacheFile, recovered.cache)
     }
@@ -106,7 +109,7 @@ extension UserStorage {
         case .store(let name, let credential, _):
             guard let file = files[name] else { return }
             progress.appended.append((file, file.size))
-            try file.append(credential.bytes)
+            try file.append(credential)
         case .remove(let name, let serials):
             guard let file = files[name] else { return }
             progress.appended.append((file, file.size))
@@ -146,6 +149,23 @@ extension UserStorage {
         }
         if let file = progress.created?.file { files[file.header.name] = file }
         if let unfinished = progress.primary { try directory.rename(unfinished, to: Self.primaryFile) }
+    }
+
+    /// Overwrites the keys and tickets that written changes have done away with.
+    ///
+    /// - Parameter store: The store before the changes.
+    func wipeSecrets(of changes: [StoreChange], in store: CredentialStore) {
+        for change in changes {
+            let (name, serials): (CacheName, [UInt64])
+            switch change {
+            case .remove(let cache, let removed): (name, serials) = (cache, removed)
+            case .store(let cache, _, let replaced?): (name, serials) = (cache, [replaced])
+            // A file that another takes the place of is gone as a whole.
+            case .store, .initialize, .replace, .destroy, .move, .setPrimary, .setClockOffset: continue
+            }
+            guard let file = files[name], let list = store.cache(name)?.list else { continue }
+            for serial in serials { if let credential = list[serial] { file.wipeSecrets(of: serial, credential) } }
+        }
     }
 
     private func takeBack(_ progress: Progress) {
@@ -188,7 +208,11 @@ extension UserStorage {
         // Exact, for an array that grows leaves its old place behind as it was.
         var writer = ByteWriter(capacity: content.credentials.reduce(header.length) { $0 + $1.bytes.count })
         header.write(to: &writer)
-        for credential in content.credentials { writer.write(credential.bytes) }
+        var offsets: [Int] = []
+        for credential in content.credentials {
+            offsets.append(writer.bytes.count)
+            writer.write(credential.bytes)
+        }
         var bytes = writer.take()
         defer { bytes.wipe() }
         let number = number ?? lastNumber
@@ -206,6 +230,7 @@ extension UserStorage {
             header: header,
             headerLength: header.length,
             size: bytes.count,
+            offsets: offsets,
             early: early,
             firstSerial: firstSerial
         )

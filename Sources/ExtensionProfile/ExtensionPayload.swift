@@ -31,6 +31,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     /// When its sessions end although nobody signs out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter` and `SignOutExempt`, keys of
     /// our own.
     public let sessionLimits: SessionLimits
+    /// After which part of its life a ticket is got anew: `RenewAtFraction`, a key of our own.
+    public let renewalFraction: Double?
     /// The keys of `ExtensionData`.
     public let extensionData: ExtensionData
     private let keys: [String: ProfileValue]
@@ -53,6 +55,7 @@ public struct ExtensionPayload: Sendable, Hashable {
         servicePrincipals = ServicePrincipalEntry.all(in: keys).reduce(into: [:]) { $0[$1.origin] = $1.principal }
         allowedPeers = AllowedPeerEntry.all(in: keys)
         sessionLimits = SessionLimitKey.limits(in: keys)
+        renewalFraction = RenewalKey.fraction(in: keys)
         extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
     }
 
@@ -101,6 +104,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],
             preferredKDCs: extensionData.preferredKDCs ?? [],
             sessionLimits: sessionLimits,
+            renewalFraction: renewalFraction,
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
             source: source

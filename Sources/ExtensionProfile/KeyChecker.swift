@@ -45,6 +45,7 @@ enum KeyChecker {
         case let name where HostList(rawValue: name) != nil: each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
         case let name where SessionLimitKey(rawValue: name) != nil:
             SessionLimitKey(rawValue: name).map { sessionLimitFaults(value, of: $0) } ?? []
+        case RenewalKey.name: renewalFault(value).map { [Fault($0)] } ?? []
         case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
         case AllowedPeerEntry.key: allowedPeerFaults(value.dictionary ?? [:])
         case "credentialBundleIdACL": callerFaults(value.strings ?? [])
@@ -59,7 +60,7 @@ enum KeyChecker {
     private static func typeFaults(_ value: ProfileValue, _ type: ProfileKey.ValueType) -> [Fault] {
         switch (type, value) {
         case (.string, .string), (.integer, .integer), (.boolean, .boolean), (.data, .data), (.array, .array),
-            (.dictionary, .dictionary), (.any, _):
+            (.dictionary, .dictionary), (.number, .integer), (.number, .real), (.any, _):
             []
         case (.strings, .array(let elements)):
             elements.enumerated().compactMap { offset, element in

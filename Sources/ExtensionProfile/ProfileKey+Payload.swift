@@ -24,6 +24,7 @@ extension ProfileKey {
         ProfileKey("SignOutAt", .payload, .string, .used),
         ProfileKey("IdleSignOutAfter", .payload, .integer, .used),
         ProfileKey("SignOutExempt", .payload, .strings, .used),
+        ProfileKey("RenewAtFraction", .payload, .number, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
         ProfileKey(
             "DeniedBundleIdentifiers",

@@ -16,6 +16,8 @@ public struct ProfileKey: Sendable, Hashable {
         case string = "a string"
         /// A whole number.
         case integer = "an integer"
+        /// A number, with a fraction or without.
+        case number = "a number"
         /// True or false.
         case boolean = "a boolean (true or false)"
         /// Bytes.

@@ -40,6 +40,14 @@ public enum ProfileValue: Sendable, Hashable {
     public var string: String? { if case .string(let value) = self { value } else { nil } }
     /// The number, if this is an integer.
     public var integer: Int? { if case .integer(let value) = self { value } else { nil } }
+    /// The number, if this is one.
+    public var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .real(let value): value
+        default: nil
+        }
+    }
     /// The truth value, if this is one.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
     /// The bytes, if this is data.

@@ -35,6 +35,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var preferredKDCs: [PreferredKDC]
     /// When its sessions end although nobody signs out.
     public var sessionLimits: SessionLimits
+    /// After which part of its life a ticket is got anew, from 0 to 1: `RenewAtFraction`. Nil: after two thirds.
+    public var renewalFraction: Double?
     /// The other local users who get tokens from this user's agent: `AllowedPeers`.
     public var allowedPeers: [AllowedPeer]
     /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
@@ -59,6 +61,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         domainRealmMapping: [String: [String]] = [:],
         preferredKDCs: [PreferredKDC] = [],
         sessionLimits: SessionLimits = .init(),
+        renewalFraction: Double? = nil,
         allowedPeers: [AllowedPeer] = [],
         credentialCallers: [CredentialCaller]? = nil,
         source: String = ""
@@ -78,6 +81,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.domainRealmMapping = domainRealmMapping
         self.preferredKDCs = preferredKDCs
         self.sessionLimits = sessionLimits
+        self.renewalFraction = renewalFraction
         self.allowedPeers = allowedPeers
         self.credentialCallers = credentialCallers
         self.source = source

@@ -1,3 +1,4 @@
+internal import HTTPNegotiate
 public import Kerberos
 
 internal import struct Foundation.Date
@@ -43,7 +44,8 @@ extension KerberosExtension {
     }
 
     private func hasBeenReplaced(_ session: Session, by present: Credential, in contents: CredentialCacheContents) -> Bool {
-        !present.isIdentical(to: session.ticketGrantingTicket) && !present.times.isDue(at: contents.time(at: options.clock()))
+        !present.isIdentical(to: session.ticketGrantingTicket)
+            && !present.times.isDue(at: contents.time(at: options.clock()), in: session.realm, policy)
     }
 
     /// Reads the cache again before it is written: another program may have added tickets meanwhile, signed in anew, or signed out. What it
@@ -109,8 +111,9 @@ extension KerberosError {
 }
 
 extension TicketTimes {
-    /// Whether two thirds of its life are over: time to get another.
-    func isDue(at date: Date) -> Bool {
-        date.timeIntervalSince(starts) * 3 >= expires.timeIntervalSince(starts) * 2
+    /// Whether two thirds of its life are over, or as much as the profiles say: time to get another.
+    func isDue(at date: Date, in realm: String, _ policy: DecisionPolicy) -> Bool {
+        let lifetime = expires.timeIntervalSince(starts)
+        return date.timeIntervalSince(starts) >= policy.configurations.renewalTime(in: realm, lifetime: lifetime)
     }
 }

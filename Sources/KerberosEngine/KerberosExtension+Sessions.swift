@@ -75,7 +75,7 @@ extension KerberosExtension {
         }
     }
 
-    /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over.
+    /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over, or as the profile says.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
         guard isDue(session) else { return session.isSignedIn ? session : nil }
         do throws(KerberosError) {
@@ -88,7 +88,7 @@ extension KerberosExtension {
     }
 
     private func isDue(_ session: Session) -> Bool {
-        session.keytabSource != nil && session.isDue(at: options.clock())
+        session.keytabSource != nil && session.isDue(at: options.clock(), policy)
     }
 }
 

@@ -45,7 +45,7 @@ actor KeytabSession {
     func current() async throws(KerberosError) -> Session {
         let now = clock()
         if let session, session.isUsable(at: now) {
-            if session.isDue(at: now) { flights.start(name, acquisition) }
+            if session.isDue(at: now, policy) { flights.start(name, acquisition) }
             return session
         }
         do throws(KerberosError) {
@@ -61,7 +61,7 @@ actor KeytabSession {
     /// - Parameter old: What is to be replaced; where that has been done, and what came is not due, it is returned.
     func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
         if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
-            !session.isDue(at: clock())
+            !session.isDue(at: clock(), policy)
         {
             return session
         }

@@ -71,8 +71,10 @@ extension Session {
     /// What the KDC's clock shows when this machine's shows a date.
     func time(at date: Date) -> Date { contents.time(at: date) }
 
-    /// Whether two thirds of the ticket-granting ticket's life are over, at a date of this machine's clock.
-    func isDue(at date: Date) -> Bool { ticketGrantingTicket.times.isDue(at: time(at: date)) }
+    /// Whether two thirds of the ticket-granting ticket's life are over, or as much as the profiles say, at a date of this machine's clock.
+    func isDue(at date: Date, _ policy: DecisionPolicy) -> Bool {
+        ticketGrantingTicket.times.isDue(at: time(at: date), in: realm, policy)
+    }
 
     /// Whether there is time left to use the ticket-granting ticket, at a date of this machine's clock.
     func isUsable(at date: Date) -> Bool { ticketGrantingTicket.times.isUsable(at: time(at: date)) }

@@ -10,10 +10,10 @@ struct ScheduleDrill {
     var now = Moment(wall: start, uptime: 5000)
     private(set) var events: [AgentEvent] = []
 
-    init(_ limits: SessionLimits = .init(), jitter: Double = 1) {
+    init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, jitter: Double = 1) {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        let configuration = ExtensionConfiguration(realm: "A.TEST", sessionLimits: limits)
+        let configuration = ExtensionConfiguration(realm: "A.TEST", sessionLimits: limits, renewalFraction: renewalFraction)
         schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
     }
 

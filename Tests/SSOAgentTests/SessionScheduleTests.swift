@@ -39,6 +39,22 @@ private typealias Drill = ScheduleDrill
         #expect(times == (due.second.map { [$0] } ?? []))
     }
 
+    @Test(arguments: [(0.1, 3600), (0.5, 18000), (0.75, 27000), (0.95, 34200)], [false, true])
+    func `a ticket is got anew when the profile says so`(_ fraction: (part: Double, second: Double), hasKeytab: Bool) {
+        var drill = Drill(renewalFraction: fraction.part)
+        drill.observe(Drill.session(renewUntil: hasKeytab ? nil : 604_800, keytab: hasKeytab))
+        #expect(drill.run(for: 40000) == [fraction.second])
+    }
+
+    @Test func `another profile puts the time off, or brings it about`() {
+        var drill = Drill(renewalFraction: 0.9)
+        drill.observe(Drill.session(renewUntil: 604_800))
+        drill.pass(20000)
+        #expect(drill.actions() == [])
+        drill.schedule.configure([ExtensionConfiguration(realm: "A.TEST", renewalFraction: 0.5)], at: drill.now)
+        #expect(drill.actions() == [.refresh(key)])
+    }
+
     @Test func `one attempt at a time, and the next for the next ticket`() {
         var drill = Drill()
         drill.observe(Drill.session(to: 300, renewUntil: 3600))

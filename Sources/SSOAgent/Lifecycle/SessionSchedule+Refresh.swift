@@ -1,3 +1,5 @@
+internal import HTTPNegotiate
+
 internal import struct Foundation.Date
 
 extension SessionSchedule {
@@ -40,7 +42,7 @@ extension SessionSchedule {
         pending.append(.refresh(key))
     }
 
-    /// When a ticket is to be got anew: after two thirds of its life, or as the profile says if that is sooner. Nil when it can't be, or
+    /// When a ticket is to be got anew: after two thirds of its life, or as the profile says. Nil when it can't be, or
     /// when it would end no later than it does.
     func refreshDate(_ entry: Entry) -> Deadline? {
         let ticket = entry.session.ticket
@@ -48,6 +50,7 @@ extension SessionSchedule {
         if !entry.session.hasKeytab {
             guard let limit = ticket.renewUntil, limit > ticket.expires else { return nil }
         }
-        return Deadline(ticket.starts.addingTimeInterval(ticket.lifetime * 2 / 3), knownSince: entry.seen)
+        let time = configurations.renewalTime(in: entry.session.realm, lifetime: ticket.lifetime)
+        return Deadline(ticket.starts.addingTimeInterval(time), knownSince: entry.seen)
     }
 }

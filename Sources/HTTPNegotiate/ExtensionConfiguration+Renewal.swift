@@ -1,0 +1,10 @@
+extension Sequence<ExtensionConfiguration> {
+    /// After how much of its life a ticket of a realm is to be got anew: what the configurations say, the soonest of it; else two thirds.
+    ///
+    /// - Parameter lifetime: From the ticket's start to its end, in seconds.
+    /// - Returns: Seconds from the ticket's start.
+    package func renewalTime(in realm: String, lifetime: Double) -> Double {
+        let fractions = lazy.filter { $0.realm == realm }.compactMap(\.renewalFraction)
+        return fractions.min().map { lifetime * $0 } ?? lifetime * 2 / 3
+    }
+}

@@ -173,6 +173,31 @@ struct ServerTests {
         }
     }
 
+    @Test func aConnectionEndsWithThePermission() async throws {
+        let isPermitted = Mutex(false)
+        var options = KCMServer.Options()
+        options.isPermitted = { _ in isPermitted.withLock { $0 } }
+        let check: @Sendable (PeerCredential) -> Bool = { _ in isPermitted.withLock { $0 } }
+        try await withServer(options) { running in
+            for next in [true, false] {
+                let code = next ? ReplyCode.notPermitted : .ok
+                try await withConnection(running.path) { connection async throws in
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == code)
+                    isPermitted.withLock { $0 = next }
+                    await running.server.closeConnections(unless: check)
+                    let reply = try? await connection.request(.initialize, "a", Sample.alice)
+                    #expect(reply == nil)
+                }
+            }
+            isPermitted.withLock { $0 = true }
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                await running.server.closeConnections(unless: check)
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+            }
+        }
+    }
+
     @Test func theObserverHearsOfEachChangeBeforeTheClientDoes() async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = KCMServer.Options.forEveryone()

@@ -16,6 +16,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     let channel: any Channel
+    let peer: PeerCredential
     private let user: UserConnections
     private let service: Service
     private let access: Access
@@ -28,8 +29,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// When the last whole request was answered.
     private(set) var lastRequest = NIODeadline.now()
 
-    init(channel: any Channel, user: UserConnections, service: Service, access: Access) {
+    init(channel: any Channel, peer: PeerCredential, user: UserConnections, service: Service, access: Access) {
         self.channel = channel
+        self.peer = peer
         self.user = user
         self.service = service
         self.access = access
@@ -37,6 +39,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         let length = if case .granted = access { service.options.limits.requestBytes } else { 512 }
         decoder = FrameDecoder(maximumLength: length)
     }
+
+    /// Whether it is served.
+    var isGranted: Bool { if case .granted = access { true } else { false } }
 
     /// Whether the kernel has taken all replies.
     var hasSentAll: Bool { ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) == 0 }

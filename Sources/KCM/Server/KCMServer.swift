@@ -60,6 +60,14 @@ package final class KCMServer: Sendable {
         try? await group.shutdownGracefully()
     }
 
+    /// After a change of what ``Options/isPermitted`` says: closes the connections of those who are permitted no more, and of those who were
+    /// not. Whoever still is connects again.
+    package func closeConnections(unless isPermitted: @escaping @Sendable (PeerCredential) -> Bool) async {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        let service = service
+        try? await loop.submit { service.value.closeConnections(unless: isPermitted) }.get()
+    }
+
     /// What each user has here who has had a connection or a cache.
     package var counts: [ServerCounts] {
         get async {

@@ -46,7 +46,7 @@ final class Service {
         let user = users[peer.userID] ?? UserConnections(user: peer.userID)
         users[peer.userID] = user
         guard user.count < options.limits.connections + options.limits.refusedConnections else { return channel.close(promise: nil) }
-        let handler = ConnectionHandler(channel: channel, user: user, service: self, access: access(of: peer, user))
+        let handler = ConnectionHandler(channel: channel, peer: peer, user: user, service: self, access: access(of: peer, user))
         try channel.pipeline.syncOperations.addHandler(handler)
         user.count += 1
         connections[ObjectIdentifier(handler)] = handler
@@ -75,6 +75,13 @@ final class Service {
     func closeIdle(now: NIODeadline) {
         let end = now - TimeAmount(options.limits.idleTime)
         for connection in connections.values where connection.lastRequest < end { connection.channel.close(promise: nil) }
+    }
+
+    /// Closes the connections of those who are permitted no more, and those on which all is refused: the next one may be served.
+    func closeConnections(unless isPermitted: (PeerCredential) -> Bool) {
+        for connection in connections.values where !connection.isGranted || !isPermitted(connection.peer) {
+            connection.channel.close(promise: nil)
+        }
     }
 
     var counts: [ServerCounts] {

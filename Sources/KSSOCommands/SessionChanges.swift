@@ -1,4 +1,5 @@
 internal import Kerberos
+internal import SSOAgent
 internal import SSOAgentClient
 
 /// Says when the sessions may have changed.
@@ -7,7 +8,7 @@ enum SessionChanges {
     /// some changes are told by nobody: a ticket expires, a service ticket arrives, another kind of cache is filled.
     static func stream(agent: AgentClient? = nil, cache: CredentialCacheName? = nil) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let changes = cache?.path.flatMap(FileWatch.changes)
+        let changes = cache?.path.flatMap { path in FileWatch { [path] }?.changes }
         let task = Task {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await tick(every: agent == nil && changes == nil ? .seconds(2) : .seconds(5), continuation) }

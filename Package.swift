@@ -295,7 +295,7 @@ let package = Package(
             name: "KSSOCommandsTests",
             // The tests run the built command as a user does.
             dependencies: [
-                "ksso", "Kerberos", "KerberosTesting", "TLSChannelBinding", "TestSupport",
+                "ksso", "HTTPNegotiate", "Kerberos", "KerberosTesting", "SSOAgentClient", "TLSChannelBinding", "TestSupport",
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: settings

@@ -27,6 +27,12 @@ struct ProfileFile: ~Copyable {
     /// The user that this process acts as.
     static var currentUser: UInt32 { geteuid() }
 
+    /// Whether something has this name: a link that leads nowhere has it too.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 || errno != ENOENT
+    }
+
     /// Reads a file that the user named. It is theirs to choose, so only its kind and size are checked.
     static func read(path: String) throws(ProfileError) -> Data {
         // Without O_NONBLOCK a pipe by that name would hold the program up.

@@ -47,11 +47,15 @@ public struct ProfileSearch: Sendable {
     ///
     /// Throws a ``ProfileError`` when a file that was named cannot be used. What is found in the directories is never an error.
     public func run() throws(ProfileError) -> ProfileSearchResult {
+        guard !explicitPaths.isEmpty else { return found() }
         var collection = ProfileCollection()
-        guard explicitPaths.isEmpty else {
-            for path in explicitPaths { try collection.add(Profile(contentsOf: path)) }
-            return collection.finished()
-        }
+        for path in explicitPaths { try collection.add(Profile(contentsOf: path)) }
+        return collection.finished()
+    }
+
+    /// What is found in the directories.
+    func found() -> ProfileSearchResult {
+        var collection = ProfileCollection()
         look(into: systemDirectory, ProfileFile.Trust(owners: [systemOwner], followsLinks: false), &collection)
         if let userDirectory {
             // Links are the habit of those who keep their settings elsewhere; only they themselves can have made them.

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ExtensionProfile
 internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
@@ -78,15 +79,20 @@ struct AgentRun: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         setenv("KRB5_CONFIG", KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment), 1)
         let agent = Agent(options(runtime, environment: environment))
+        let hasTerminal = Self.hasTerminal
         try await SignalWait.untilSignal { signals in
-            try await agent.run(until: { _ = await signals.next() })
+            try await agent.run(until: {
+                // A terminal that is gone ends what was started on it; others are told by this signal to read their settings again.
+                while await signals.next() == SIGHUP, !hasTerminal { agent.readProfilesAgain() }
+            })
         }
     }
 
     private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
         var options = AgentOptions(
             runtime: runtime,
-            makeExtension: { [common, system] in try await common.agentExtension(system: system) },
+            search: ProfileSearch(explicitPaths: common.profile, environment: environment),
+            makeExtension: { [common, system] in try await common.agentExtension(of: $0, system: system) },
             log: { Console.report($0) }
         )
         options.mode = system ? .system : .agent
@@ -95,7 +101,21 @@ struct AgentRun: AsyncParsableCommand {
         options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.environment = environment
+        options.logFile = Self.logFile
         return options
+    }
+
+    private static var hasTerminal: Bool {
+        let descriptor = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        return descriptor >= 0
+    }
+
+    /// Where standard error leads, if that is a file.
+    private static var logFile: String? {
+        var status = stat()
+        guard fstat(STDERR_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(STDERR_FILENO)")
     }
 
     /// glibc reads its settings before a program begins: so this one begins once more, with the same process number.
@@ -112,13 +132,11 @@ struct AgentRun: AsyncParsableCommand {
 }
 
 extension CommonOptions {
-    /// The extension of an agent, from the profiles as they are now.
-    fileprivate func agentExtension(system: Bool) async throws -> KerberosExtension {
+    /// The extension of an agent.
+    fileprivate func agentExtension(of profiles: [Profile], system: Bool) async throws -> KerberosExtension {
         var settings = SingleSignOn.Settings()
         if !system { settings.defaultCacheName = "KCM:" }
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
-        let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
-        for warning in sso.warnings { Console.report("warning: \(warning.message)") }
-        return sso.kerberos
+        return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos
     }
 }

@@ -25,5 +25,13 @@ struct AgentStatus: AsyncParsableCommand {
         } else {
             Console.print("    it renews the tickets of the system's default cache; \(process.connections) connections to its API")
         }
+        if let date = process.profilesRead {
+            let files = process.profiles ?? []
+            Console.print("    profiles read \(Console.text(date)): \(files.isEmpty ? "none" : files.joined(separator: ", "))")
+        }
+        if let failure = process.messages?.last(where: \.isFailure) {
+            Console.print("    last failure \(Console.text(failure.date)): \(failure.text)")
+        }
+        if let log = process.log { Console.print("    log: \(log)") }
     }
 }

@@ -11,12 +11,12 @@ extension Agent {
         let place = Self.place(of: options.runtime.path)
         while (try? await Task.sleep(for: step)) != nil {
             guard Self.place(of: options.runtime.path) == place else {
-                options.log("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
+                journal.failure("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
                 return stop()
             }
             api.exchanges.removeStale(signedIn: nil)
             guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api, current) else { continue }
-            options.log("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
+            journal.note("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
             return stop()
         }
     }

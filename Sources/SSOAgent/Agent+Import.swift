@@ -14,9 +14,9 @@ extension Agent {
         )
         do throws(KerberosError) {
             let principals = try await CacheImport(from: KerberosClient(source), to: KerberosClient(target)).run()
-            for principal in principals { options.log("the tickets of \(principal) were taken over from the default cache.") }
+            for principal in principals { journal.note("the tickets of \(principal) were taken over from the default cache.") }
         } catch {
-            options.log("the tickets of the default cache were not taken over: \(error)")
+            journal.failure("the tickets of the default cache were not taken over: \(error)")
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
 internal import KCM
@@ -5,7 +6,6 @@ internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
-internal import UnixSystem
 
 /// One user's agent: the credential caches, the API, and what keeps the sessions alive, in one process.
 ///
@@ -15,9 +15,15 @@ package final class Agent: Sendable {
     let events = EventHub()
     private let started = Date()
     private let ending = AsyncStream.makeStream(of: Void.self)
+    let journal: Journal
+    let reading = Mutex(Reading())
+    let occasions = AsyncStream.makeStream(of: Occasion.self, bufferingPolicy: .bufferingNewest(1))
 
     /// An agent that does nothing yet.
-    package init(_ options: AgentOptions) { self.options = options }
+    package init(_ options: AgentOptions) {
+        self.options = options
+        journal = Journal(options.log)
+    }
 
     /// Ends ``run(until:)`` in order. From any thread.
     package func stop() { ending.continuation.yield() }
@@ -37,47 +43,44 @@ package final class Agent: Sendable {
         }
         let lock = try AgentLock(directory: options.runtime.path)
         defer { withExtendedLifetime(lock) {} }
-        let current = CurrentExtension(try await options.makeExtension())
-        // Before anybody can connect: whoever finds a socket finds the file that leads to it.
+        // Before they are read, so that no change is missed.
+        let watch = FileWatch { [search = options.search] in search.places }
+        let profiles = try readProfiles()
+        let current = CurrentExtension(try await options.makeExtension(profiles.profiles))
+        var leftovers = [options.runtime.sessionConfiguration]
+        defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
+        // Before there are sockets: whoever finds one counts on the file that leads to it.
         try writeConfiguration(current.value.policy)
-        var sockets = try openSockets()
+        var sockets = try AgentSockets(options)
         // With the sockets goes the file that leads to them: the session's programs then have the system's default cache. Where systemd
         // listens, the next program starts the next agent.
-        let leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + [options.runtime.sessionConfiguration]
-        defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
-        try await serve(current, &sockets, until: end)
+        leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + leftovers
+        try await serve(current, profiles, watch, &sockets, until: end)
     }
 
-    private func openSockets() throws -> AgentSockets {
-        do {
-            return try AgentSockets(options)
-        } catch {
-            try? FileManager.default.removeItem(atPath: options.runtime.sessionConfiguration)
-            throw error
-        }
-    }
-
-    private func serve(_ current: CurrentExtension, _ sockets: inout AgentSockets, until end: @escaping @Sendable () async -> Void)
-        async throws
-    {
+    private func serve(
+        _ current: CurrentExtension,
+        _ profiles: ProfileSearchResult,
+        _ watch: FileWatch?,
+        _ sockets: inout AgentSockets,
+        until end: @escaping @Sendable () async -> Void
+    ) async throws {
         let activity = Activity()
-        let keeper = SessionKeeper(current, events: events, network: NetworkWatch()?.changes, log: options.log)
-        let access = AccessPolicy(owner: geteuid(), configurations: current.value.policy.configurations)
+        let keeper = SessionKeeper(current, events: events, network: NetworkWatch()?.changes, log: journal.failure)
         let losses = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let caches = try await serveCaches(
             sockets.kcm.take(),
-            access: access,
+            current,
             keeper: keeper,
             activity: activity,
             losses: losses.continuation
         )
         await importTickets()
-        let signIn = options.keytab.map { KeytabSignIn($0, current: current, log: options.log) }
+        let signIn = options.keytab.map { KeytabSignIn($0, current: current, log: journal.failure) }
         let api = AgentAPI(
-            extension: current.value,
+            current,
             events: events,
-            access: access,
-            facts: { [started] in await Self.facts(started: started, caches: caches) },
+            facts: { [self] in await facts(caches) },
             stop: { [weak self] in self?.stop() },
             sessionsChanged: { keeper.poke() },
             signsIn: { await signIn?.hasSignedIn() ?? false },
@@ -103,6 +106,11 @@ package final class Agent: Sendable {
                     await Self.endStaleExchanges(of: api, current)
                 }
             }
+            // Where the caches are the system's, only the keeper sees that one is gone.
+            group.addTask { [events] in
+                for await event in events.events() where event.kind == .signedOut { losses.continuation.yield() }
+            }
+            group.addTask { [self] in await followProfiles(profiles, watch, current, keeper, caches) }
             group.addTask { [self] in await lookAround(api, current, activity) }
             if let signIn { group.addTask { await signIn.run(notification) } }
             await waitForEnd(end)
@@ -117,7 +125,7 @@ package final class Agent: Sendable {
 
     private func serveCaches(
         _ socket: consuming ListeningSocket?,
-        access: AccessPolicy,
+        _ current: CurrentExtension,
         keeper: SessionKeeper,
         activity: Activity,
         losses: AsyncStream<Void>.Continuation
@@ -127,7 +135,7 @@ package final class Agent: Sendable {
             KCMServer.Options(
                 directory: options.tickets,
                 isPermitted: { peer in
-                    guard access.permitsCaches(peer) else { return false }
+                    guard current.access.permitsCaches(peer) else { return false }
                     // A program opens a connection for each cache that it uses.
                     if peer.processID != getpid(), activity.note() { keeper.noteUse(of: nil) }
                     return true
@@ -137,7 +145,7 @@ package final class Agent: Sendable {
                     if [.destroyed, .initialized, .removed].contains(event.kind) { losses.yield() }
                     keeper.poke()
                 },
-                writeFailure: { [options] in options.log("a ticket was refused: \($0)") }
+                writeFailure: { [journal] in journal.failure("a ticket was refused: \($0)") }
             )
         )
         try await server.serve(socket)
@@ -153,8 +161,13 @@ package final class Agent: Sendable {
         waiting.cancel()
     }
 
-    private static func facts(started: Date, caches: KCMServer?) async -> StatusDocument.Process {
+    private func facts(_ caches: KCMServer?) async -> StatusDocument.Process {
         var process = StatusDocument.Process(processID: getpid(), started: started)
+        let reading = reading.withLock { $0 }
+        process.profilesRead = reading.date
+        process.profiles = reading.sources
+        process.messages = journal.recent
+        process.log = options.logFile
         if let caches {
             let counts = await caches.counts
             process.cacheConnections = counts.reduce(0) { $0 + $1.connections }

@@ -1,3 +1,4 @@
+package import ExtensionProfile
 package import KerberosEngine
 package import SSOAgentClient
 
@@ -37,17 +38,25 @@ package struct AgentOptions: Sendable {
     package var systemConfiguration: [String] = []
     /// Variables of systemd.
     package var environment: [String: String] = [:]
-    /// Makes the extension from the profiles as they are now.
-    package var makeExtension: @Sendable () async throws -> KerberosExtension
+    /// Where the profiles are.
+    package var search: ProfileSearch
+    /// Makes the extension of these profiles.
+    package var makeExtension: @Sendable ([Profile]) async throws -> KerberosExtension
+    /// How long a profile that is gone, or broken, may be being replaced, before it counts.
+    package var settling = Duration.seconds(1)
     /// What an administrator should read: a line each.
     package var log: @Sendable (String) -> Void
+    /// The file that those lines go to, if it is one.
+    package var logFile: String?
 
     package init(
         runtime: RuntimeDirectory,
-        makeExtension: @escaping @Sendable () async throws -> KerberosExtension,
+        search: ProfileSearch,
+        makeExtension: @escaping @Sendable ([Profile]) async throws -> KerberosExtension,
         log: @escaping @Sendable (String) -> Void
     ) {
         self.runtime = runtime
+        self.search = search
         self.makeExtension = makeExtension
         self.log = log
     }

@@ -1,7 +1,7 @@
 internal import HTTPNegotiate
 internal import Hummingbird
 package import KCM
-package import KerberosEngine
+internal import KerberosEngine
 internal import Logging
 package import NIOCore
 internal import NIOPosix
@@ -15,20 +15,7 @@ internal import struct Foundation.Date
 /// Each connection's peer is known by `SO_PEERCRED`; the same user may do everything, others what the ``AccessPolicy`` lets them.
 /// Nothing that blocks runs here: the engine has its own threads, and a token from a ticket at hand is made at once.
 package final class AgentAPI: Sendable {
-    /// What is served now; a change of the profiles puts another in its place.
-    struct Served: Sendable {
-        let kerberos: KerberosExtension
-        let access: AccessPolicy
-        /// Sent with each response, so that clients learn of a change.
-        let version = String(UInt64.random(in: .min ... .max), radix: 36)
-
-        /// Throws unless the peer is one of those whom an operation is for.
-        func check(_ peer: PeerCredential, for audience: AgentOperation.Audience) throws(AgentProblem) {
-            try access.check(peer, for: audience, in: kerberos.policy.configurations)
-        }
-    }
-
-    private let state: Mutex<Served>
+    private let current: CurrentExtension
     let exchanges = ExchangeTable()
     let events: EventHub
     let facts: @Sendable () async -> StatusDocument.Process
@@ -49,9 +36,8 @@ package final class AgentAPI: Sendable {
     /// An API that serves nobody yet.
     ///
     /// - Parameters:
-    ///   - kerberos: What holds the sessions.
+    ///   - current: What holds the sessions, and who may do what.
     ///   - events: What `GET /v1/events` tells; the one who made the hub closes it.
-    ///   - access: Who may do what.
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
     ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
@@ -59,9 +45,8 @@ package final class AgentAPI: Sendable {
     ///   - used: Called when a token of a principal's was made.
     ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
-        extension kerberos: KerberosExtension,
+        _ current: CurrentExtension,
         events: EventHub,
-        access: AccessPolicy,
         facts: @escaping @Sendable () async -> StatusDocument.Process,
         stop: @escaping @Sendable () -> Void,
         sessionsChanged: @escaping @Sendable () -> Void = {},
@@ -69,7 +54,7 @@ package final class AgentAPI: Sendable {
         used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
         heartbeat: TimeAmount = .seconds(15)
     ) {
-        state = Mutex(Served(kerberos: kerberos, access: access))
+        self.current = current
         self.events = events
         self.facts = facts
         self.stop = stop
@@ -80,13 +65,8 @@ package final class AgentAPI: Sendable {
         group = MultiThreadedEventLoopGroup.singleton
     }
 
-    /// What is served now.
-    var served: Served { state.withLock { $0 } }
-
-    /// Serves other profiles from the next request on.
-    package func update(extension kerberos: KerberosExtension, access: AccessPolicy) {
-        state.withLock { $0 = Served(kerberos: kerberos, access: access) }
-    }
+    /// What is served now; a change of the profiles puts another in its place.
+    var served: CurrentExtension.Office { current.current }
 
     /// Serves a socket; returns once connections are accepted. May be called for several sockets.
     package func serve(_ socket: consuming ListeningSocket) async throws {

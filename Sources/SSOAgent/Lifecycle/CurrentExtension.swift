@@ -1,16 +1,50 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import KCM
 package import KerberosEngine
 internal import Synchronization
 
-/// The extension that is in office. Other profiles need another one: whoever asked the old one gets its answer from it, and what comes
-/// later goes to the new one. The tickets are in the caches and stay.
+/// The extension that is in office, and who may use it. Other profiles need another one: whoever asked the old one gets its answer from
+/// it, and what comes later goes to the new one. The tickets are in the caches and stay.
 package final class CurrentExtension: Sendable {
-    private let current: Mutex<KerberosExtension>
+    /// What belongs together: ask for it once for each request.
+    struct Office: Sendable {
+        let kerberos: KerberosExtension
+        let access: AccessPolicy
+        /// Sent with each response of the API, so that clients learn of a change.
+        let version = String(UInt64.random(in: .min ... .max), radix: 36)
 
-    package init(_ initial: KerberosExtension) { current = Mutex(initial) }
+        /// Throws unless the peer is one of those whom an operation is for.
+        func check(_ peer: PeerCredential, for audience: AgentOperation.Audience) throws(AgentProblem) {
+            try access.check(peer, for: audience, in: kerberos.policy.configurations)
+        }
+    }
+
+    private let office: Mutex<Office>
+
+    /// - Parameters:
+    ///   - initial: The first one.
+    ///   - access: Who may use it; nil: this user, and whom its configurations name.
+    package init(_ initial: KerberosExtension, access: AccessPolicy? = nil) {
+        office = Mutex(Office(kerberos: initial, access: access ?? Self.access(to: initial)))
+    }
 
     /// The extension to ask now. Ask for it anew for each request.
-    package var value: KerberosExtension { current.withLock { $0 } }
+    package var value: KerberosExtension { office.withLock { $0.kerberos } }
+
+    /// Who may do what now.
+    package var access: AccessPolicy { office.withLock { $0.access } }
+
+    /// Both, and which they are.
+    var current: Office { office.withLock { $0 } }
 
     /// Puts another one in its place.
-    package func replace(with successor: KerberosExtension) { current.withLock { $0 = successor } }
+    package func replace(with successor: KerberosExtension) {
+        let next = Office(kerberos: successor, access: Self.access(to: successor))
+        office.withLock { $0 = next }
+    }
+
+    private static func access(to kerberos: KerberosExtension) -> AccessPolicy {
+        AccessPolicy(owner: geteuid(), configurations: kerberos.policy.configurations)
+    }
 }

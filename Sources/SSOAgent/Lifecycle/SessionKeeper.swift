@@ -84,6 +84,8 @@ package actor SessionKeeper {
 
     private func turn() async {
         let contents = inbox.take()
+        // A session that began a moment ago ends with its profile as well.
+        if contents.configurations != nil { await look() }
         take(contents)
         if wantsLook, clock.now.uptime >= lookNotBefore { await look() }
         let now = clock.now

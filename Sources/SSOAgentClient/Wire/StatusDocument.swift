@@ -97,6 +97,23 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         }
     }
 
+    /// A line of the agent's log.
+    public struct Message: Codable, Sendable, Hashable {
+        /// When it was written.
+        public var date: Date
+        /// The line.
+        public var text: String
+        /// Whether somebody should see to it.
+        public var isFailure: Bool
+
+        /// Makes a line.
+        public init(date: Date, text: String, isFailure: Bool) {
+            self.date = date
+            self.text = text
+            self.isFailure = isFailure
+        }
+    }
+
     /// The agent's own state.
     public struct Process: Codable, Sendable, Hashable {
         /// Its process number.
@@ -113,6 +130,14 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var caches: Int?
         /// How many tickets they hold.
         public var tickets: Int?
+        /// When the profiles were read last.
+        public var profilesRead: Date?
+        /// The files of the profiles in force.
+        public var profiles: [String]?
+        /// What it has told its administrator last, the oldest first.
+        public var messages: [Message]?
+        /// The file that it tells it in, if it is one.
+        public var log: String?
 
         /// Makes a state.
         public init(processID: Int32, started: Date) {

@@ -56,6 +56,7 @@ import Testing
         ("StatusDocument", fields(StatusDocument(sessions: []))),
         ("Service", fields(StatusDocument.Service(service: "", expires: .distantPast))),
         ("Process", fields(StatusDocument.Process(processID: 0, started: .distantPast))),
+        ("Message", fields(StatusDocument.Message(date: .distantPast, text: "", isFailure: false))),
         ("Session", fields(Self.session)),
         ("ExplanationDocument", fields(ExplanationDocument(url: "", plan: nil, principal: nil, servicePrincipal: nil, reasons: []))),
         ("DecisionReason", fields(DecisionReason(rule: "", verdict: .passed, detail: ""))),
@@ -94,9 +95,8 @@ extension AgentAPI {
     /// An API that serves nobody.
     static var forItsRoutes: AgentAPI {
         AgentAPI(
-            extension: .init(.init(configurations: [])),
+            CurrentExtension(.init(.init(configurations: []))),
             events: EventHub(),
-            access: AccessPolicy(owner: 0),
             facts: { .init(processID: 0, started: .distantPast) },
             stop: {}
         )

@@ -144,7 +144,7 @@ struct RequestFaultTests {
             let client = try await agent.client()
             let url = try #require(URL(string: "https://www.example.test/"))
             #expect(client.decision(for: url).plan != nil)
-            agent.api.update(extension: .init(.init(configurations: [])), access: AccessPolicy(owner: geteuid()))
+            agent.current.replace(with: .init(.init(configurations: [])))
             _ = try await client.status()
             #expect(client.decision(for: url).plan == nil)
         }

@@ -14,6 +14,7 @@ struct RunningAgent: Sendable {
     let realm: TestRealm
     let kerberos: KerberosExtension
     let events = EventHub()
+    let current: CurrentExtension
     let api: AgentAPI
     let socketPath: String
     /// The default cache of its engine.
@@ -71,10 +72,10 @@ struct RunningAgent: Sendable {
         self.kerberos = kerberos
         socketPath = "\(directory)/agent.sock"
         cacheName = "FILE:\(directory)/cache"
+        current = CurrentExtension(kerberos, access: access ?? AccessPolicy(owner: geteuid()))
         api = AgentAPI(
-            extension: kerberos,
+            current,
             events: events,
-            access: access ?? AccessPolicy(owner: geteuid()),
             facts: { StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0)) },
             stop: { [stops] in stops.add() },
             sessionsChanged: { [changes] in changes.add() }

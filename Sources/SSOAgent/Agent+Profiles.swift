@@ -1,0 +1,131 @@
+internal import Dispatch
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KCM
+internal import Kerberos
+internal import KerberosEngine
+internal import SSOAgentClient
+internal import Synchronization
+
+extension Agent {
+    /// When the profiles were read last, and which are in force.
+    struct Reading: Sendable {
+        var date = Date()
+        var sources: [String] = []
+    }
+
+    /// Why the profiles are read again.
+    enum Occasion: Sendable {
+        case change
+        case request
+    }
+
+    /// Reads the profiles again, also where nobody sees that they have changed. From any thread.
+    package func readProfilesAgain() { occasions.continuation.yield(.request) }
+
+    /// Reads the profiles for the first time.
+    ///
+    /// - Throws: `ProfileError` when one that was named can't be used.
+    func readProfiles() throws -> ProfileSearchResult {
+        let found = try options.search.run()
+        for warning in found.warnings { journal.failure("warning: \(warning.message)") }
+        noteReading(of: found.profiles)
+        return found
+    }
+
+    /// Puts the profiles in force as they change: krb5.conf, the extension and who may use it, the sessions.
+    func followProfiles(
+        _ first: ProfileSearchResult,
+        _ watch: FileWatch?,
+        _ current: CurrentExtension,
+        _ keeper: SessionKeeper,
+        _ caches: KCMServer?
+    ) async {
+        if watch == nil {
+            journal.failure(
+                "the kernel gives no watch of files (fs.inotify.max_user_instances), so changes of the profiles are not seen. "
+                    + "After one: kill -HUP \(getpid())"
+            )
+        }
+        let forwarding = Task { [occasions] in
+            guard let watch else { return }
+            for await _ in watch.changes { occasions.continuation.yield(.change) }
+        }
+        defer { forwarding.cancel() }
+        var inForce = ProfilesInForce(first)
+        for await occasion in occasions.stream {
+            var found = await search()
+            if inForce.mayPass(found) {
+                guard (try? await Task.sleep(for: options.settling)) != nil else { return }
+                found = await search()
+            }
+            noteReading(of: inForce.profiles)
+            switch inForce.verdict(on: found) {
+            case .unchanged:
+                tell(inForce.news(in: found))
+                if occasion == .request { journal.note("the profiles were read again: they are the same.") }
+            case .stay(let broken):
+                let isNews = !inForce.news(in: found).isEmpty
+                guard isNews || occasion == .request else { continue }
+                for warning in broken { journal.failure(Self.sentence(warning)) }
+            case .replace(let removed):
+                tell(inForce.news(in: found))
+                guard await replace(found.profiles, current, keeper, caches) else { continue }
+                inForce.replace(with: found)
+                noteReading(of: found.profiles)
+                tellChange(found.profiles, removed)
+            }
+        }
+    }
+
+    /// On a thread that may wait for a disk.
+    private func search() async -> ProfileSearchResult {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [search = options.search] in continuation.resume(returning: search.runAgain()) }
+        }
+    }
+
+    /// False where all stays as it was.
+    private func replace(
+        _ profiles: [Profile],
+        _ current: CurrentExtension,
+        _ keeper: SessionKeeper,
+        _ caches: KCMServer?
+    ) async -> Bool {
+        let successor: KerberosExtension
+        do {
+            successor = try await options.makeExtension(profiles)
+            try writeConfiguration(successor.policy)
+        } catch {
+            journal.failure("the profiles have changed, and can't be put in force: \(error)")
+            return false
+        }
+        let predecessor = current.value
+        current.replace(with: successor)
+        predecessor.forgetServiceTickets()
+        await caches?.closeConnections { current.access.permitsCaches($0) }
+        keeper.configure(successor.policy.configurations)
+        return true
+    }
+
+    private func noteReading(of profiles: [Profile]) {
+        reading.withLock { $0 = Reading(date: Date(), sources: profiles.map(\.source)) }
+    }
+
+    private func tell(_ warnings: [ProfileWarning]) {
+        for warning in warnings { journal.failure("warning: \(warning.message)") }
+    }
+
+    private func tellChange(_ profiles: [Profile], _ removedRealms: [String]) {
+        let sources = profiles.map(\.source).joined(separator: ", ")
+        journal.note("the profiles have changed. In force: \(sources.isEmpty ? "none" : sources).")
+        for realm in removedRealms {
+            journal.note("no profile names the realm \(realm) any more: its sessions end, but for those that other programs began.")
+        }
+    }
+
+    private static func sentence(_ warning: ProfileWarning) -> String {
+        "warning: \(warning.message) All profiles stay in force as they were, until it is mended or removed: ksso profile check FILE"
+    }
+}

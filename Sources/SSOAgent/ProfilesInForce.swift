@@ -1,0 +1,59 @@
+internal import ExtensionProfile
+internal import HTTPNegotiate
+
+/// The profiles that the agent works by, and what becomes of them when they are read again.
+struct ProfilesInForce: Sendable {
+    /// What to do about what was found.
+    enum Verdict: Sendable, Hashable {
+        /// They are the same.
+        case unchanged
+        /// Files that are in force can't be used as they are now. Whoever has signed in by them would be signed out by a slip of the pen: so
+        /// all stays as it was.
+        case stay(broken: [ProfileWarning])
+        /// They are others; the realms are named by none of them any more.
+        case replace(removedRealms: [String])
+    }
+
+    /// In their order.
+    private(set) var profiles: [Profile]
+    /// What was told of already.
+    private var told: Set<ProfileWarning>
+
+    init(_ found: ProfileSearchResult) {
+        profiles = found.profiles
+        told = Set(found.warnings)
+    }
+
+    /// What to do about what was found now.
+    func verdict(on found: ProfileSearchResult) -> Verdict {
+        let broken = found.warnings.filter { warning in
+            guard warning.code == .rejected else { return false }
+            // A folder that can't be used takes its files with it.
+            return profiles.contains { $0.source == warning.source || $0.source.hasPrefix(warning.source + "/") }
+        }
+        guard broken.isEmpty else { return .stay(broken: broken) }
+        guard found.profiles != profiles else { return .unchanged }
+        let realms = Set(found.configurations.map(\.realm))
+        let removed = Set(profiles.flatMap(\.configurations).map(\.realm)).subtracting(realms)
+        return .replace(removedRealms: removed.sorted())
+    }
+
+    /// Whether what was found may be something that is being replaced: an editor takes the old file away first, a program that writes in
+    /// place is not done.
+    func mayPass(_ found: ProfileSearchResult) -> Bool {
+        switch verdict(on: found) {
+        case .unchanged: found.warnings.contains { !told.contains($0) }
+        case .stay: true
+        case .replace(let removed): !removed.isEmpty || found.warnings.contains { !told.contains($0) }
+        }
+    }
+
+    /// The warnings that are new, and are told now.
+    mutating func news(in found: ProfileSearchResult) -> [ProfileWarning] {
+        defer { told = Set(found.warnings) }
+        return found.warnings.filter { !told.contains($0) }
+    }
+
+    /// Takes them over.
+    mutating func replace(with found: ProfileSearchResult) { profiles = found.profiles }
+}

@@ -1,0 +1,123 @@
+import ExtensionProfile
+import Foundation
+import SSOAgentClient
+import Testing
+
+@testable import SSOAgent
+
+/// What becomes of profiles that are read again, on real folders.
+@Suite struct ProfilesInForceTests {
+    /// A user's folder of profiles.
+    private struct Folder: ~Copyable {
+        let path = "\(NSTemporaryDirectory())/ProfilesInForceTests-\(UUID().uuidString)"
+        var search: ProfileSearch { ProfileSearch(environment: [:], systemDirectory: "/nonexistent", userDirectory: path) }
+
+        init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ name: String, realm: String, hosts: String) throws {
+            let lines = [
+                "ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension", "TeamIdentifier: apple", "Type: Credential",
+                "Realm: \(realm)", "Hosts: [\(hosts)]",
+            ]
+            try text(lines.joined(separator: "\n"), to: name)
+        }
+
+        func text(_ text: String, to name: String) throws { try text.write(toFile: "\(path)/\(name)", atomically: true, encoding: .utf8) }
+        func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+        func chmod(_ mode: Int) throws { try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path) }
+    }
+
+    /// A folder with `a.yaml` of A.TEST and `b.yaml` of B.TEST.
+    private static func folder() throws -> Folder {
+        let folder = try Folder()
+        try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
+        try folder.write("b.yaml", realm: "B.TEST", hosts: ".b.test")
+        return folder
+    }
+
+    @Test func whatIsTheSameChangesNothing() throws {
+        let folder = try Self.folder()
+        let inForce = ProfilesInForce(try folder.search.run())
+        try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
+        try folder.text("no profile", to: "notes.txt")
+        #expect(inForce.verdict(on: folder.search.runAgain()) == .unchanged && !inForce.mayPass(folder.search.runAgain()))
+    }
+
+    @Test func anotherHostIsNoOtherRealm() throws {
+        let folder = try Self.folder()
+        let inForce = ProfilesInForce(try folder.search.run())
+        try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test, .c.test")
+        #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
+        #expect(!inForce.mayPass(folder.search.runAgain()))
+    }
+
+    @Test func aFileThatIsGoneMayBeOneThatIsReplaced() throws {
+        let folder = try Self.folder()
+        var inForce = ProfilesInForce(try folder.search.run())
+        try folder.remove("a.yaml")
+        let found = folder.search.runAgain()
+        #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]) && inForce.mayPass(found))
+        inForce.replace(with: found)
+        #expect(inForce.verdict(on: found) == .unchanged)
+    }
+
+    @Test func aRealmThatAnotherFileNamesStays() throws {
+        let folder = try Self.folder()
+        try folder.write("c.yaml", realm: "A.TEST", hosts: ".c.test")
+        let inForce = ProfilesInForce(try folder.search.run())
+        try folder.remove("a.yaml")
+        #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
+    }
+
+    @Test(arguments: ["broken", "repeated", "untrusted"])
+    func whatIsInForceAndCanNotBeUsedKeepsAll(_ fault: String) throws {
+        let folder = try Self.folder()
+        let inForce = ProfilesInForce(try folder.search.run())
+        try folder.remove("b.yaml")
+        switch fault {
+        case "broken": try folder.text("Hosts: [", to: "a.yaml")
+        case "repeated": try folder.write("0.yaml", realm: "C.TEST", hosts: ".a.test")
+        default: try folder.chmod(0o777)
+        }
+        let found = folder.search.runAgain()
+        guard case .stay(let broken) = inForce.verdict(on: found) else {
+            Issue.record("\(inForce.verdict(on: found))")
+            return
+        }
+        #expect(broken.map(\.source) == [fault == "untrusted" ? folder.path : "\(folder.path)/a.yaml"] && inForce.mayPass(found))
+    }
+
+    @Test func aNewFileThatIsBrokenIsLeftOutAndToldOnce() throws {
+        let folder = try Self.folder()
+        var inForce = ProfilesInForce(try folder.search.run())
+        try folder.text("Hosts: [", to: "c.yaml")
+        try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
+        let found = folder.search.runAgain()
+        #expect(inForce.verdict(on: found) == .replace(removedRealms: []) && inForce.mayPass(found))
+        #expect(inForce.news(in: found).map(\.source) == ["\(folder.path)/c.yaml"])
+        #expect(inForce.news(in: found).isEmpty)
+    }
+
+    @Test func aNamedFileThatIsGoneLeavesTheFoldersAlone() throws {
+        let folder = try Self.folder()
+        var search = folder.search
+        search.explicitPaths = ["\(folder.path)/a.yaml"]
+        let inForce = ProfilesInForce(try search.run())
+        try folder.remove("a.yaml")
+        #expect(throws: ProfileError.self) { try search.run() }
+        let found = search.runAgain()
+        #expect(found.profiles.isEmpty && inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]))
+    }
+
+    @Test func theLastFailureStaysInTheJournal() {
+        let journal = Journal { _ in }
+        journal.note("first")
+        journal.failure("it failed")
+        for number in 0..<20 { journal.note("note \(number)") }
+        #expect(journal.recent.count == Journal.limit)
+        #expect(journal.recent.filter(\.isFailure).map(\.text) == ["it failed"] && journal.recent.last?.text == "note 19")
+        journal.failure("again")
+        #expect(journal.recent.last { $0.isFailure }?.text == "again")
+    }
+}

@@ -12,6 +12,10 @@ internal import Synchronization
 /// ```
 ///
 /// Safe to use from any number of tasks. A connection that the agent has closed is opened anew; cancelling a task cancels its request.
+///
+/// When the agent reads other profiles, its next answer to this client says so and the client loads them. A host that is ignored is never
+/// asked about: so there the client looks again by itself, at most every five seconds, beside the verdict that it gives. A host that a
+/// profile begins to name is therefore answered from the second request on.
 public final class AgentClient: CredentialExtension {
     /// What is known of the agent's configurations.
     private enum Knowledge {
@@ -26,6 +30,9 @@ public final class AgentClient: CredentialExtension {
     let pool: AgentConnectionPool
     private let fallback: (any CredentialExtension)?
     private let knowledge = Mutex(Knowledge.nothing)
+    private let recheckInterval: Duration
+    /// When the agent was asked last because of a host that is ignored.
+    private let lastRecheck = Mutex<ContinuousClock.Instant?>(nil)
 
     /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:agentUser:fallback:)``.
     ///
@@ -33,7 +40,13 @@ public final class AgentClient: CredentialExtension {
     ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.
     ///   - agentUser: The number of the user whose agent it is, where it is not this process's own; a socket of anybody else, but root, is refused.
     ///   - fallback: What serves while no agent runs; nil: the error `agentNotRunning`.
-    public init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
+    public convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
+        self.init(socketPath: socketPath, agentUser: agentUser, fallback: fallback, recheckInterval: .seconds(5))
+    }
+
+    /// - Parameter recheckInterval: How long an ignored host is ignored without another look at the configurations.
+    package init(socketPath: String?, agentUser: UInt32? = nil, fallback: (any CredentialExtension)?, recheckInterval: Duration) {
+        self.recheckInterval = recheckInterval
         self.socketPath = socketPath ?? RuntimeDirectory(environment: ProcessInfo.processInfo.environment).apiSocket
         pool = AgentConnectionPool(path: self.socketPath, owner: AgentConnection.Owner(user: agentUser))
         self.fallback = fallback
@@ -59,6 +72,12 @@ public final class AgentClient: CredentialExtension {
 
     /// The agent's verdict for a URL, without asking it; the fallback's while no agent runs.
     public func decision(for url: URL) -> AuthorizationDecision {
+        let decision = knownDecision(for: url)
+        if case .ignore = decision { recheck() }
+        return decision
+    }
+
+    private func knownDecision(for url: URL) -> AuthorizationDecision {
         switch knowledge.withLock({ $0 }) {
         case .policy(let policy, _): return policy.decision(for: url)
         case .fallback where fallback != nil: return fallback?.decision(for: url) ?? .ignore([])
@@ -66,6 +85,19 @@ public final class AgentClient: CredentialExtension {
             let detail = "The agent's configurations are not known yet: use AgentClient.connect, or await loadConfiguration()."
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
         }
+    }
+
+    /// Looks beside whether the configurations are still those that ignore the host.
+    private func recheck() {
+        let isDue = lastRecheck.withLock { last in
+            let now = ContinuousClock.now
+            if let last, now - last < recheckInterval { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        // Where no agent runs all stays as it is.
+        Task { try? await loadConfiguration() }
     }
 
     /// Loads the agent's configurations anew. It happens by itself when a response says that they have changed.

@@ -15,10 +15,10 @@ internal import Foundation
         let descriptor: Int32
         private var interests: [Int32: Interest] = [:]
 
-        /// What is opened for reading alone changes nothing.
-        private static let mask = UInt32(
-            IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
-        )
+        /// Of a folder on the way: no word of the files that are written there, which in a home are many.
+        private static let way = UInt32(IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
+        /// Of what is watched, and of its folder. What is opened for reading alone changes nothing.
+        private static let whole = way | UInt32(IN_CLOSE_WRITE)
 
         /// Nil where the user has as many descriptors of this kind as the kernel allows.
         init?() {
@@ -41,15 +41,18 @@ internal import Foundation
         /// From the root on: what is made meanwhile is seen by the folder above it.
         private func add(_ path: String) -> Bool {
             var folder = "/"
-            for name in path.split(separator: "/").map(String.init) {
-                guard add(folder, { $0.names.insert(name) }) else { return false }
+            let names = path.split(separator: "/").map(String.init)
+            for (offset, name) in names.enumerated() {
+                let isLast = offset == names.count - 1
+                guard add(folder, isLast ? Self.whole : Self.way, { $0.names.insert(name) }) else { return false }
                 folder += folder == "/" ? name : "/" + name
             }
-            return add(folder) { $0.isWhole = true }
+            return add(folder, Self.whole) { $0.isWhole = true }
         }
 
-        private func add(_ path: String, _ note: (inout Interest) -> Void) -> Bool {
-            let watch = unsafe inotify_add_watch(descriptor, path, Self.mask)
+        private func add(_ path: String, _ mask: UInt32, _ note: (inout Interest) -> Void) -> Bool {
+            // One folder may be on several ways.
+            let watch = unsafe inotify_add_watch(descriptor, path, mask | UInt32(IN_MASK_ADD))
             // What is missing, or may not be read, is seen from above or below.
             guard watch >= 0 else { return errno != ENOSPC && errno != ENOMEM }
             note(&interests[watch, default: Interest(path: path)])

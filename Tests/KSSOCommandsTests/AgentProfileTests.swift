@@ -68,10 +68,13 @@ struct AgentProfileTests {
         if case .headers = try await client.beginAuthorization(with: .init(url: url)) { true } else { false }
     }
 
-    @Test(arguments: [false, true])
-    func aRealmThatIsGoneTakesItsSessionsWithIt(isNamed: Bool) async throws {
-        let path = isNamed ? try station.write(profile(), to: "named.yaml") : try station.install(profile())
-        try await station.withAgent(isNamed ? ["--profile", path] : []) { agent in
+    @Test(arguments: [[], ["--system"], ["--profile"]])
+    func aRealmThatIsGoneTakesItsSessionsWithIt(arguments: [String]) async throws {
+        let isNamed = arguments == ["--profile"]
+        let text = profile(hosts: [".later.test"])
+        let path = isNamed ? try station.write(text, to: "named.yaml") : try station.install(text)
+        try await station.withAgent(isNamed ? ["--profile", path] : arguments) { agent in
+            let client = client
             let events = client.events()
             let told = Task {
                 for try await event in events where event.kind == .signedOut { return event.principal }
@@ -81,11 +84,17 @@ struct AgentProfileTests {
             try await station.signIn()
             let before = try await station.status().sessions
             #expect(Set(before.map(\.principal)) == ["alice@EXAMPLE.TEST", "bob@EXAMPLE.TEST"])
+            let url = try #require(URL(string: "https://www.later.test/"))
+            let held = try await client.beginAuthorization(with: .init(url: url, principal: "alice"))
+            #expect(try await station.agentStatus().process.exchanges == 1)
             try FileManager.default.removeItem(atPath: path)
             try await agent.wait(for: Self.gone)
             #expect(try await told.value == "alice@EXAMPLE.TEST")
             let after = try await station.status().sessions
             #expect(after.map(\.principal) == ["bob@EXAMPLE.TEST"] && after.map(\.acquiredBy) == ["other"])
+            // What waits for a server's token holds a key.
+            try await eventually { try await station.agentStatus().process.exchanges == 0 }
+            withExtendedLifetime(held) {}
             // What signs in later is nobody's whose profile went.
             try await station.signIn()
             try station.install(profile(hosts: [".other.test"]), as: "other.yaml")
@@ -154,6 +163,24 @@ struct AgentProfileTests {
         }
     }
 
+    @Test(.enabled(if: UnwatchedFiles.arePossible, "this needs a user namespace"))
+    func whereNothingIsSeenAHangUpDoes() async throws {
+        try station.install(profile(hosts: [".first.test"]))
+        // In a session of its own: whoever runs the tests may have a terminal.
+        let command = ["setsid", "--wait"] + UnwatchedFiles.command(["ksso", "agent", "run"])
+        _ = try await Conversation.with(command, on: station) { agent in
+            try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
+            let process = try await station.agentStatus().process.processID
+            defer { kill(process, SIGTERM) }
+            try await agent.wait(for: "After one: kill -HUP \(process)")
+            try station.install(profile(hosts: [".later.test"]))
+            kill(process, SIGHUP)
+            try await agent.wait(for: Self.changed)
+            let url = try #require(URL(string: "https://www.later.test/"))
+            #expect(try await client.explanation(for: url).outcome == "handled")
+        }
+    }
+
     @Test func aTerminalThatIsGoneEndsIt() async throws {
         let command = "ksso agent run"
         let end = try await Conversation.atTerminal("\(command); echo ended $?", on: station) { _ in
@@ -161,5 +188,24 @@ struct AgentProfileTests {
             kill(try await station.agentStatus().process.processID, SIGHUP)
         }
         #expect(end.transcript.contains("ended 0"), "\(end)")
+    }
+}
+
+/// A user namespace of a child process's own, in which the kernel gives no watches of files.
+private enum UnwatchedFiles {
+    /// Whether this machine lets the user of the tests have one.
+    static let arePossible: Bool = {
+        let probe = Process()
+        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        probe.arguments = command(["true"])
+        probe.standardError = FileHandle.nullDevice
+        guard (try? probe.run()) != nil else { return false }
+        probe.waitUntilExit()
+        return probe.terminationStatus == 0
+    }()
+
+    static func command(_ words: [String]) -> [String] {
+        let script = "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$@\""
+        return ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"] + words
     }
 }

@@ -50,6 +50,7 @@ struct AgentStatusDocument: Decodable {
         let processID: Int32
         let started: Date
         let connections: Int
+        let exchanges: Int
         let caches: Int?
         let tickets: Int?
         let cacheConnections: Int?

@@ -28,8 +28,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public let servicePrincipals: [Origin: String]
     /// The other local users who get tokens from this user's agent: `AllowedPeers`, a key of our own.
     public let allowedPeers: [AllowedPeer]
-    /// When its sessions end although nobody signs out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter` and `SignOutExempt`, keys of
-    /// our own.
+    /// When its sessions end although nobody signs out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter`, `SignOutOnLock`,
+    /// `SignOutOnSessionEnd` and `SignOutExempt`, keys of our own.
     public let sessionLimits: SessionLimits
     /// After which part of its life a ticket is got anew: `RenewAtFraction`, a key of our own.
     public let renewalFraction: Double?
@@ -67,7 +67,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public var type: String? { keys["Type"]?.string }
     /// The Mac programs that do without sign-on: `DeniedBundleIdentifiers`. It means nothing on Linux.
     public var deniedBundleIdentifiers: [String]? { keys["DeniedBundleIdentifiers"]?.strings }
-    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`; `Cancel` when it is not there. Not acted on yet.
+    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Where it is not there a Mac cancels it,
+    /// and here it is answered.
     public var screenLockedBehavior: ScreenLockedBehavior? {
         keys["ScreenLockedBehavior"]?.string.flatMap(ScreenLockedBehavior.init(rawValue:))
     }
@@ -105,6 +106,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             preferredKDCs: extensionData.preferredKDCs ?? [],
             sessionLimits: sessionLimits,
             renewalFraction: renewalFraction,
+            screenLockedBehavior: screenLockedBehavior,
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
             source: source

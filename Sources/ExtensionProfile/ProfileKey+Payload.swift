@@ -23,6 +23,8 @@ extension ProfileKey {
         ProfileKey("MaxSessionLifetime", .payload, .integer, .used),
         ProfileKey("SignOutAt", .payload, .string, .used),
         ProfileKey("IdleSignOutAfter", .payload, .integer, .used),
+        ProfileKey("SignOutOnLock", .payload, .boolean, .used),
+        ProfileKey("SignOutOnSessionEnd", .payload, .boolean, .used),
         ProfileKey("SignOutExempt", .payload, .strings, .used),
         ProfileKey("RenewAtFraction", .payload, .number, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
@@ -32,13 +34,7 @@ extension ProfileKey {
             .strings,
             .notApplicable("it names Mac programs by bundle identifier, which Linux programs have not")
         ),
-        ProfileKey(
-            "ScreenLockedBehavior",
-            .payload,
-            .string,
-            .notYet("whether the screen is locked is not looked at"),
-            default: .string("Cancel")
-        ),
+        ProfileKey("ScreenLockedBehavior", .payload, .string, .used),
         ProfileKey("URLs", .payload, .any, forRedirect),
         ProfileKey("AuthenticationMethod", .payload, .any, forPlatform),
         ProfileKey("RegistrationToken", .payload, .any, forPlatform),

@@ -5,6 +5,8 @@ enum SessionLimitKey: String, Sendable, Hashable, CaseIterable {
     case maximumLifetime = "MaxSessionLifetime"
     case signOutAt = "SignOutAt"
     case idleSignOutAfter = "IdleSignOutAfter"
+    case onLock = "SignOutOnLock"
+    case onSessionEnd = "SignOutOnSessionEnd"
     case exempt = "SignOutExempt"
 
     /// In seconds. What is less was meant in minutes or hours, and would sign people out while they sign in.
@@ -19,6 +21,8 @@ enum SessionLimitKey: String, Sendable, Hashable, CaseIterable {
             maximumLifetime: seconds(.maximumLifetime),
             signOutAt: keys[signOutAt.rawValue]?.string.flatMap { SessionLimits.TimeOfDay($0) },
             idleSignOutAfter: seconds(.idleSignOutAfter),
+            signOutOnLock: keys[onLock.rawValue]?.boolean ?? false,
+            signOutOnSessionEnd: keys[onSessionEnd.rawValue]?.boolean ?? false,
             exemptPrincipals: keys[exempt.rawValue]?.strings ?? []
         )
     }

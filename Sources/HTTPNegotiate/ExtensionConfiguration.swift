@@ -37,6 +37,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var sessionLimits: SessionLimits
     /// After which part of its life a ticket is got anew, from 0 to 1: `RenewAtFraction`. Nil: after two thirds.
     public var renewalFraction: Double?
+    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Nil: it is answered as ever.
+    public var screenLockedBehavior: ScreenLockedBehavior?
     /// The other local users who get tokens from this user's agent: `AllowedPeers`.
     public var allowedPeers: [AllowedPeer]
     /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
@@ -62,6 +64,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         preferredKDCs: [PreferredKDC] = [],
         sessionLimits: SessionLimits = .init(),
         renewalFraction: Double? = nil,
+        screenLockedBehavior: ScreenLockedBehavior? = nil,
         allowedPeers: [AllowedPeer] = [],
         credentialCallers: [CredentialCaller]? = nil,
         source: String = ""
@@ -82,6 +85,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.preferredKDCs = preferredKDCs
         self.sessionLimits = sessionLimits
         self.renewalFraction = renewalFraction
+        self.screenLockedBehavior = screenLockedBehavior
         self.allowedPeers = allowedPeers
         self.credentialCallers = credentialCallers
         self.source = source

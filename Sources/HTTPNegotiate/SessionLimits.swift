@@ -6,6 +6,10 @@ public struct SessionLimits: Sendable, Hashable {
     public var signOutAt: TimeOfDay?
     /// How long after its last use a session ends: `IdleSignOutAfter`.
     public var idleSignOutAfter: Duration?
+    /// Whether they end when the user locks the screen: `SignOutOnLock`.
+    public var signOutOnLock: Bool
+    /// Whether they end with the last of the user's login sessions: `SignOutOnSessionEnd`.
+    public var signOutOnSessionEnd: Bool
     /// The principals to which none of this applies, with or without their realm: `SignOutExempt`.
     public var exemptPrincipals: [String]
 
@@ -14,11 +18,15 @@ public struct SessionLimits: Sendable, Hashable {
         maximumLifetime: Duration? = nil,
         signOutAt: TimeOfDay? = nil,
         idleSignOutAfter: Duration? = nil,
+        signOutOnLock: Bool = false,
+        signOutOnSessionEnd: Bool = false,
         exemptPrincipals: [String] = []
     ) {
         self.maximumLifetime = maximumLifetime
         self.signOutAt = signOutAt
         self.idleSignOutAfter = idleSignOutAfter
+        self.signOutOnLock = signOutOnLock
+        self.signOutOnSessionEnd = signOutOnSessionEnd
         self.exemptPrincipals = exemptPrincipals
     }
 

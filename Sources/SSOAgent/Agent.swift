@@ -67,6 +67,7 @@ package final class Agent: Sendable {
     ) async throws {
         let activity = Activity()
         let keeper = SessionKeeper(current, events: events, network: NetworkWatch()?.changes, log: journal.failure)
+        let login = makeLoginWatch(current)
         let losses = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let caches = try await serveCaches(
             sockets.kcm.take(),
@@ -87,7 +88,8 @@ package final class Agent: Sendable {
             used: { principal in
                 activity.note()
                 keeper.noteUse(of: principal)
-            }
+            },
+            isScreenLocked: { login.isScreenLocked }
         )
         do {
             if let socket = sockets.api.take() { try await api.serve(socket) }
@@ -99,6 +101,7 @@ package final class Agent: Sendable {
         notification.ready("serves in \(options.runtime.path)")
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await keeper.run() }
+            group.addTask { await login.run { keeper.note($0) } }
             // Whoever signed out did so in another process; no key outlives its session in this one.
             group.addTask {
                 for await _ in losses.stream {

@@ -12,7 +12,9 @@ extension AgentAPI {
         let message = try await document(AuthorizeRequest.self, of: request)
         let authorization = try message.authorizationRequest()
         if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
-        try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
+        let plan = served.kerberos.decision(for: authorization.url).plan
+        try served.access.check(context.peer, for: authorization, plan: plan)
+        if let reason = try lockReason(for: plan) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
         switch try await outcome(of: authorization, from: served.kerberos) {
         case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
         case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))

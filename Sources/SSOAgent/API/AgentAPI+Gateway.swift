@@ -12,7 +12,9 @@ extension AgentAPI {
         do {
             let served = served
             let authorization = try Self.originalRequest(request)
-            try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
+            let plan = served.kerberos.decision(for: authorization.url).plan
+            try served.access.check(context.peer, for: authorization, plan: plan)
+            if let reason = try lockReason(for: plan) { return Self.refusal(.forbidden, reason.detail) }
             switch try await served.kerberos.beginAuthorization(with: authorization) {
             case .headers(let grant): return Response(status: .ok, headers: grant.headers)
             case .completed: return Self.refusal(.forbidden, "there is no header for this.")

@@ -24,6 +24,7 @@ package final class AgentAPI: Sendable {
     /// Waits for a sign-in of the agent's own; whether it went well.
     let signsIn: @Sendable () async -> Bool
     let used: @Sendable (_ principal: String) -> Void
+    let isScreenLocked: @Sendable () -> Bool
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
@@ -43,6 +44,7 @@ package final class AgentAPI: Sendable {
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
     ///   - signsIn: Waits for a sign-in of the agent's own that is under way; whether it went well, so that who was not signed in is now.
     ///   - used: Called when a token of a principal's was made.
+    ///   - isScreenLocked: Whether the screen is locked; asked where a profile says what becomes of a request then.
     ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
         _ current: CurrentExtension,
@@ -52,6 +54,7 @@ package final class AgentAPI: Sendable {
         sessionsChanged: @escaping @Sendable () -> Void = {},
         signsIn: @escaping @Sendable () async -> Bool = { false },
         used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
+        isScreenLocked: @escaping @Sendable () -> Bool = { false },
         heartbeat: TimeAmount = .seconds(15)
     ) {
         self.current = current
@@ -61,6 +64,7 @@ package final class AgentAPI: Sendable {
         self.sessionsChanged = sessionsChanged
         self.signsIn = signsIn
         self.used = used
+        self.isScreenLocked = isScreenLocked
         self.heartbeat = heartbeat
         group = MultiThreadedEventLoopGroup.singleton
     }

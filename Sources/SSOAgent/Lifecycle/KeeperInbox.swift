@@ -9,6 +9,7 @@ final class KeeperInbox: Sendable {
         var hasNetworkChanged = false
         /// Whose tickets were used last when; nil is everybody's.
         var uses: [String?: Moment] = [:]
+        var logins: Set<LoginChange> = []
         var configurations: [ExtensionConfiguration]?
         var results: [KeeperResult] = []
     }

@@ -59,6 +59,9 @@ package actor SessionKeeper {
     /// A principal's tickets were used; nil is everybody's. It puts off the end of an idle session.
     package nonisolated func noteUse(of principal: String?) { inbox.noteUse(of: principal, at: clock.now) }
 
+    /// The user has locked the screen, or left.
+    package nonisolated func note(_ change: LoginChange) { inbox.put { $0.logins.insert(change) } }
+
     /// Other profiles are in force, and the extension has been replaced.
     package nonisolated func configure(_ configurations: [ExtensionConfiguration]) {
         inbox.put {
@@ -87,8 +90,11 @@ package actor SessionKeeper {
         // A session that began a moment ago ends with its profile as well.
         if contents.configurations != nil { await look() }
         take(contents)
+        // Whoever signed in a moment ago is among those who are signed out.
+        if !contents.logins.isEmpty { (wantsLook, lookNotBefore) = (true, clock.now.uptime) }
         if wantsLook, clock.now.uptime >= lookNotBefore { await look() }
         let now = clock.now
+        for change in contents.logins { schedule.note(change, at: now) }
         for action in schedule.actions(at: now) { carryOut(action) }
         let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
         // What the clock can't tell apart would make it turn without end.

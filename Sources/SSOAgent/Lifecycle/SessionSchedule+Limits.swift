@@ -28,6 +28,18 @@ extension SessionSchedule {
         }
     }
 
+    /// Ends the sessions that the profiles end when the user locks the screen, or leaves.
+    package mutating func note(_ change: LoginChange, at now: Moment) {
+        for key in entries.keys.sorted(by: { ($0.principal, $0.cache) < ($1.principal, $1.cache) }) {
+            guard let entry = entries[key], !entry.isEnding, limits(of: entry).contains(where: { $0.ends(sessionsOn: change) }) else {
+                continue
+            }
+            entries[key]?.endOrdered = now
+            entries[key]?.endNotBefore = now.uptime
+            tell(.sessionEnding, entry.session, at: now)
+        }
+    }
+
     private mutating func signOut(_ principal: String, includingOthers: Bool) {
         for key in entries.keys where key.principal == principal { entries[key]?.isEnding = true }
         pending.append(.signOut(principal: principal, includingOthers: includingOthers))
@@ -35,11 +47,14 @@ extension SessionSchedule {
 
     /// When the profiles end a session; nil when they do not.
     func end(of entry: Entry, at now: Moment) -> Deadline? {
-        let session = entry.session
-        let limits = configurations.filter { $0.realm == session.realm }.map(\.sessionLimits)
-        return limits.filter { !$0.exempts(session.key.principal, realm: session.realm) }
-            .flatMap { ends(of: entry, $0) }
+        let ordered = entry.endOrdered.map { Deadline($0.wall, knownSince: $0) }
+        return (limits(of: entry).flatMap { ends(of: entry, $0) } + [ordered].compactMap(\.self))
             .min { $0.remaining(at: now) < $1.remaining(at: now) }
+    }
+
+    private func limits(of entry: Entry) -> [SessionLimits] {
+        let (principal, realm) = (entry.session.key.principal, entry.session.realm)
+        return configurations.filter { $0.realm == realm }.map(\.sessionLimits).filter { !$0.exempts(principal, realm: realm) }
     }
 
     private func ends(of entry: Entry, _ limits: SessionLimits) -> [Deadline] {
@@ -62,5 +77,14 @@ extension SessionSchedule {
     private func next(_ time: SessionLimits.TimeOfDay, after date: Date) -> Date? {
         let components = DateComponents(hour: time.hour, minute: time.minute, second: 0)
         return calendar.nextDate(after: date, matching: components, matchingPolicy: .nextTime)
+    }
+}
+
+extension SessionLimits {
+    fileprivate func ends(sessionsOn change: LoginChange) -> Bool {
+        switch change {
+        case .locked: signOutOnLock
+        case .sessionEnded: signOutOnSessionEnd
+        }
     }
 }

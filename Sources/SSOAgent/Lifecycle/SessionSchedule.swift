@@ -48,6 +48,8 @@ package struct SessionSchedule: Sendable {
         /// After a sign-out that failed none before this, by the clock that only runs.
         var endNotBefore = -Double.infinity
         var missingSince: Double?
+        /// What the user did at the machine ends it since then.
+        var endOrdered: Moment?
     }
 
     var entries: [SeenSession.Key: Entry] = [:]
@@ -112,6 +114,7 @@ package struct SessionSchedule: Sendable {
             if session.signedInAt != entry.session.signedInAt {
                 entry.lastUse = now
                 entry.isEnding = false
+                entry.endOrdered = nil
             }
         }
         if !session.services.isSubset(of: entry.session.services) { entry.lastUse = now }

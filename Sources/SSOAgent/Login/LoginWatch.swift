@@ -1,0 +1,134 @@
+internal import Synchronization
+
+/// Sees that a user locks the screen or leaves the machine, through systemd-logind.
+package final class LoginWatch: Sendable {
+    /// How a watch works.
+    package struct Options: Sendable {
+        /// The variables that say where the system's bus is.
+        package var environment: [String: String]
+        /// Whose login sessions.
+        package var user: UInt32
+        /// Whether anybody wants to know: until then no bus is asked.
+        package var isWanted: @Sendable () -> Bool
+        /// Gets a line when it is wanted and can't be known.
+        package var log: @Sendable (String) -> Void
+        /// How often the sessions are looked at although no signal came: one whose last process lingers ends without one.
+        package var interval = Duration.seconds(30)
+        /// The longest wait before the bus is tried again.
+        package var longestWait = Duration.seconds(30)
+
+        package init(
+            environment: [String: String],
+            user: UInt32,
+            isWanted: @escaping @Sendable () -> Bool = { true },
+            log: @escaping @Sendable (String) -> Void = { _ in }
+        ) {
+            self.environment = environment
+            self.user = user
+            self.isWanted = isWanted
+            self.log = log
+        }
+    }
+
+    private let options: Options
+    private struct Seen {
+        var state: LoginState?
+        /// False while nobody tells.
+        var isKnown = false
+        var isToldOf = false
+    }
+    private let seen = Mutex(Seen())
+
+    /// A watch that sees nothing yet.
+    package init(_ options: Options) { self.options = options }
+
+    /// Whether the screen is locked; false where nobody tells. From any thread.
+    package var isScreenLocked: Bool { seen.withLock { $0.isKnown && $0.state?.isLocked == true } }
+
+    /// Watches until the task is canceled; a bus that is away is tried again. Run it once.
+    ///
+    /// - Parameter note: Gets what happens; it must not wait.
+    package func run(_ note: @escaping @Sendable (LoginChange) -> Void) async {
+        let firstWait = min(Duration.seconds(1), options.longestWait)
+        var wait = firstWait
+        while !Task.isCancelled {
+            if options.isWanted() {
+                if await follow(note) { wait = firstWait }
+                seen.withLock { $0.isKnown = false }
+                guard !Task.isCancelled else { return }
+                complain()
+            } else {
+                wait = min(.seconds(5), options.longestWait)
+            }
+            try? await Task.sleep(for: wait)
+            wait = min(wait * 2, options.longestWait)
+        }
+    }
+
+    /// Follows what a bus tells until it is gone.
+    ///
+    /// - Returns: Whether there was one.
+    private func follow(_ note: @escaping @Sendable (LoginChange) -> Void) async -> Bool {
+        guard let path = DBusAddress.systemSocket(environment: options.environment) else { return false }
+        let inbox = LoginInbox()
+        let opening = try? await DBusConnection.open(
+            path: path,
+            user: options.user,
+            signal: { inbox.put($0) },
+            closed: { inbox.close() }
+        )
+        guard let connection = opening else { return false }
+        defer { connection.close() }
+        let ticking = Task { [interval = options.interval] in
+            while (try? await Task.sleep(for: interval)) != nil { inbox.ring() }
+        }
+        defer { ticking.cancel() }
+        let logind = Logind(connection: connection)
+        do {
+            try await withTaskCancellationHandler {
+                try await logind.subscribe()
+                inbox.ring()
+                for await _ in inbox.rings { try await look(at: logind, inbox, note) }
+            } onCancel: {
+                connection.close()
+            }
+        } catch {
+            // Whatever it was, the bus is asked anew.
+        }
+        return true
+    }
+
+    private func look(at logind: Logind, _ inbox: LoginInbox, _ note: @Sendable (LoginChange) -> Void) async throws {
+        guard let owner = try await logind.owner() else {
+            seen.withLock { $0.isKnown = false }
+            return complain()
+        }
+        // First what came before the look: a session that is new was told after that.
+        let requests = inbox.takeRequests(of: owner)
+        let state: LoginState
+        do {
+            state = try await logind.state(of: options.user)
+        } catch DBusError.failed {
+            return  // logind ended meanwhile: that is told
+        }
+        let changes = seen.withLock { seen in
+            defer { seen = Seen(state: state, isKnown: true) }
+            return state.changes(since: seen.state, requests: requests)
+        }
+        for change in LoginChange.allCases where changes.contains(change) { note(change) }
+    }
+
+    /// Once, until it is known again.
+    private func complain() {
+        guard options.isWanted() else { return }
+        let isNew = seen.withLock { seen in
+            defer { seen.isToldOf = true }
+            return !seen.isToldOf
+        }
+        guard isNew else { return }
+        options.log(
+            "no systemd-logind answers on the system's message bus: whether the screen is locked or the login session has ended is not known, "
+                + "and SignOutOnLock, SignOutOnSessionEnd and ScreenLockedBehavior wait for it."
+        )
+    }
+}

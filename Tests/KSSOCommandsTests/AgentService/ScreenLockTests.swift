@@ -1,0 +1,116 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// A device that several people share: whoever locks the screen or leaves is signed out, for every program at once. logind is the real one.
+@Suite(
+    .enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)),
+    .testRealm(users: ["alice": "secret", "bob": "secret"]),
+    .timeLimit(.minutes(2))
+)
+struct ScreenLockTests {
+    let station: Workstation
+    private let desk = LoginService.Session("1", user: geteuid())
+
+    init() throws { station = try Workstation() }
+
+    private func exec(_ command: String...) async throws -> CommandResult { try await station.run(["ksso", "exec", "--"] + command) }
+
+    /// An agent for which both are signed in, and logind's bus in the home.
+    private func withAgent(_ keys: String, _ body: (LoginService, Conversation) async throws -> Void) async throws {
+        try station.install(profile() + keys)
+        try await LoginService.run(in: station.directory, sessions: [desk]) { service async throws in
+            try await station.withAgent(environment: LoginService.environment(folder: station.directory)) { agent in
+                try await station.signIn("alice")
+                try await station.signIn("bob")
+                let both = try await exec("klist", "-l").output
+                #expect(both.contains("alice@EXAMPLE.TEST") && both.contains("bob@EXAMPLE.TEST"), "\(both)")
+                try await body(service, agent)
+            }
+        }
+    }
+
+    private var eventsFile: String { "\(station.directory)/events" }
+    /// What the agent's stream of events has told.
+    private func told() throws -> String {
+        FileManager.default.fileExists(atPath: eventsFile) ? try String(contentsOfFile: eventsFile, encoding: .utf8) : ""
+    }
+
+    /// Locks the screen, and returns what the agent's stream of events tells until somebody is signed out.
+    private func lock(_ service: LoginService) async throws -> String {
+        let curl = ["curl", "-sSN", "-o", eventsFile, "--unix-socket", "\(station.runtime)/agent.sock", "http://agent/v1/events"]
+        try await withDaemon(curl, on: station) { _ in
+            // The stream has begun when its first comment is there.
+            try await eventually { try !told().isEmpty }
+        } _: {
+            try await service.setLocked(desk)
+            _ = try await isSignedOut("alice")
+            for _ in 0..<6 { if try await comesTrue({ try told().contains("signedOut") }) { return } }
+        }
+        return try told()
+    }
+
+    private func isSignedOut(_ name: String) async throws -> Bool {
+        for _ in 0..<6 {
+            if try await comesTrue({ try await !exec("klist", "-l").output.contains("\(name)@EXAMPLE.TEST") }) { return true }
+        }
+        return false
+    }
+
+    @Test func aLockSignsOutWhoIsNotExempt() async throws {
+        try await withAgent("SignOutOnLock: true\nSignOutExempt: [bob]\n") { service, _ async throws in
+            let told = try await lock(service)
+            let events = told.components(separatedBy: "\n\n").filter { !$0.contains("gotNewCredential") && $0.contains("event: ") }
+            #expect(events.map { $0.contains("sessionEnding") } == [true, false], "\(told)")
+            #expect(events.map { $0.contains("signedOut") } == [false, true] && events.allSatisfy { $0.contains("alice@") }, "\(told)")
+            let list = try await exec("klist", "-l").output
+            #expect(list.contains("bob@EXAMPLE.TEST") && !list.contains("alice@EXAMPLE.TEST"), "\(list)")
+            #expect(try await station.status().sessions.map(\.principal) == ["bob@EXAMPLE.TEST"])
+        }
+    }
+
+    @Test func theEndOfTheLoginSessionSignsOut() async throws {
+        try await withAgent("SignOutOnSessionEnd: true\nSignOutExempt: [alice]\n") { service, _ async throws in
+            // A lock ends nothing here.
+            try await service.setLocked(desk)
+            service.leave(desk)
+            // logind tells nobody that a session is closing; its next signal is looked at.
+            try await service.setLocked(desk, false)
+            try await service.setLocked(desk)
+            #expect(try await isSignedOut("bob"))
+            #expect(try await exec("klist", "-l").output.contains("alice@EXAMPLE.TEST"))
+        }
+    }
+
+    @Test(arguments: ["Cancel", "DoNotHandle"])
+    func aRequestBehindALockedScreen(behavior: String) async throws {
+        try await withAgent("ScreenLockedBehavior: \(behavior)\n") { service, _ async throws in
+            func ask() async throws -> CommandResult {
+                try await station.run([
+                    "curl", "-sS", "--max-time", "60", "--unix-socket", "\(station.runtime)/agent.sock", "-H",
+                    "Content-Type: application/json", "-d", "{\"url\":\"http://localhost/\"}", "http://agent/v1/authorize",
+                ])
+            }
+            let text = behavior == "Cancel" ? "\"canceled\"" : "screenLock"
+            #expect(try await !ask().output.contains(text))
+            try await service.setLocked(desk)
+            #expect(try await comesTrue { try await ask().output.contains(text) })
+            try await service.setLocked(desk, false)
+            #expect(try await comesTrue { try await !ask().output.contains(text) })
+            #expect(try await exec("klist", "-l").output.contains("alice@EXAMPLE.TEST"))
+        }
+    }
+
+    @Test(arguments: [("SignOutOnLock: true\n", 1), ("", 0)])
+    func withoutABusTheAgentGoesOn(keys: String, lines: Int) async throws {
+        try station.install(profile() + keys)
+        let end = try await station.withAgent(environment: LoginService.environment(folder: "\(station.directory)/none")) { agent in
+            if lines > 0 { try await agent.wait(for: "no systemd-logind answers") }
+            try await station.signIn()
+            #expect(try await exec("klist", "-s").exitStatus == 0)
+        }
+        #expect(end.status == 0)
+        #expect(end.transcript.components(separatedBy: "no systemd-logind answers").count - 1 == lines, "\(end.transcript)")
+    }
+}

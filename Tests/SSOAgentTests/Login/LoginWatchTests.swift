@@ -1,0 +1,149 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import SSOAgentClient
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+/// A watch of the real systemd-logind on a real bus.
+@Suite(.timeLimit(.minutes(2)))
+struct LoginWatchTests {
+    private static let desk = LoginService.Session("1")
+    private static let shell = LoginService.Session("2", type: "tty")
+    private static let others = LoginService.Session("3", user: 65534, name: "nobody")
+
+    /// What a watch has said so far.
+    private final class Record: Sendable {
+        private let state = Mutex<(changes: [LoginChange], lines: [String])>(([], []))
+        var changes: [LoginChange] { state.withLock { $0.changes } }
+        var lines: [String] { state.withLock { $0.lines } }
+        func note(_ change: LoginChange) { state.withLock { $0.changes.append(change) } }
+        func log(_ line: String) { state.withLock { $0.lines.append(line) } }
+    }
+
+    private func withWatch(
+        isWanted: @escaping @Sendable () -> Bool = { true },
+        _ body: (String, LoginWatch, Record) async throws -> Void
+    ) async throws {
+        let folder = "/tmp/login-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let record = Record()
+        var options = LoginWatch.Options(
+            environment: LoginService.environment(folder: folder),
+            user: 0,
+            isWanted: isWanted,
+            log: { record.log($0) }
+        )
+        options.interval = .milliseconds(100)
+        options.longestWait = .milliseconds(100)
+        let watch = LoginWatch(options)
+        let running = Task { await watch.run { record.note($0) } }
+        do { try await body(folder, watch, record) } catch {
+            running.cancel()
+            await running.value
+            throw error
+        }
+        running.cancel()
+        await running.value
+    }
+
+    /// Waits as long as a slow machine may need.
+    private func holds(_ condition: () -> Bool) async throws -> Bool {
+        for _ in 0..<5 where try await comesTrue(condition) { return true }
+        return false
+    }
+
+    @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
+    func aLockIsSeenHoweverItIsTold() async throws {
+        try await withWatch { folder, watch, record async throws in
+            try await LoginService.run(in: folder, sessions: [Self.desk, Self.shell, Self.others]) { service async throws in
+                try await service.setLocked(Self.desk)
+                #expect(try await holds { record.changes == [.locked] && watch.isScreenLocked })
+                try await service.setLocked(Self.desk, false)
+                #expect(try await holds { !watch.isScreenLocked })
+                try await service.setLocked(Self.others)
+                try await service.lock(Self.others)
+                try await service.pretendLock(Self.desk)
+                try await service.setLocked(Self.shell)
+                #expect(try await holds { record.changes.count == 2 })
+                #expect(!watch.isScreenLocked)
+                try await service.lock(Self.desk)
+                #expect(try await holds { record.changes.count == 3 })
+                #expect(record.changes == [.locked, .locked, .locked] && record.lines.count <= 1)
+            }
+        }
+    }
+
+    @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
+    func theEndOfTheLastSessionIsSeen() async throws {
+        try await withWatch { folder, _, record async throws in
+            try await LoginService.run(in: folder, sessions: [Self.desk, Self.shell, Self.others]) { service async throws in
+                try await service.setLocked(Self.desk)
+                #expect(try await holds { record.changes == [.locked] }, "the sessions have been seen")
+                service.leave(Self.desk)
+                try await service.lock(Self.shell)
+                #expect(try await holds { record.changes == [.locked, .locked] })
+                service.leave(Self.shell)
+                #expect(try await holds { record.changes == [.locked, .locked, .sessionEnded] })
+            }
+        }
+    }
+
+    /// The sessions are those that were there; one that has ended meanwhile is missed.
+    @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
+    func aBusThatComesBackIsUsedAgain() async throws {
+        try await withWatch { folder, watch, record async throws in
+            #expect(try await holds { record.lines.count == 1 })
+            #expect(record.lines.first?.contains("SignOutOnLock") == true)
+            try await LoginService.run(in: folder, sessions: [], logind: false) { _ in }
+            try await LoginService.run(in: folder, sessions: [Self.desk]) { service async throws in
+                try await service.setLocked(Self.desk)
+                #expect(try await holds { watch.isScreenLocked })
+            }
+            #expect(try await holds { !watch.isScreenLocked }, "nobody tells any more")
+            #expect(try await holds { record.lines.count == 2 })
+            try await LoginService.run(in: folder, sessions: [Self.others]) { _ async throws in
+                #expect(try await holds { record.changes == [.locked, .sessionEnded] })
+            }
+        }
+    }
+
+    @Test func whereNobodyWantsToKnowNobodyIsAsked() async throws {
+        let asked = Atomic(0)
+        try await withWatch {
+            asked.add(1, ordering: .relaxed)
+            return false
+        } _: { _, watch, record async throws in
+            #expect(try await holds { asked.load(ordering: .relaxed) > 2 })
+            #expect(record.lines == [] && !watch.isScreenLocked)
+        }
+    }
+
+    /// What is no bus ends nothing but the connection.
+    @Test(arguments: ["", "REJECTED EXTERNAL\r\n", "OK 12\r\n" + String(repeating: "x", count: 64), String(repeating: "y", count: 5000)])
+    func somethingElseAtTheSocket(answer: String) async throws {
+        try await withWatch { folder, watch, record async throws in
+            let path = "\(folder)/bus"
+            try await withServer(at: path, answering: answer) { () async throws in
+                #expect(try await holds { record.lines.count == 1 })
+            }
+            #expect(record.changes == [] && !watch.isScreenLocked)
+        }
+    }
+
+    /// Accepts, sends the bytes and closes, until the body returns.
+    private func withServer(at path: String, answering answer: String, _ body: () async throws -> Void) async throws {
+        let socket = try ListeningSocketOfBytes(path: path, answer: Array(answer.utf8))
+        try await socket.start()
+        do { try await body() } catch {
+            await socket.stop()
+            throw error
+        }
+        await socket.stop()
+    }
+}

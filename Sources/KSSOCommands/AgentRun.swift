@@ -19,6 +19,10 @@ struct AgentRun: AsyncParsableCommand {
 
     @Flag(help: "Leave the tickets in the system's default cache; only renew them and answer from them.")
     var system = false
+    @Flag(help: "Only keep the tickets, of every user of this machine, at the socket where all programs look for them.")
+    var machine = false
+    @Option(help: ArgumentHelp("The socket of --machine; by default \(MachineCache.standardSocket).", valueName: "path"))
+    var socket: String?
     @Option(
         help: ArgumentHelp(
             "Keep the tickets in this private folder, so that they outlive a restart of the machine; by default in the runtime folder.",
@@ -38,11 +42,19 @@ struct AgentRun: AsyncParsableCommand {
 
     func validate() throws {
         if principal != nil, keytab == nil { throw ValidationError("--principal names a key of --keytab.") }
+        if socket != nil, !machine { throw ValidationError("--socket is the one of --machine.") }
+        if machine, system || keytab != nil || idleExit != nil || background || !common.profile.isEmpty {
+            throw ValidationError("--machine knows --socket and --tickets alone: it signs nobody in and reads no profile.")
+        }
         if system, tickets != nil { throw ValidationError("--system keeps no tickets: it excludes --tickets.") }
     }
 
     func run() async throws {
         do {
+            if machine {
+                harden()
+                return try await serveMachine()
+            }
             let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
             try runtime.makePrivate()
             if let keytab, access(keytab, R_OK) != 0 {
@@ -70,12 +82,16 @@ struct AgentRun: AsyncParsableCommand {
         }
     }
 
-    private func serve(_ runtime: RuntimeDirectory) async throws {
+    private func harden() {
         Self.wipeFreedMemory()
         ProcessProtection.forbidDumps()
         ProcessProtection.raiseFileLimit()
         // Who started the agent may be gone, and with it the reader of its errors.
         signal(SIGPIPE, SIG_IGN)
+    }
+
+    private func serve(_ runtime: RuntimeDirectory) async throws {
+        harden()
         let environment = ProcessInfo.processInfo.environment
         setenv("KRB5_CONFIG", KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment), 1)
         let agent = Agent(options(runtime, environment: environment))

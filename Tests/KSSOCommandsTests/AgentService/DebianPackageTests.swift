@@ -43,6 +43,7 @@ struct DebianPackageTests {
         #expect(
             modes.keys.sorted() == [
                 "/usr/bin/ksso", "/usr/lib/systemd/system/ksso-agent@.service", "/usr/lib/systemd/system/ksso-agent@.socket",
+                "/usr/lib/systemd/system/ksso-kcm.service", "/usr/lib/systemd/system/ksso-kcm.socket",
                 "/usr/lib/systemd/user/ksso-agent.service", "/usr/lib/systemd/user/ksso-agent.socket",
                 "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/copyright",
                 "/usr/share/fish/vendor_completions.d/ksso.fish", "/usr/share/man/man1/ksso.1.gz",

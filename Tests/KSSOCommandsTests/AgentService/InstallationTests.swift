@@ -40,18 +40,24 @@ struct InstallationTests {
         let environment = ["XDG_RUNTIME_DIR": station.directory]
         let user = ["service", "socket"].map { "\(prefix)/lib/systemd/user/ksso-agent.\($0)" }
         #expect(try await station.run(verify + ["--user"] + user, environment: environment) == .done(""))
-        let system = ["service", "socket"].map { "\(prefix)/lib/systemd/system/ksso-agent@.\($0)" }
-        #expect(try await station.run(verify + system) == .done(""))
+        for name in ["ksso-agent@", "ksso-kcm"] {
+            let system = ["service", "socket"].map { "\(prefix)/lib/systemd/system/\(name).\($0)" }
+            #expect(try await station.run(verify + system) == .done(""))
+        }
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
-    func theSystemUnitIsConfined() async throws {
+    func theSystemUnitsAreConfined() async throws {
         try await install()
-        let unit = "\(prefix)/lib/systemd/system/ksso-agent@.service"
+        for (name, limit) in [("ksso-agent@", 2.5), ("ksso-kcm", 1.5)] { try await expectExposure(of: name, below: limit) }
+    }
+
+    private func expectExposure(of name: String, below limit: Double) async throws {
+        let unit = "\(prefix)/lib/systemd/system/\(name).service"
         let result = try await station.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit])
         let line = try #require(result.output.firstMatch(of: /Overall exposure level for .*: ([0-9.]+)/), "\(result)")
         let exposure = try #require(Double(line.1))
-        #expect(exposure < 2.5)
+        #expect(exposure < limit, "\(name)")
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("man"), "man is missing: package man-db"))

@@ -1,0 +1,153 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// The credential caches of every user of a machine, at a socket of the test's own.
+@Suite(
+    .enabled(if: geteuid() == 0, "only root can become other users"),
+    .testRealm(users: ["alice": "secret", "bob": "secret"]),
+    .timeLimit(.minutes(2))
+)
+final class MachineCacheTests {
+    let station: Workstation
+    /// Where everybody may look.
+    private let folder: String
+    private var socket: String { "\(folder)/kcm.sock" }
+    private var tickets: String { "\(folder)/tickets" }
+    private var command: [String] { ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", tickets] }
+    private var variables: [String: String] { ["KRB5_CONFIG": "\(folder)/krb5.conf", "KRB5CCNAME": "KCM:"] }
+
+    init() throws {
+        station = try Workstation()
+        folder = "/tmp/machine-\(UUID().uuidString.prefix(8))"
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        let text = """
+            [libdefaults]
+                kcm_socket = \(folder)/kcm.sock
+                default_realm = EXAMPLE.TEST
+                dns_lookup_kdc = false
+                rdns = false
+            [realms]
+                EXAMPLE.TEST = {
+                    kdc = 127.0.0.1:\(station.realm.kdcPort)
+                }
+
+            """
+        try text.write(toFile: "\(folder)/krb5.conf", atomically: false, encoding: .utf8)
+        #expect(chmod("\(folder)/krb5.conf", 0o644) == 0)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Runs the closure while the caches are served.
+    private func whileServed(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        let end = try await withDaemon(command, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
+            try await notifications.wait(for: "READY=1")
+        } _: {
+            try await body()
+        }
+        return (end.status, end.output)
+    }
+
+    private func run(as user: UInt32, _ words: String..., input: String? = nil) async throws -> CommandResult {
+        let identity = ["setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", "env", "-i", "PATH=/usr/bin:/bin"]
+        return try await station.run(identity + variables.map { "\($0)=\($1)" } + words, input: input)
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    @Test func eachUserHasTheirOwnAndKeepsThem() async throws {
+        let first = try await whileServed { () async throws in
+            #expect(try mode(socket) == 0o666)
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            #expect(try await run(as: 12346, "kinit", "bob", input: "secret\n").exitStatus == 0)
+            let lists = (try await run(as: 12345, "klist", "-l").output, try await run(as: 12346, "klist", "-l").output)
+            #expect(lists.0.contains("alice@EXAMPLE.TEST") && !lists.0.contains("bob@"), "\(lists)")
+            #expect(lists.1.contains("bob@EXAMPLE.TEST") && !lists.1.contains("alice@"), "\(lists)")
+            // Root is a user as others are.
+            #expect(try await run(as: 0, "klist", "-s").exitStatus == 1)
+            for name in ["KCM:12345", "KCM:12345:default"] {
+                #expect(try await run(as: 12346, "klist", "-c", name).exitStatus == 1)
+                _ = try await run(as: 12346, "kdestroy", "-c", name)
+            }
+            #expect(try await run(as: 65534, "klist", "-s").exitStatus == 1)
+            #expect(try mode(tickets) == 0o700)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: tickets).sorted().filter { $0 != "0" } == ["12345", "12346"])
+            #expect(try mode("\(tickets)/12345") == 0o700)
+        }
+        #expect(first.status == 0 && first.output == "", "\(first)")
+        #expect(!FileManager.default.fileExists(atPath: socket))
+        #expect(try await run(as: 12345, "klist", "-s").exitStatus == 1)
+
+        let second = try await whileServed { () async throws in
+            #expect(try await run(as: 12345, "klist").output.contains("Default principal: alice@EXAMPLE.TEST"))
+            #expect(try await run(as: 12346, "kdestroy", "-A").exitStatus == 0)
+            #expect(try await run(as: 12345, "klist", "-s").exitStatus == 0)
+        }
+        #expect(second.status == 0, "\(second)")
+    }
+
+    @Test func itRefusesWhereAnotherOneServes() async throws {
+        let end = try await whileServed { () async throws in
+            let other = ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", "\(folder)/other"]
+            #expect(try await station.run(other) == .failure(1, "\(socket): another process listens there."))
+            let same = ["ksso", "agent", "run", "--machine", "--socket", "\(folder)/second.sock", "--tickets", tickets]
+            let result = try await station.run(same)
+            #expect(result.exitStatus == 1 && result.errors.contains("another server keeps its caches there"), "\(result)")
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0, "the first one goes on")
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    /// The user's agent beside it renews what is there, and answers from it.
+    @Test func aUsersAgentRenewsOnTopOfIt() async throws {
+        try station.install(profile())
+        let end = try await whileServed { () async throws in
+            try await station.withAgent(["--system"], environment: variables) { _ async throws in
+                #expect(try await run(as: 0, "kinit", "-r", "1h", "alice", input: "secret\n").exitStatus == 0)
+                let status = try await station.ksso("status", "--json", environment: variables)
+                #expect(status.output.contains("KCM:0") && status.output.contains("alice@EXAMPLE.TEST"), "\(status)")
+                let post = ["curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json"]
+                let renewal = try await station.run(post + ["-d", "{}", "http://agent/v1/refresh"])
+                #expect(renewal.output.contains("\"alice@EXAMPLE.TEST\""), "\(renewal)")
+                #expect(try station.realm.issued(.serviceTicket, client: "alice", server: "krbtgt/EXAMPLE.TEST") == 1)
+                #expect(try await run(as: 0, "klist").output.contains("Default principal: alice@EXAMPLE.TEST"))
+            }
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    @Test(arguments: [["--system"], ["--keytab", "/a"], ["--idle-exit", "1h"], ["--background"], ["--profile", "a.yaml"]])
+    func whatItKnowsNothingOf(options: [String]) async throws {
+        #expect(try await station.run(["ksso", "agent", "run", "--machine"] + options).exitStatus == 64)
+        #expect(try await station.run(["ksso", "agent", "run", "--socket", "/a"]).exitStatus == 64)
+    }
+
+    /// As the unit starts it: the socket is systemd's, and the process has no right of root's.
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
+    func onASocketOfSystemdsWithoutRights() async throws {
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        let names = ["PATH", "NOTIFY_SOCKET"].flatMap { ["-E", $0] }
+        let activate =
+            ["systemd-socket-activate", "-l", socket] + names
+            + ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "\(station.directory)/bin/ksso"] + command.dropFirst(1).prefix(3)
+            + ["--tickets", tickets]
+        let end = try await withDaemon(activate, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { conversation in
+            try await conversation.wait(for: "as 3.")
+            // As SocketMode says in the unit.
+            #expect(chmod(socket, 0o666) == 0)
+        } _: {
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            try await notifications.wait(for: "READY=1")
+            #expect(try await run(as: 12345, "klist", "-s").exitStatus == 0)
+            #expect(try await run(as: 12346, "klist", "-s").exitStatus == 1)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        #expect(FileManager.default.fileExists(atPath: socket), "it is systemd's")
+    }
+}

@@ -29,6 +29,27 @@ import Testing
         #expect(!profile.report.hasErrors && !profile.report.hasWarnings, "\(profile.report)")
     }
 
+    @Test(
+        arguments: [
+            ("SignOutOnLock: true", SessionLimits(signOutOnLock: true), nil),
+            ("SignOutOnSessionEnd: true", SessionLimits(signOutOnSessionEnd: true), nil),
+            ("SignOutOnLock: false", SessionLimits(), nil),
+            ("ScreenLockedBehavior: DoNotHandle", SessionLimits(), .doNotHandle),
+            ("ScreenLockedBehavior: Cancel", SessionLimits(), .cancel),
+        ] as [(String, SessionLimits, ScreenLockedBehavior?)]
+    )
+    func `a payload says what a locked screen does`(_ line: String, _ limits: SessionLimits, _ behavior: ScreenLockedBehavior?) throws {
+        let profile = try Profile(data: SessionLimitKeyTests.data(line), source: "a.yaml")
+        #expect(profile.configurations.first?.sessionLimits == limits)
+        #expect(profile.configurations.first?.screenLockedBehavior == behavior)
+        #expect(!profile.report.hasErrors && !profile.report.hasWarnings, "\(profile.report)")
+    }
+
+    @Test(arguments: ["SignOutOnLock: \"true\"", "SignOutOnSessionEnd: 1", "ScreenLockedBehavior: Ignore"])
+    func `another value refuses the file`(_ line: String) throws {
+        #expect(throws: ProfileError.self) { try Profile(data: SessionLimitKeyTests.data(line), source: "a.yaml") }
+    }
+
     @Test func `a payload without them ends no session`() throws {
         #expect(try Fixture.profile("corporate.yaml").configurations.allSatisfy { $0.sessionLimits == SessionLimits() })
     }

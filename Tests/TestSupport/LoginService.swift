@@ -164,9 +164,14 @@ public final class LoginService: Sendable {
         try await call(session.path, "org.freedesktop.login1.Session", "SetLockedHint", "b", isLocked ? "true" : "false")
     }
 
-    /// Somebody else than logind says that a session is to lock itself.
+    /// Somebody else than logind tells everybody on the bus, each by name, that a session is to lock itself.
     public func pretendLock(_ session: Session) async throws {
-        try await busctl(["emit", session.path, "org.freedesktop.login1.Session", "Lock"])
+        let bus = "org.freedesktop.DBus"
+        let names = try await busctl(["call", bus, "/org/freedesktop/DBus", bus, "ListNames"]).split(separator: "\"")
+        for name in names where name.hasPrefix(":") {
+            // Whoever is gone needs no signal.
+            _ = try? await busctl(["emit", "--destination=\(name)", session.path, "org.freedesktop.login1.Session", "Lock"])
+        }
     }
 
     /// The person leaves: the session's leader lets go of it.
@@ -174,14 +179,16 @@ public final class LoginService: Sendable {
 
     private func call(_ words: String...) async throws { try await busctl(["call", "org.freedesktop.login1"] + words) }
 
-    private func busctl(_ words: [String]) async throws {
+    @discardableResult
+    private func busctl(_ words: [String]) async throws -> String {
         let result = try await Subprocess.run(
             .name("busctl"),
             arguments: Arguments(words),
             environment: .inherit.updating(["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/bus"]),
-            output: .discarded,
+            output: .string(limit: 1 << 16),
             error: .string(limit: 4096)
         )
         guard result.terminationStatus.isSuccess else { throw Failure(description: "busctl \(words): \(result.standardError)") }
+        return result.standardOutput
     }
 }

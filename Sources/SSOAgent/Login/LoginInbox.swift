@@ -8,10 +8,15 @@ final class LoginInbox: Sendable {
         var session: String
     }
 
+    private struct Contents {
+        var owner: String?
+        var requests: Set<LockRequest> = []
+    }
+
     /// Yields when there is something to look at; ends with the connection.
     let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    private let requests = Mutex<Set<LockRequest>>([])
+    private let contents = Mutex(Contents())
 
     init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
@@ -19,22 +24,27 @@ final class LoginInbox: Sendable {
 
     func close() { bell.finish() }
 
-    /// Any user of the bus can send us a signal: what it is worth is judged by its sender, later.
+    /// Takes a signal. Any user of the bus can send us one: once it is known who logind is, those of others are not even looked at.
     func put(_ message: DBusMessage) {
-        if message.interface == Logind.interface("Session"), message.member == "Lock", let sender = message.sender, let path = message.path
-        {
-            requests.withLock { requests in
-                if requests.count < 256 { requests.insert(LockRequest(sender: sender, session: path)) }
+        guard let sender = message.sender else { return }
+        let matters = contents.withLock { contents in
+            guard contents.owner == nil || sender == contents.owner || sender == "org.freedesktop.DBus" else { return false }
+            let isRequest = message.interface == Logind.interface("Session") && message.member == "Lock"
+            if isRequest, let path = message.path, contents.requests.count < 256 {
+                contents.requests.insert(LockRequest(sender: sender, session: path))
             }
+            return true
         }
-        ring()
+        if matters { ring() }
     }
 
-    /// The sessions that a sender has told to lock themselves.
-    func takeRequests(of sender: String) -> Set<String> {
-        requests.withLock { requests in
-            defer { requests = [] }
-            return Set(requests.filter { $0.sender == sender }.map(\.session))
+    /// The sessions that logind has told to lock themselves.
+    ///
+    /// - Parameter owner: logind's connection; nil where none runs.
+    func takeRequests(of owner: String?) -> Set<String> {
+        contents.withLock { contents in
+            defer { contents = Contents(owner: owner) }
+            return Set(contents.requests.filter { $0.sender == owner }.map(\.session))
         }
     }
 }

@@ -99,12 +99,12 @@ package final class LoginWatch: Sendable {
     }
 
     private func look(at logind: Logind, _ inbox: LoginInbox, _ note: @Sendable (LoginChange) -> Void) async throws {
-        guard let owner = try await logind.owner() else {
+        let owner = try await logind.owner()
+        let requests = inbox.takeRequests(of: owner)
+        guard owner != nil else {
             seen.withLock { $0.isKnown = false }
             return complain()
         }
-        // First what came before the look: a session that is new was told after that.
-        let requests = inbox.takeRequests(of: owner)
         let state: LoginState
         do {
             state = try await logind.state(of: options.user)

@@ -1,4 +1,5 @@
 package import Foundation
+internal import HTTPNegotiate
 package import Kerberos
 
 /// The marks that this project leaves in a cache. A program that fills the cache anew, such as kinit, removes them with the rest.

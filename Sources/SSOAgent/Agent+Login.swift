@@ -10,7 +10,7 @@ extension Agent {
                 environment: options.environment,
                 user: geteuid(),
                 isWanted: { current.value.policy.configurations.contains(where: \.dependsOnLogin) },
-                log: options.log
+                log: journal.failure
             )
         )
     }

@@ -6,6 +6,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
+internal import UnixSystem
 
 /// One user's agent: the credential caches, the API, and what keeps the sessions alive, in one process.
 ///

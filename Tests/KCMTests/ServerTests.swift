@@ -175,7 +175,7 @@ struct ServerTests {
 
     @Test func aConnectionEndsWithThePermission() async throws {
         let isPermitted = Mutex(false)
-        var options = KCMServer.Options()
+        var options = KCMServer.Options.forEveryone()
         options.isPermitted = { _ in isPermitted.withLock { $0 } }
         let check: @Sendable (PeerCredential) -> Bool = { _ in isPermitted.withLock { $0 } }
         try await withServer(options) { running in

@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPNegotiate
 internal import KCM
 package import KerberosEngine
+internal import SSOAgentClient
 internal import Synchronization
 
 /// The extension that is in office, and who may use it. Other profiles need another one: whoever asked the old one gets its answer from
@@ -38,9 +39,9 @@ package final class CurrentExtension: Sendable {
     /// Both, and which they are.
     var current: Office { office.withLock { $0 } }
 
-    /// Puts another one in its place.
-    package func replace(with successor: KerberosExtension) {
-        let next = Office(kerberos: successor, access: Self.access(to: successor))
+    /// Puts another one in its place; who may use it goes by its configurations, unless that is given.
+    package func replace(with successor: KerberosExtension, access: AccessPolicy? = nil) {
+        let next = Office(kerberos: successor, access: access ?? Self.access(to: successor))
         office.withLock { $0 = next }
     }
 

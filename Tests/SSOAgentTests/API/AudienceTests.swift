@@ -61,8 +61,8 @@ struct AudienceTests {
                 #expect(try await comesTrue { agent.api.connections.count == 1 })
                 var other = configuration
                 other.allowedPeers = []
-                agent.api.update(
-                    extension: KerberosExtension(KerberosExtension.Options(configurations: [other])),
+                agent.current.replace(
+                    with: KerberosExtension(KerberosExtension.Options(configurations: [other])),
                     access: AccessPolicy(owner: geteuid() &+ 12345, configurations: [other])
                 )
                 let target = path.replacing("{exchange}", with: "x")

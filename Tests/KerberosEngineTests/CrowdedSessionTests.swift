@@ -31,7 +31,9 @@ import Testing
             let options = InitialCredentialOptions(lifetime: .seconds(36_000), renewableLifetime: .seconds(86_400))
             let session = try await kerberos.signIn("alice", using: .secret, options: options)
             let renewed = await crowd { try await kerberos.refresh(session).ticketFingerprint }
-            #expect(Set(try renewed.map { try $0.get() }).count == 1)
+            // One who is late has the old session still.
+            let late = try await kerberos.refresh(session).ticketFingerprint
+            #expect(Set(try renewed.map { try $0.get() } + [late]).count == 1)
             #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 1)
         }
     }
@@ -46,7 +48,8 @@ import Testing
             if isServices { _ = try await kerberos.grant("www.example.test") } else { try await kerberos.signIn(using: .keytab(keytab)) }
             let session = try #require(try await kerberos.sessions().sessions.first)
             let acquired = await crowd { try await kerberos.refresh(session).ticketFingerprint }
-            #expect(Set(try acquired.map { try $0.get() }).count == 1)
+            let late = try await kerberos.refresh(session).ticketFingerprint
+            #expect(Set(try acquired.map { try $0.get() } + [late]).count == 1)
             #expect(try realm.issued(.initialTicket, client: "robot") == 2)
         }
     }

@@ -37,8 +37,12 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// What comes until the other end closes.
-    func answer() async throws -> String { try await received.get() }
+    /// What comes until the other end closes, or a minute has passed.
+    func answer() async throws -> String {
+        let end = channel.eventLoop.scheduleTask(in: .seconds(60)) { [channel] in channel.close(promise: nil) }
+        defer { end.cancel() }
+        return try await received.get()
+    }
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 

@@ -12,7 +12,7 @@ package actor SessionKeeper {
     private let clock: any WakeClock
     private let network: AsyncStream<Void>?
     private let log: @Sendable (String) -> Void
-    private let inbox = KeeperInbox()
+    nonisolated let inbox = KeeperInbox()
     private var schedule: SessionSchedule
     private var tasks: [Work: Task<Void, Never>] = [:]
     private var timer: Task<Void, Never>?

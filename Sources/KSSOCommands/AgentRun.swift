@@ -1,9 +1,7 @@
 internal import ArgumentParser
-internal import ExtensionProfile
 internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
-internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
 
@@ -105,18 +103,11 @@ struct AgentRun: AsyncParsableCommand {
     }
 
     private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
-        var options = AgentOptions(
-            runtime: runtime,
-            search: ProfileSearch(explicitPaths: common.profile, environment: environment),
-            makeExtension: { [common, system] in try await common.agentExtension(of: $0, system: system) },
-            log: { Console.report($0) }
-        )
-        options.mode = system ? .system : .agent
+        var options = common.agentOptions(runtime, system: system, environment: environment)
         options.ticketDirectory = tickets
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
-        options.environment = environment
         options.logFile = Self.logFile
         return options
     }
@@ -144,15 +135,5 @@ struct AgentRun: AsyncParsableCommand {
         environment[name] = given.isEmpty ? value : "\(given):\(value)"
         // Where that fails the agent works all the same.
         _ = ProcessReplacement(path: "/proc/self/exe", arguments: CommandLine.arguments, environment: environment).begin()
-    }
-}
-
-extension CommonOptions {
-    /// The extension of an agent.
-    fileprivate func agentExtension(of profiles: [Profile], system: Bool) async throws -> KerberosExtension {
-        var settings = SingleSignOn.Settings()
-        if !system { settings.defaultCacheName = "KCM:" }
-        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
-        return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos
     }
 }

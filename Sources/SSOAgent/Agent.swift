@@ -36,12 +36,7 @@ package final class Agent: Sendable {
     ///
     /// - Throws: ``AgentError``, `SocketError`, or what makes the profiles or the kept tickets unusable.
     package func run(until end: @escaping @Sendable () async -> Void) async throws {
-        guard PrivateDirectory(path: options.runtime.path).make() else {
-            throw AgentError(
-                .directoryUnusable,
-                "\(options.runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
-            )
-        }
+        try makeDirectory()
         let lock = try AgentLock(directory: options.runtime.path)
         defer { withExtendedLifetime(lock) {} }
         // Before they are read, so that no change is missed.
@@ -57,6 +52,35 @@ package final class Agent: Sendable {
         // listens, the next program starts the next agent.
         leftovers = sockets.ownPaths.isEmpty ? [] : sockets.ownPaths + leftovers
         try await serve(current, profiles, watch, &sockets, until: end)
+    }
+
+    /// Writes the krb5.conf that leads programs to sockets on which a service manager listens before there is an agent. One that runs has
+    /// written it: then nothing is done.
+    ///
+    /// - Throws: ``AgentError``, or what makes the profiles unusable.
+    package func prepare() async throws {
+        try makeDirectory()
+        do {
+            let lock = try AgentLock(directory: options.runtime.path)
+            defer { withExtendedLifetime(lock) {} }
+            try await writeConfiguration()
+        } catch let error as AgentError where error.code == .alreadyRunning {
+            return
+        }
+    }
+
+    private func writeConfiguration() async throws {
+        let kerberos = try await options.makeExtension(try readProfiles().profiles)
+        try writeConfiguration(kerberos.policy)
+    }
+
+    private func makeDirectory() throws(AgentError) {
+        guard PrivateDirectory(path: options.runtime.path).make() else {
+            throw AgentError(
+                .directoryUnusable,
+                "\(options.runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
+            )
+        }
     }
 
     private func serve(

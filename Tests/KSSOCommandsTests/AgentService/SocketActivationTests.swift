@@ -68,6 +68,26 @@ struct SocketActivationTests {
         for socket in sockets { #expect(try inode(socket) != nil, "it is systemd's") }
     }
 
+    /// What the socket unit does before it listens: a stock program finds the way to an agent that does not run yet.
+    @Test func aProgramThatKnowsTheFileAloneStartsTheAgent() async throws {
+        try station.install(profile())
+        #expect(try await station.ksso("agent", "prepare") == .done(""))
+        let variables = ["KRB5_CONFIG": "\(folder)/krb5.conf:\(station.realm.configurationPath)"]
+        let command = ["env", "-u", "KRB5CCNAME"]
+        let end = try await whileActivated(sockets: ["kcm", "agent"].map { "\(folder)/\($0).sock" }) { _ in
+            let kinit = try await station.run(command + ["kinit", "alice"], input: "secret\n", environment: variables)
+            #expect(kinit.exitStatus == 0, "\(kinit)")
+            let list = try await station.run(command + ["klist", "-l"], environment: variables)
+            #expect(list.output.contains("alice@EXAMPLE.TEST") && list.output.contains("KCM:"), "\(list)")
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            // It runs, and has written the file.
+            #expect(try await station.ksso("agent", "prepare") == .done(""))
+            #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        #expect(FileManager.default.fileExists(atPath: "\(folder)/krb5.conf"), "systemd still listens")
+    }
+
     /// The same for a program of the API, and the agent makes what it did not get.
     @Test func aSocketThatWasNotHandedOverIsMade() async throws {
         let api = "\(folder)/agent.sock"

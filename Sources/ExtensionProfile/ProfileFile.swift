@@ -33,12 +33,15 @@ struct ProfileFile: ~Copyable {
         return unsafe lstat(path, &status) == 0 || errno != ENOENT
     }
 
-    /// Reads a file that the user named. It is theirs to choose, so only its kind and size are checked.
-    static func read(path: String) throws(ProfileError) -> Data {
+    /// Reads a file that the user named.
+    ///
+    /// - Parameter trust: Who may have written it; nil where the user names it now, and it is theirs to choose: only its kind and size are
+    ///   checked then.
+    static func read(path: String, trust: Trust? = nil) throws(ProfileError) -> Data {
         // Without O_NONBLOCK a pipe by that name would hold the program up.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(path, errno) }
-        return try ProfileFile(descriptor: descriptor, path: path).contents(trust: nil)
+        return try ProfileFile(descriptor: descriptor, path: path).contents(trust: trust)
     }
 
     /// Opens a directory; nil when there is none.

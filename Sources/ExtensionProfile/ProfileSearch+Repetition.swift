@@ -8,13 +8,15 @@ extension ProfileSearch {
     }
 
     /// What is found by one who has found something before: a named file that is gone is passed over, and one that can't be used is left out
-    /// with a warning.
+    /// with a warning. The user chose a name when it was read first; what stands there later may be anybody's, so it must belong to ``user``
+    /// or ``systemOwner`` and be writable by nobody else.
     package func runAgain() -> ProfileSearchResult {
         var collection = ProfileCollection()
         guard explicitPaths.isEmpty else {
+            let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
             for path in explicitPaths {
                 do {
-                    try collection.add(Profile(contentsOf: path))
+                    try collection.add(Profile(data: ProfileFile.read(path: path, trust: trust), source: path))
                 } catch {
                     if ProfileFile.exists(path) { collection.reject(error) }
                 }

@@ -110,6 +110,36 @@ import Testing
         #expect(found.profiles.isEmpty && inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]))
     }
 
+    /// Whoever named it chose what stood there then; another user may have put another file in its place.
+    @Test(arguments: [0o666, 0o620])
+    func aNamedFileThatOthersCanWriteIsNotReadAgain(mode: Int) throws {
+        let folder = try Self.folder()
+        var search = folder.search
+        let path = "\(folder.path)/a.yaml"
+        search.explicitPaths = [path]
+        let inForce = ProfilesInForce(try search.run())
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        guard case .stay(let broken) = inForce.verdict(on: search.runAgain()) else {
+            Issue.record("it was taken")
+            return
+        }
+        #expect(broken.map(\.source) == [path])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func aNamedFileOfSomebodyElseIsNotReadAgain() throws {
+        let folder = try Self.folder()
+        var search = folder.search
+        let path = "\(folder.path)/a.yaml"
+        search.explicitPaths = [path]
+        let inForce = ProfilesInForce(try search.run())
+        try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
+        guard case .stay = inForce.verdict(on: search.runAgain()) else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
     @Test func theLastFailureStaysInTheJournal() {
         let journal = Journal { _ in }
         journal.note("first")

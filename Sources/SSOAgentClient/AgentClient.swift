@@ -32,7 +32,16 @@ public final class AgentClient: CredentialExtension {
     private let knowledge = Mutex(Knowledge.nothing)
     private let recheckInterval: Duration
     /// When the agent was asked last because of a host that is ignored.
-    private let lastRecheck = Mutex<ContinuousClock.Instant?>(nil)
+    private let rechecks = Mutex(Rechecks())
+
+    /// When the configurations were looked at because of an ignored host, and how long the next look waits: ever longer while they stay the
+    /// same, so that a program which only talks to other hosts neither keeps an idle agent nor has systemd start it again and again.
+    private struct Rechecks {
+        var last: ContinuousClock.Instant?
+        var doublings = 0
+        var isUnderWay = false
+        static let mostDoublings = 8
+    }
 
     /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:agentUser:fallback:)``.
     ///
@@ -71,6 +80,9 @@ public final class AgentClient: CredentialExtension {
     }
 
     /// The agent's verdict for a URL, without asking it; the fallback's while no agent runs.
+    ///
+    /// A verdict that ignores a host has the configurations looked at beside, in case they have changed: at most every five seconds, and ever more
+    /// rarely, up to twenty minutes, while they stay the same.
     public func decision(for url: URL) -> AuthorizationDecision {
         let decision = knownDecision(for: url)
         if case .ignore = decision { recheck() }
@@ -89,15 +101,28 @@ public final class AgentClient: CredentialExtension {
 
     /// Looks beside whether the configurations are still those that ignore the host.
     private func recheck() {
-        let isDue = lastRecheck.withLock { last in
+        let isDue = rechecks.withLock { [recheckInterval] rechecks in
             let now = ContinuousClock.now
-            if let last, now - last < recheckInterval { return false }
-            last = now
+            if rechecks.isUnderWay { return false }
+            if let last = rechecks.last, now - last < recheckInterval * (1 << rechecks.doublings) { return false }
+            (rechecks.last, rechecks.isUnderWay) = (now, true)
             return true
         }
         guard isDue else { return }
-        // Where no agent runs all stays as it is.
-        Task { try? await loadConfiguration() }
+        Task {
+            let before = version
+            // Where no agent runs all stays as it is.
+            try? await loadConfiguration()
+            let isSame = before == version
+            rechecks.withLock { rechecks in
+                rechecks.isUnderWay = false
+                rechecks.doublings = isSame ? min(rechecks.doublings + 1, Rechecks.mostDoublings) : 0
+            }
+        }
+    }
+
+    private var version: String? {
+        knowledge.withLock { if case .policy(_, let version) = $0 { version } else { nil } }
     }
 
     /// Loads the agent's configurations anew. It happens by itself when a response says that they have changed.

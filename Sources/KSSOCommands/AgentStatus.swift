@@ -25,6 +25,7 @@ struct AgentStatus: AsyncParsableCommand {
         } else {
             Console.print("    it renews the tickets of the system's default cache; \(process.connections) connections to its API")
         }
+        if let failure = document.failure { Console.print("    the sessions are not known: \(failure)") }
         if let date = process.profilesRead {
             let files = process.profiles ?? []
             Console.print("    profiles read \(Console.text(date)): \(files.isEmpty ? "none" : files.joined(separator: ", "))")

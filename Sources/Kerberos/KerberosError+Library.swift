@@ -45,7 +45,8 @@ extension KerberosError {
         case .noCredentials: "there is no ticket. Sign in first."
         case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
         case .cacheUnusable where text.contains("KCM"):
-            "no agent serves the credential caches (\(text)). Start it with: ksso agent run --background"
+            "nothing serves the credential caches (\(text)). Start this user's agent: ksso agent run --background; or the machine's server: "
+                + "systemctl start ksso-kcm.socket"
         case .cacheUnusable: "the credential cache can't be used (\(text))."
         case .keytabUnusable: "the keytab can't be read (\(text))."
         case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."

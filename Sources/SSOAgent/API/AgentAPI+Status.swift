@@ -3,21 +3,33 @@ internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
+internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 
 extension AgentAPI {
     /// `GET /v1/status`
     func status(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        var document = StatusDocument(try await served.kerberos.sessions())
+        let document = await document()
+        return try Self.response(document)
+    }
+
+    /// The agent tells of itself even while the caches, which may be another server's, can't be read.
+    private func document() async -> StatusDocument {
+        var document: StatusDocument
+        do throws(KerberosError) {
+            document = StatusDocument(try await served.kerberos.sessions())
+        } catch {
+            document = StatusDocument(sessions: [])
+            document.failure = "\(error)"
+        }
         document.agent = true
         document.process = await facts()
         // An agent with no caches of its own works on the system's.
         document.cacheMode = document.process?.caches == nil ? "system" : "agent"
         document.process?.connections = connections.count
         document.process?.exchanges = exchanges.count
-        return try Self.response(document)
+        return document
     }
 
     /// `GET /v1/explain?url=…`

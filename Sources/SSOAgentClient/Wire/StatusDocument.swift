@@ -8,6 +8,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
     public var cacheMode: String
     /// The sessions, the primary cache's first.
     public var sessions: [Session]
+    /// Why the sessions are not known; left out where they are.
+    public var failure: String?
     /// The agent's own state; left out where no agent told it.
     public var process: Process?
 

@@ -122,6 +122,15 @@ final class MachineCacheTests {
         #expect(end.status == 0, "\(end)")
     }
 
+    /// The user's agent can be asked and stopped while the machine's server is away.
+    @Test func aUsersAgentOutlivesIt() async throws {
+        #expect(try await station.ksso("agent", "run", "--system", "--background", environment: variables).exitStatus == 0)
+        let status = try await station.ksso("agent", "status", environment: variables)
+        #expect(status.exitStatus == 0 && status.output.contains("the sessions are not known: "), "\(status)")
+        #expect(status.output.contains("ksso-kcm.socket"), "\(status)")
+        #expect(try await station.ksso("agent", "stop", environment: variables).output == "The agent has stopped.\n")
+    }
+
     @Test(arguments: [["--system"], ["--keytab", "/a"], ["--idle-exit", "1h"], ["--background"], ["--profile", "a.yaml"]])
     func whatItKnowsNothingOf(options: [String]) async throws {
         #expect(try await station.run(["ksso", "agent", "run", "--machine"] + options).exitStatus == 64)

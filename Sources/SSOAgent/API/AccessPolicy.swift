@@ -6,7 +6,7 @@ internal import SSOAgentClient
 /// Who may do what with the agent.
 ///
 /// The agent's own user may do everything, unless `credentialBundleIdACL` names the programs that may use the tickets. Another user gets
-/// what `AllowedPeers` grants: tokens for the hosts named there, and nothing else. Within one user this is policy and no boundary: programs
+/// what `AllowedPeers` grants: tokens for the hosts named there and the rules of that payload, and nothing else. Within one user this is policy and no boundary: programs
 /// of one user can look into each other.
 package struct AccessPolicy: Sendable {
     /// Whose agent it is.
@@ -62,7 +62,7 @@ package struct AccessPolicy: Sendable {
         guard peer.userID != owner else { return configurations }
         let visible = configurations.filter { configuration in configuration.allowedPeers.contains { $0.peer.matches(peer) } }
         guard !visible.isEmpty else { throw .forbidden("AllowedPeers names neither user \(peer.userID) nor group \(peer.groupID).") }
-        return visible
+        return visible.map(\.withoutNamesOfOthers)
     }
 
     /// Throws unless the caller may have what it asks for.
@@ -94,6 +94,13 @@ package struct AccessPolicy: Sendable {
 }
 
 extension ExtensionConfiguration {
+    /// What another user's client needs for its verdicts.
+    fileprivate var withoutNamesOfOthers: ExtensionConfiguration {
+        var copy = self
+        (copy.allowedPeers, copy.credentialCallers, copy.source) = ([], nil, "")
+        return copy
+    }
+
     fileprivate func allows(_ peer: PeerCredential, host: String) -> Bool {
         allowedPeers.contains { allowed in
             allowed.peer.matches(peer) && allowed.hosts.contains { $0.matches(host: host) }

@@ -31,8 +31,17 @@ extension KerberosExtension {
             return SignOutResult(ended: ended, left: [])
         }
         let ended = matching.filter { includingOthers || $0.acquiredBy != .other }
-        for session in ended { try await sessionStore.local.destroy(session.cache) }
+        // One that can't be destroyed keeps no other one.
+        var failure: KerberosError?
+        for session in ended {
+            do throws(KerberosError) {
+                try await sessionStore.local.destroy(session.cache)
+            } catch {
+                failure = failure ?? error
+            }
+        }
         initiators.removeAll()
+        if let failure { throw failure }
         return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
     }
 

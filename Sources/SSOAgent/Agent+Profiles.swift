@@ -60,6 +60,11 @@ extension Agent {
                 guard (try? await Task.sleep(for: options.settling)) != nil else { return }
                 found = await search()
             }
+            // Whoever asked has seen to it; else a file may be on its way from one place to another.
+            if occasion == .change, inForce.endsSessions(found) {
+                guard (try? await Task.sleep(for: options.removalGrace)) != nil else { return }
+                found = await search()
+            }
             noteReading(of: inForce.profiles)
             switch inForce.verdict(on: found) {
             case .unchanged:
@@ -121,11 +126,12 @@ extension Agent {
         let sources = profiles.map(\.source).joined(separator: ", ")
         journal.note("the profiles have changed. In force: \(sources.isEmpty ? "none" : sources).")
         for realm in removedRealms {
-            journal.note("no profile names the realm \(realm) any more: its sessions end, but for those that other programs began.")
+            journal.failure("no profile names the realm \(realm) any more: its sessions end, but for those that other programs began.")
         }
     }
 
     private static func sentence(_ warning: ProfileWarning) -> String {
-        "warning: \(warning.message) All profiles stay in force as they were, until it is mended or removed: ksso profile check FILE"
+        "warning: \(warning.message)\(warning.message.hasSuffix(".") ? "" : ".") Until it is mended or removed the agent answers by the profiles "
+            + "as they were; commands read the files themselves. See: ksso profile check \(warning.source)"
     }
 }

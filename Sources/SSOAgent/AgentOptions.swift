@@ -44,6 +44,8 @@ package struct AgentOptions: Sendable {
     package var makeExtension: @Sendable ([Profile]) async throws -> KerberosExtension
     /// How long a profile that is gone, or broken, may be being replaced, before it counts.
     package var settling = Duration.seconds(1)
+    /// How long a realm must be without a profile before its sessions end.
+    package var removalGrace = Duration.seconds(10)
     /// What an administrator should read: a line each.
     package var log: @Sendable (String) -> Void
     /// The file that those lines go to, if it is one.

@@ -48,6 +48,11 @@ struct ProfilesInForce: Sendable {
         }
     }
 
+    /// Whether sessions would end by what was found.
+    func endsSessions(_ found: ProfileSearchResult) -> Bool {
+        if case .replace(let removed) = verdict(on: found) { !removed.isEmpty } else { false }
+    }
+
     /// The warnings that are new, and are told now.
     mutating func news(in found: ProfileSearchResult) -> [ProfileWarning] {
         defer { told = Set(found.warnings) }

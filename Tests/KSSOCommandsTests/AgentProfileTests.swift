@@ -114,7 +114,7 @@ struct AgentProfileTests {
                 try text.write(toFile: file, atomically: false, encoding: .utf8)
             }
             try station.install(profile(hosts: [".later.test"]), as: "two.yaml")
-            let line = try await agent.wait(for: "All profiles stay in force as they were")
+            let line = try await agent.wait(for: "the agent answers by the profiles as they were")
             #expect(line.contains(file) && !line.contains(Self.changed) && !line.contains(Self.gone), "\(line)")
             let (first, later) = try (#require(URL(string: "https://www.first.test/")), #require(URL(string: "https://www.later.test/")))
             let client = client

@@ -126,6 +126,24 @@ private typealias Drill = ScheduleDrill
         #expect(drill.actions() == [end])
     }
 
+    @Test func `the sign-out for a payload that is removed is tried again when it fails, unless the payload is back`() {
+        let end = SessionSchedule.Action.signOut(principal: "alice@A.TEST", includingOthers: false)
+        for isBack in [false, true] {
+            var drill = Drill()
+            drill.observe(Drill.session())
+            drill.schedule.configure([], at: drill.now)
+            #expect(drill.actions() == [end])
+            drill.schedule.signOutFinished("alice@A.TEST", ended: nil, at: drill.now)
+            #expect(drill.actions() == [])
+            if isBack { drill.schedule.configure([ExtensionConfiguration(realm: "A.TEST")], at: drill.now) }
+            drill.pass(61)
+            #expect(drill.actions() == (isBack ? [] : [end]))
+            drill.schedule.signOutFinished("alice@A.TEST", ended: [], at: drill.now)
+            drill.pass(61)
+            #expect(drill.actions() == [], "what is left is another program's")
+        }
+    }
+
     @Test func `a payload that is removed ends its sessions, not those of others`() {
         var drill = Drill()
         drill.observe(Drill.session(to: 300, renewUntil: 3600))

@@ -61,5 +61,6 @@ final class KeeperInbox: Sendable {
 enum KeeperResult: Sendable {
     case refresh(SeenSession.Key, RefreshOutcome)
     case probe(realm: String, isReachable: Bool)
-    case signOut(principal: String, ended: Set<SeenSession.Key>)
+    /// Nil: it failed.
+    case signOut(principal: String, ended: Set<SeenSession.Key>?)
 }

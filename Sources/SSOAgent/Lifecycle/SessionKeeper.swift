@@ -186,7 +186,7 @@ extension SessionKeeper {
 
     private func signOut(_ principal: String, includingOthers: Bool) {
         tasks[.signOut(principal)] = Task { [inbox, log, kerberos = current.value] in
-            var ended: Set<SeenSession.Key> = []
+            var ended: Set<SeenSession.Key>?
             do throws(KerberosError) {
                 let result = try await kerberos.signOut(try Principal(principal), includingOthers: includingOthers)
                 ended = Set(result.ended.map(SeenSession.Key.init))

@@ -11,13 +11,20 @@ extension SessionSchedule {
         let removed = Set(self.configurations.map(\.realm)).subtracting(configurations.map(\.realm))
         self.configurations = configurations
         for realm in removed { realms[realm]?.nextProbe = nil }
-        let principals = Set(entries.values.filter { removed.contains($0.session.realm) }.map(\.session.key.principal))
-        for principal in principals.sorted() { signOut(principal, includingOthers: false) }
+        let named = Set(configurations.map(\.realm))
+        for key in entries.keys {
+            guard let realm = entries[key]?.session.realm else { continue }
+            if removed.contains(realm) { entries[key]?.isProfileGone = true }
+            if named.contains(realm) { entries[key]?.isProfileGone = false }
+            if entries[key]?.isProfileGone == true { entries[key]?.endNotBefore = now.uptime }
+        }
     }
 
     /// Ends a session whose time is over, and tells of it before.
     mutating func end(_ key: SeenSession.Key, at now: Moment) {
-        guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil, let end = end(of: entry, at: now) else { return }
+        guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil else { return }
+        if entry.isProfileGone, now.uptime >= entry.endNotBefore { return signOut(key.principal, includingOthers: false) }
+        guard let end = end(of: entry, at: now) else { return }
         let remaining = end.remaining(at: now)
         if remaining <= 0 {
             guard now.uptime >= entry.endNotBefore else { return }

@@ -43,6 +43,8 @@ package struct SessionSchedule: Sendable {
         var isStopped = false
         var isExpiryTold = false
         var toldEnd: Date?
+        /// No profile names its realm any more: what this project began is to end.
+        var isProfileGone = false
         /// A sign-out is under way.
         var isEnding = false
         /// After a sign-out that failed none before this, by the clock that only runs.
@@ -142,10 +144,13 @@ package struct SessionSchedule: Sendable {
         }
     }
 
-    /// Takes over what a sign-out has ended. The rest goes on; where a limit still says that it ends, the sign-out is tried again.
-    package mutating func signOutFinished(_ principal: String, ended: Set<SeenSession.Key>, at now: Moment) {
-        for key in entries.keys where key.principal == principal && !ended.contains(key) {
+    /// Takes over what a sign-out has ended; nil where it failed. The rest goes on; where a limit still says that it ends, and after a failure,
+    /// the sign-out is tried again.
+    package mutating func signOutFinished(_ principal: String, ended: Set<SeenSession.Key>?, at now: Moment) {
+        for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
             entries[key]?.isEnding = false
+            // What is left then is other programs'.
+            if ended != nil { entries[key]?.isProfileGone = false }
             entries[key]?.endNotBefore = now.uptime + Self.longestWait
         }
     }
@@ -171,6 +176,7 @@ package struct SessionSchedule: Sendable {
             if let due = refreshDate(entry), entry.attempt == nil {
                 waits.append(max(due.remaining(at: now), entry.notBefore - now.uptime))
             }
+            if entry.isProfileGone, !entry.isEnding { waits.append(entry.endNotBefore - now.uptime) }
             if let end = end(of: entry, at: now), !entry.isEnding {
                 waits.append(max(end.remaining(at: now), entry.endNotBefore - now.uptime))
                 if entry.toldEnd != end.wall { waits.append(end.remaining(at: now) - Self.warningTime) }

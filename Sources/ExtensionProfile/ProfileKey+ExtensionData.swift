@@ -49,7 +49,7 @@ extension ProfileKey {
         key(
             "monitorCredentialsCache",
             .boolean,
-            .notYet("the cache is read when a request needs it, and not watched"),
+            .notYet("the agent watches its own caches whatever it says; the system's are read when a request needs them"),
             default: .boolean(true)
         ),
     ]

@@ -16,6 +16,8 @@ package final class LoginWatch: Sendable {
         package var interval = Duration.seconds(30)
         /// The longest wait before the bus is tried again.
         package var longestWait = Duration.seconds(30)
+        /// Where logind has answered for less long, its loss is the same trouble as the one before, and no news.
+        package var steadyTime = Duration.seconds(60)
 
         package init(
             environment: [String: String],
@@ -32,9 +34,10 @@ package final class LoginWatch: Sendable {
 
     private let options: Options
     private struct Seen {
+        /// What logind said last: while nobody tells, a locked screen stays locked.
         var state: LoginState?
-        /// False while nobody tells.
-        var isKnown = false
+        /// Since when it answers; nil while it does not.
+        var answersSince: ContinuousClock.Instant?
         var isToldOf = false
     }
     private let seen = Mutex(Seen())
@@ -42,8 +45,8 @@ package final class LoginWatch: Sendable {
     /// A watch that sees nothing yet.
     package init(_ options: Options) { self.options = options }
 
-    /// Whether the screen is locked; false where nobody tells. From any thread.
-    package var isScreenLocked: Bool { seen.withLock { $0.isKnown && $0.state?.isLocked == true } }
+    /// Whether the screen is locked, by what logind said last; false where it has said nothing. From any thread.
+    package var isScreenLocked: Bool { seen.withLock { $0.state?.isLocked == true } }
 
     /// Watches until the task is canceled; a bus that is away is tried again. Run it once.
     ///
@@ -53,10 +56,9 @@ package final class LoginWatch: Sendable {
         var wait = firstWait
         while !Task.isCancelled {
             if options.isWanted() {
-                if await follow(note) { wait = firstWait }
-                seen.withLock { $0.isKnown = false }
+                await follow(note)
                 guard !Task.isCancelled else { return }
-                complain()
+                if lose() { wait = firstWait }
             } else {
                 wait = min(.seconds(5), options.longestWait)
             }
@@ -66,10 +68,8 @@ package final class LoginWatch: Sendable {
     }
 
     /// Follows what a bus tells until it is gone.
-    ///
-    /// - Returns: Whether there was one.
-    private func follow(_ note: @escaping @Sendable (LoginChange) -> Void) async -> Bool {
-        guard let path = DBusAddress.systemSocket(environment: options.environment) else { return false }
+    private func follow(_ note: @escaping @Sendable (LoginChange) -> Void) async {
+        guard let path = DBusAddress.systemSocket(environment: options.environment) else { return }
         let inbox = LoginInbox()
         let opening = try? await DBusConnection.open(
             path: path,
@@ -77,7 +77,7 @@ package final class LoginWatch: Sendable {
             signal: { inbox.put($0) },
             closed: { inbox.close() }
         )
-        guard let connection = opening else { return false }
+        guard let connection = opening else { return }
         defer { connection.close() }
         let ticking = Task { [interval = options.interval] in
             while (try? await Task.sleep(for: interval)) != nil { inbox.ring() }
@@ -95,15 +95,14 @@ package final class LoginWatch: Sendable {
         } catch {
             // Whatever it was, the bus is asked anew.
         }
-        return true
     }
 
     private func look(at logind: Logind, _ inbox: LoginInbox, _ note: @Sendable (LoginChange) -> Void) async throws {
         let owner = try await logind.owner()
         let requests = inbox.takeRequests(of: owner)
         guard owner != nil else {
-            seen.withLock { $0.isKnown = false }
-            return complain()
+            lose()
+            return
         }
         let state: LoginState
         do {
@@ -112,20 +111,29 @@ package final class LoginWatch: Sendable {
             return  // logind ended meanwhile: that is told
         }
         let changes = seen.withLock { seen in
-            defer { seen = Seen(state: state, isKnown: true) }
+            defer { seen.state = state }
+            seen.answersSince = seen.answersSince ?? .now
             return state.changes(since: seen.state, requests: requests)
         }
         for change in LoginChange.allCases where changes.contains(change) { note(change) }
     }
 
-    /// Once, until it is known again.
-    private func complain() {
-        guard options.isWanted() else { return }
-        let isNew = seen.withLock { seen in
-            defer { seen.isToldOf = true }
-            return !seen.isToldOf
+    /// Nobody tells any more. It is logged once, until logind has answered for some time.
+    ///
+    /// - Returns: Whether it had.
+    @discardableResult private func lose() -> Bool {
+        let (wasSteady, isNew) = seen.withLock { seen in
+            let wasSteady = seen.answersSince.map { .now - $0 >= options.steadyTime } ?? false
+            let isNew = options.isWanted() && (wasSteady || !seen.isToldOf)
+            seen.answersSince = nil
+            seen.isToldOf = isNew || (seen.isToldOf && !wasSteady)
+            return (wasSteady, isNew)
         }
-        guard isNew else { return }
+        if isNew { complain() }
+        return wasSteady
+    }
+
+    private func complain() {
         options.log(
             "no systemd-logind answers on the system's message bus: whether the screen is locked or the login session has ended is not known, "
                 + "and SignOutOnLock, SignOutOnSessionEnd and ScreenLockedBehavior wait for it."

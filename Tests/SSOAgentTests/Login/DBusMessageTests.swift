@@ -155,10 +155,52 @@ import Testing
         }
     }
 
-    @Test func aMessageThatIsTooLongIsRefusedBeforeItArrives() throws {
+    /// A signal with a field that stands in more variants than are read.
+    static func nested(to destination: String = ":1.9", depth: Int = 40) -> [UInt8] {
+        foreignSignal(to: destination) { fields in
+            fields.align(8)
+            fields.bytes += [200] + [UInt8](repeating: [1, 118, 0], count: depth) + [1, 121, 0, 1]
+        }
+    }
+
+    /// A signal with a body of 5 MiB.
+    static func huge(to destination: String = ":1.9") -> [UInt8] {
+        var body = Bytes()
+        body.number(5 << 20)
+        return foreignSignal(to: destination, body: body.bytes + [UInt8](repeating: 0, count: 5 << 20)) { fields in
+            fields.align(8)
+            fields.bytes += [8, 1, 103, 0, 2] + Array("ay".utf8) + [0]
+        }
+    }
+
+    private static func foreignSignal(to destination: String, body: [UInt8] = [], _ more: (inout Bytes) -> Void) -> [UInt8] {
+        var fields = Bytes()
+        fields.field(1, "o", "/x")
+        fields.field(2, "s", "x.y")
+        fields.field(3, "s", "Z")
+        fields.field(6, "s", destination)
+        more(&fields)
+        return message(4, fields: fields.bytes, body: body)
+    }
+
+    @Test(arguments: [5000, 1 << 16, 1 << 30]) func whatNobodyReadsIsPassedOver(size: Int) throws {
+        let body: [UInt8] = [1, 2, 3, 4]
+        for foreign in [Self.huge(), Self.nested(), Self.message(4, fields: [], body: body)] {
+            let stream = Self.signal + foreign + foreign + Self.signal
+            var decoder = DBusFrameDecoder()
+            var messages: [DBusMessage] = []
+            for start in stride(from: 0, to: stream.count, by: size) {
+                decoder.append(stream[start..<min(start + size, stream.count)])
+                while let message = try decoder.next() { messages.append(message) }
+            }
+            #expect(messages.count == 2 && messages.first == messages.last)
+        }
+    }
+
+    @Test func whatIsLongerThanTheProtocolAllowsIsRefusedBeforeItArrives() throws {
         for place in [4, 12] {
             var head = Array(Self.signal.prefix(16))
-            head[place + 3] = 1
+            head[place + 3] = 16
             var decoder = DBusFrameDecoder()
             decoder.append(head)
             #expect(throws: DBusError.malformed) { try decoder.next() }

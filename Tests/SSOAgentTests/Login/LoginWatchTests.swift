@@ -27,6 +27,7 @@ struct LoginWatchTests {
 
     private func withWatch(
         isWanted: @escaping @Sendable () -> Bool = { true },
+        steadyTime: Duration = .zero,
         _ body: (String, LoginWatch, Record) async throws -> Void
     ) async throws {
         let folder = "/tmp/login-\(UUID().uuidString.prefix(8))"
@@ -41,6 +42,7 @@ struct LoginWatchTests {
         )
         options.interval = .milliseconds(100)
         options.longestWait = .milliseconds(100)
+        options.steadyTime = steadyTime
         let watch = LoginWatch(options)
         let running = Task { await watch.run { record.note($0) } }
         do { try await body(folder, watch, record) } catch {
@@ -106,10 +108,53 @@ struct LoginWatchTests {
                 try await service.setLocked(Self.desk)
                 #expect(try await holds { watch.isScreenLocked })
             }
-            #expect(try await holds { !watch.isScreenLocked }, "nobody tells any more")
             #expect(try await holds { record.lines.count == 2 })
+            #expect(watch.isScreenLocked, "nobody has said otherwise")
             try await LoginService.run(in: folder, sessions: [Self.others]) { _ async throws in
                 #expect(try await holds { record.changes == [.locked, .sessionEnded] })
+                #expect(try await holds { !watch.isScreenLocked })
+            }
+        }
+    }
+
+    @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
+    func aBusThatComesAndGoesIsToldOfOnceAndUnlocksNothing() async throws {
+        try await withWatch(steadyTime: .seconds(86_400)) { folder, watch, record async throws in
+            #expect(try await holds { record.lines.count == 1 })
+            try await LoginService.run(in: folder, sessions: [Self.desk]) { service async throws in
+                try await service.setLocked(Self.desk)
+                #expect(try await holds { watch.isScreenLocked })
+            }
+            try await LoginService.run(in: folder, sessions: [], logind: false) { _ in }
+            #expect(watch.isScreenLocked)
+            try await LoginService.run(in: folder, sessions: [Self.desk]) { _ async throws in
+                #expect(try await holds { !watch.isScreenLocked })
+            }
+            #expect(record.lines.count == 1 && record.changes == [.locked])
+        }
+    }
+
+    @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
+    func signalsThatNobodyReadsEndNothing() async throws {
+        try await withWatch { folder, watch, record async throws in
+            try await LoginService.run(in: folder, sessions: [Self.desk]) { service async throws in
+                try await service.setLocked(Self.desk)
+                #expect(try await holds { watch.isScreenLocked })
+                let client = try await ForeignBusClient(path: "\(folder)/bus")
+                let lines = record.lines.count
+                for signal in [DBusMessageTests.huge, { DBusMessageTests.nested(to: $0) }] {
+                    let others = try await client.others()
+                    for other in others { try await client.send(signal(other)) }
+                    #expect(try await client.others().isSuperset(of: others))
+                    // What logind says now comes behind them.
+                    try await service.setLocked(Self.desk, false)
+                    #expect(try await holds { !watch.isScreenLocked })
+                    #expect(try await client.others().isSuperset(of: others), "nobody has left the bus")
+                    try await service.setLocked(Self.desk)
+                    #expect(try await holds { watch.isScreenLocked })
+                }
+                #expect(record.lines.count == lines)
+                try await client.close()
             }
         }
     }

@@ -30,15 +30,23 @@ package enum ProcessProtection {
     /// Lets the process have as many files and connections as the machine grants it (`setrlimit(RLIMIT_NOFILE)`).
     package static func raiseFileLimit() {
         var limit = rlimit()
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return }
+        guard getrlimit(fileResource, &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        setrlimit(resource, &limit)
+        setrlimit(fileResource, &limit)
     }
+
+    /// How many files and connections the process may have open (`getrlimit(RLIMIT_NOFILE)`).
+    package static var fileLimit: Int {
+        var limit = rlimit()
+        // What systems grant at least, where this one does not say.
+        return getrlimit(fileResource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 1024
+    }
+
+    #if canImport(Glibc)
+        private static let fileResource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let fileResource = RLIMIT_NOFILE
+    #endif
 
     /// The variable by which glibc is told, before a process begins, to overwrite what is freed.
     ///

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import KCM
+internal import Kerberos
 
 /// The credential caches of every user of a machine, at the socket where libkrb5 looks for them: no API, no renewal, no profiles.
 ///
@@ -39,6 +40,8 @@ package final class MachineCache: Sendable {
         let server = try KCMServer(
             KCMServer.Options(
                 directory: options.directory,
+                storeLimits: StoreLimits(bytes: 4 << 20),
+                limits: Self.limits,
                 isPermitted: { _ in true },
                 writeFailure: { [options] in options.log("a ticket was refused: \($0)") }
             )
@@ -62,6 +65,16 @@ package final class MachineCache: Sendable {
             throw error
         }
         await server.shutDown()
+    }
+
+    /// One user is one of many here, and a person may have many numbers (subuid(5)).
+    private static var limits: ServerLimits {
+        ServerLimits(
+            connections: 64,
+            refusedConnections: 4,
+            waitingBytes: 1 << 20,
+            totals: .machine(descriptors: ProcessProtection.fileLimit)
+        )
     }
 
     private static func inheritedSocket(_ environment: [String: String]) throws -> ListeningSocket? {

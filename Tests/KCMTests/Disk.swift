@@ -11,7 +11,7 @@ struct Disk {
     init(_ folder: String, limits: StoreLimits = StoreLimits(), now: UInt32 = 1500) throws {
         self.folder = folder
         let options = KCMServer.Options.forEveryone(storeLimits: limits, now: { now })
-        account = try UserAccount(user: 1000, storage: UserStorage(OpenDirectory(folder)), options: options)
+        account = try UserAccount(user: 1000, storage: UserStorage(OpenDirectory(folder)), options: options, use: ServerUse(ServerTotals()))
     }
 
     @discardableResult mutating func send(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> ReplyCode {

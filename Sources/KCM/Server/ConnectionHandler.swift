@@ -68,7 +68,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        user.waitingBytes -= countedBytes
+        countWaiting(-countedBytes)
         countedBytes = 0
         service.remove(self, of: user)
         context.fireChannelInactive()
@@ -90,7 +90,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 reply.wipe()
             }
             countWaitingBytes()
-            if user.waitingBytes > service.options.limits.waitingBytes {
+            if !mayWait {
                 decoder.refuseUnfinished()
                 countWaitingBytes()
             }
@@ -105,8 +105,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !frame.isEmpty else { return Reply(code: .limitReached) }
         switch access {
         case .refused(let code): return Reply(code: code)
-        case .granted(let account): return account.reply(to: frame, connection: &state)
+        case .granted(let account):
+            let reply = account.reply(to: frame, connection: &state)
+            // A long one waits where its client reads slowly.
+            return reply.map { $0.body.count <= 4096 || mayWait ? $0 : Reply(code: .limitReached) }
         }
+    }
+
+    private var mayWait: Bool {
+        user.waitingBytes <= service.options.limits.waitingBytes && service.use.mayWait(own: user.waitingBytes)
+    }
+
+    private func countWaiting(_ change: Int) {
+        user.waitingBytes += change
+        service.use.waitingBytes += change
     }
 
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
@@ -116,12 +128,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard !hasSentAll else { return service.giveBack(buffer) }
         // The client is slow, or the reply long: the buffer is free when what follows it has been sent.
         let sent = context.eventLoop.makePromise(of: Void.self)
-        sent.futureResult.assumeIsolated().whenComplete { [service] _ in service.giveBack(buffer) }
+        let length = 8 + reply.body.count
+        countWaiting(length)
+        sent.futureResult.assumeIsolated().whenComplete { _ in
+            self.countWaiting(-length)
+            self.service.giveBack(buffer)
+        }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
     }
 
     private func countWaitingBytes() {
-        user.waitingBytes += decoder.waitingBytes - countedBytes
+        countWaiting(decoder.waitingBytes - countedBytes)
         countedBytes = decoder.waitingBytes
     }
 }

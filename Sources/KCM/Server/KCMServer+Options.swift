@@ -1,3 +1,5 @@
+internal import NIOCore
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -21,6 +23,8 @@ extension KCMServer {
         package var observer: (@Sendable (StoreEvent) -> Void)?
         /// Hears why a change could not be written, on the server's thread: the client gets a code alone.
         package var writeFailure: (@Sendable (StorageError) -> Void)?
+        /// Who opened a connection, by the kernel.
+        var peer: @Sendable (any Channel) -> PeerCredential? = { PeerCredential($0) }
 
         package init(
             directory: String? = nil,

@@ -68,7 +68,7 @@ package final class KCMServer: Sendable {
         try? await loop.submit { service.value.closeConnections(unless: isPermitted) }.get()
     }
 
-    /// What each user has here who has had a connection or a cache.
+    /// What each user has here who is served or has a cache.
     package var counts: [ServerCounts] {
         get async {
             guard !hasEnded.load(ordering: .relaxed) else { return [] }

@@ -15,6 +15,7 @@ final class Service {
     private var users: [UInt32: UserConnections] = [:]
     private var listeners: [any Channel] = []
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
+    let use: ServerUse
     /// How many requests were answered.
     var answered = 0
     /// For the next reply.
@@ -23,16 +24,28 @@ final class Service {
     /// Opens the directory and takes up what is there.
     init(_ options: KCMServer.Options) throws(StorageError) {
         self.options = options
+        use = ServerUse(options.limits.totals)
         storage = if let directory = options.directory { try Storage(directory) } else { nil }
-        for user in try storage?.users() ?? [] { _ = try account(user) }
+        for user in try storage?.users() ?? [] {
+            _ = try account(user)
+            dropIfUnused(user)
+        }
     }
 
     /// What a user has here; the folder of one who is new is made.
     private func account(_ user: UInt32) throws(StorageError) -> UserAccount {
         if let account = accounts[user] { return account }
-        let account = try UserAccount(user: user, storage: storage?.user(user), options: options)
+        let account = try UserAccount(user: user, storage: storage?.user(user), options: options, use: use)
         accounts[user] = account
         return account
+    }
+
+    /// Forgets a user who has nothing here: so many there may be.
+    private func dropIfUnused(_ user: UInt32) {
+        guard users[user] == nil, let account = accounts[user], account.isUnused else { return }
+        account.leave()
+        accounts[user] = nil
+        storage?.removeFolder(of: user)
     }
 
     /// Lets go of the directory.
@@ -42,21 +55,27 @@ final class Service {
 
     /// Serves a connection that was accepted; one too many is closed.
     func accept(_ channel: any Channel) throws {
-        guard let peer = PeerCredential(channel) else { return channel.close(promise: nil) }
+        guard let peer = options.peer(channel) else { return channel.close(promise: nil) }
         let user = users[peer.userID] ?? UserConnections(user: peer.userID)
-        users[peer.userID] = user
         guard user.count < options.limits.connections + options.limits.refusedConnections else { return channel.close(promise: nil) }
         let handler = ConnectionHandler(channel: channel, peer: peer, user: user, service: self, access: access(of: peer, user))
-        try channel.pipeline.syncOperations.addHandler(handler)
+        guard handler.isGranted || use.hasRoomForRefusedConnection else { return channel.close(promise: nil) }
+        users[peer.userID] = user
         user.count += 1
+        count(handler, 1)
         connections[ObjectIdentifier(handler)] = handler
+        do { try channel.pipeline.syncOperations.addHandler(handler) } catch {
+            remove(handler, of: user)
+            throw error
+        }
     }
 
     private func access(of peer: PeerCredential, _ user: UserConnections) -> ConnectionHandler.Access {
         // The overflow user stands for everybody whom the kernel can't name here: they have no cache in common.
         let hasName = peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()
         guard hasName, options.isPermitted(peer) else { return .refused(.notPermitted) }
-        guard user.count < options.limits.connections else { return .refused(.limitReached) }
+        guard user.count < options.limits.connections, use.hasRoomForConnection(own: user.count) else { return .refused(.limitReached) }
+        guard accounts[peer.userID] != nil || use.hasRoomForUser else { return .refused(.limitReached) }
         do {
             return .granted(try account(peer.userID))
         } catch {
@@ -67,8 +86,15 @@ final class Service {
 
     func remove(_ handler: ConnectionHandler, of user: UserConnections) {
         guard connections.removeValue(forKey: ObjectIdentifier(handler)) != nil else { return }
+        count(handler, -1)
         user.count -= 1
-        if user.count == 0 { users[user.user] = nil }
+        guard user.count == 0 else { return }
+        users[user.user] = nil
+        dropIfUnused(user.user)
+    }
+
+    private func count(_ handler: ConnectionHandler, _ change: Int) {
+        if handler.isGranted { use.connections += change } else { use.refusedConnections += change }
     }
 
     /// Closes the connections that have been without a request for too long.

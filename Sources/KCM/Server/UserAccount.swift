@@ -4,19 +4,39 @@ final class UserAccount {
     /// Nil where the caches are kept in memory alone.
     private let storage: UserStorage?
     private let options: KCMServer.Options
+    private let use: ServerUse
+    /// What it takes, as it is counted for all users.
+    private var counted = (files: 0, bytes: 0)
 
     /// Takes up what is kept of a user, and drops what has expired.
-    init(user: UInt32, storage: UserStorage?, options: KCMServer.Options) throws(StorageError) {
+    init(user: UInt32, storage: UserStorage?, options: KCMServer.Options, use: ServerUse) throws(StorageError) {
         self.storage = storage
         self.options = options
+        self.use = use
         guard let storage else {
             store = CredentialStore(user: user, limits: options.storeLimits)
+            count()
             return
         }
         store = try storage.recover(user: user, limits: options.storeLimits)
         let expired = store.purge(now: options.now())
         for change in expired { store.apply(change) }
         for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }
+        count()
+    }
+
+    /// Whether nothing is lost with it.
+    var isUnused: Bool { store.caches.isEmpty && store.primary == .initialPrimary(user: store.user) }
+
+    /// Takes it out of what is counted for all users.
+    func leave() { count(files: 0, bytes: 0) }
+
+    private func count() { count(files: 1 + store.caches.count, bytes: ServerUse.costOfUser + store.cost) }
+
+    private func count(files: Int, bytes: Int) {
+        use.files += files - counted.files
+        use.storedBytes += bytes - counted.bytes
+        counted = (files, bytes)
     }
 
     /// Carries out a request: decides, writes, applies, tells the observer. Nil where the connection is to be closed.
@@ -24,6 +44,7 @@ final class UserAccount {
         do {
             let request = try Request(frame)
             var state = connection
+            store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost)
             let decision = store.decide(request, connection: &state, now: options.now())
             guard make(decision.changes) else { return Reply(code: .writeFailed) }
             connection = state
@@ -44,6 +65,7 @@ final class UserAccount {
         }
         storage?.wipeSecrets(of: changes, in: store)
         for change in changes { store.apply(change) }
+        count()
         compact(after: changes)
         tell(of: changes)
         return true

@@ -17,6 +17,9 @@ final class OpenDirectory {
         try OpenDirectory("\(path)/\(name)", name: name, in: descriptor)
     }
 
+    /// Removes a folder that is empty; any other stays.
+    func removeFolder(_ name: String) { _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR) }
+
     private init(_ path: String, name: String, in parent: Int32) throws(StorageError) {
         guard unsafe mkdirat(parent, name, 0o700) == 0 || errno == EEXIST else { throw .last("\(path): the directory can't be made") }
         let opened = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -17,6 +17,9 @@ final class Storage {
     /// The users who have a folder.
     func users() throws(StorageError) -> [UInt32] { try directory.names().compactMap { UInt32($0) }.sorted() }
 
+    /// Removes the folder of a user who has no cache; what is put aside there stays.
+    func removeFolder(of user: UInt32) { directory.removeFolder(String(user)) }
+
     /// The files of a user.
     func user(_ user: UInt32) throws(StorageError) -> UserStorage { UserStorage(try directory.folder(String(user))) }
 }

@@ -3,7 +3,8 @@
 /// The primary name is a name and not a cache: it need not exist, it stays while caches come and go, and only SET_DEFAULT_CACHE changes it.
 package struct CredentialStore: Sendable {
     package let user: UInt32
-    package let limits: StoreLimits
+    /// What a request may bring it to.
+    package var limits: StoreLimits
     /// The initialised caches in the order in which they came.
     package private(set) var caches: [CredentialCache] = []
     package private(set) var primary: CacheName

@@ -1,0 +1,181 @@
+import Foundation
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import KCM
+
+/// Many users at one server, none of whom can take all of it. Their numbers are the test's own: the kernel's would be one and the same.
+struct TotalLimitTests {
+    /// Whose the next connection is.
+    private final class NextUser: Sendable {
+        private let number = Mutex<UInt32>(1)
+        var value: UInt32 {
+            get { number.withLock { $0 } }
+            set { number.withLock { $0 = newValue } }
+        }
+    }
+    private let next = NextUser()
+
+    private func withUsers(
+        _ totals: ServerTotals,
+        directory: String? = nil,
+        _ body: (RunningServer) async throws -> Void
+    ) async throws {
+        var options = KCMServer.Options.forEveryone(directory: directory)
+        options.limits.totals = totals
+        options.peer = { [next] _ in PeerCredential(processID: 1, userID: next.value, groupID: 1) }
+        try await withServer(options, body)
+    }
+
+    /// A connection of a user; the body begins when it is accepted.
+    private nonisolated(nonsending) func connect(
+        _ user: UInt32,
+        _ running: RunningServer,
+        expecting code: ReplyCode? = .ok,
+        _ body: nonisolated(nonsending) (inout RawConnection) async throws -> Void
+    ) async throws {
+        next.value = user
+        try await withConnection(running.path) { connection async throws in
+            // What is closed unheard may be so before something is sent.
+            let answer = try? await connection.code(.noOperation)
+            #expect(answer == code, "user \(user)")
+            try await body(&connection)
+        }
+    }
+
+    /// Opens connections one after the other, and has each ask again while all are there.
+    private nonisolated(nonsending) func hold(
+        _ steps: ArraySlice<(UInt32, ReplyCode?)>,
+        _ running: RunningServer,
+        _ body: nonisolated(nonsending) () async throws -> Void
+    ) async throws {
+        guard let (user, code) = steps.first else { return try await body() }
+        try await connect(user, running, expecting: code) { connection async throws in
+            try await hold(steps.dropFirst(), running, body)
+            let again = try? await connection.code(.noOperation)
+            #expect(again == code, "user \(user)")
+        }
+    }
+
+    @Test func connectionsOfOneLeaveSomeForOthersAndNobodyTakesMoreThanThereAre() async throws {
+        try await withUsers(ServerTotals(connections: 8, refusedConnections: 2)) { running in
+            let first = [(UInt32, ReplyCode?)](repeating: (1, .ok), count: 6) + [(1, .limitReached)]
+            let others: [(UInt32, ReplyCode?)] = [(2, .ok), (2, .ok), (3, .limitReached), (4, nil)]
+            try await hold((first + others)[...], running) { () async throws in
+                #expect(await running.server.counts.map(\.connections) == [7, 2])
+            }
+            #expect(try await comesTrue { await running.server.counts.isEmpty })
+            try await connect(3, running) { _ in }
+        }
+    }
+
+    private let large = (0..<100).map { Sample.ticket($0, end: .max).with { $0.ticket = [UInt8](repeating: 7, count: 10 << 10) } }
+
+    /// Stores tickets until one is refused, and returns how many were taken.
+    private nonisolated(nonsending) func fill(_ connection: inout RawConnection) async throws -> Int {
+        for (count, ticket) in large.enumerated() {
+            let code = try await connection.code(.store, "a", ticket.bytes)
+            guard code == .ok else {
+                #expect(code == .limitReached)
+                return count
+            }
+        }
+        return large.count
+    }
+
+    @Test func ticketsOfOneLeaveRoomForThoseOfOthers() async throws {
+        try await withUsers(ServerTotals(storedBytes: 400 << 10)) { running in
+            try await connect(1, running) { rich async throws in
+                #expect(try await rich.code(.initialize, "a", Sample.alice) == .ok)
+                let taken = try await fill(&rich)
+                #expect((20...28).contains(taken))
+                try await connect(2, running) { poor async throws in
+                    #expect(try await poor.code(.initialize, "a", Sample.bob) == .ok)
+                    let few = try await fill(&poor)
+                    #expect((4...6).contains(few))
+                    #expect(try await poor.code(.principal, "a") == .ok)
+                    #expect(try await rich.code(.store, "a", large[99].bytes) == .limitReached)
+                    #expect(try await rich.code(.store, "a", large[0].bytes) == .ok, "it takes the place of its like")
+                    #expect(try await rich.code(.destroy, "a") == .ok)
+                    #expect(try await poor.code(.store, "a", large[99].bytes) == .ok)
+                }
+            }
+        }
+    }
+
+    @Test func filesHaveALimitOverAllUsers() async throws {
+        try await withFolder { folder in
+            try await withUsers(ServerTotals(files: 8), directory: "\(folder)/caches") { running in
+                try await connect(1, running) { rich async throws in
+                    for name in ["a", "b", "c", "d", "e"] { #expect(try await rich.code(.initialize, name, Sample.alice) == .ok) }
+                    #expect(try await rich.code(.initialize, "f", Sample.alice) == .limitReached)
+                    try await connect(2, running) { poor async throws in
+                        #expect(try await poor.code(.initialize, "a", Sample.bob) == .ok)
+                        #expect(try await poor.code(.initialize, "b", Sample.bob) == .limitReached)
+                        try await connect(3, running, expecting: .limitReached) { _ in }
+                        #expect(try await rich.code(.destroy, "e") == .ok)
+                        try await connect(3, running) { _ in }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func unfinishedRequestsOfOneLeaveRoomForThoseOfOthers() async throws {
+        try await withUsers(ServerTotals(waitingBytes: 1 << 20)) { running in
+            try await connect(1, running) { slow async throws in
+                let part = [0, 0x10, 0, 0] + [UInt8](repeating: 2, count: 760 << 10)
+                try await slow.channel.writeAndFlush(ByteBuffer(bytes: part)).get()
+                try await connect(1, running) { second async throws in
+                    #expect(try await second.code(.initialize, "a", Sample.alice) == .ok)
+                    // In so many turns the server has read what the kernel has of the first.
+                    for _ in 0..<50 { #expect(try await second.code(.noOperation) == .ok) }
+                    let ticket = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 500 << 10) }
+                    #expect(try await second.code(.store, "a", ticket.bytes) == .limitReached)
+                    #expect(try await second.code(.store, "a", Sample.ticket(1).bytes) == .ok)
+                }
+                try await connect(2, running) { other async throws in
+                    #expect(try await other.code(.initialize, "a", Sample.bob) == .ok)
+                    #expect(try await other.code(.store, "a", large[0].bytes) == .ok)
+                }
+            }
+        }
+    }
+
+    @Test func whoHasNothingIsForgotten() async throws {
+        try await withFolder { folder in
+            let caches = "\(folder)/caches"
+            let folders = { Set((try? FileManager.default.contentsOfDirectory(atPath: caches)) ?? []) }
+            try await withUsers(ServerTotals(files: 4), directory: caches) { running in
+                for user in UInt32(1)...20 {
+                    try await connect(user, running) { _ in #expect(folders().contains("\(user)")) }
+                    #expect(try await comesTrue { folders().isEmpty })
+                }
+                #expect(await running.server.counts.isEmpty)
+                try await connect(1, running) { connection async throws in
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                }
+                try await connect(2, running) { connection async throws in #expect(try await connection.code(.setDefaultCache, "b") == .ok)
+                }
+                #expect(try await comesTrue { await running.server.counts.allSatisfy { $0.connections == 0 } })
+                #expect(folders() == ["1", "2"], "a name is something too")
+                try await connect(1, running) { connection async throws in #expect(try await connection.code(.destroy, "a") == .ok) }
+                #expect(try await comesTrue { folders() == ["2"] })
+            }
+            try FileManager.default.createDirectory(
+                atPath: "\(caches)/3",
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+            try await withUsers(ServerTotals(files: 4), directory: caches) { _ in #expect(folders() == ["2"]) }
+        }
+    }
+
+    @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max]) func descriptorsSuffice(descriptors: Int) {
+        let totals = ServerTotals.machine(descriptors: descriptors)
+        #expect(totals.connections + totals.refusedConnections + totals.files <= descriptors - 64)
+        #expect(totals.connections >= 0 && (descriptors < 1024 || totals.connections > 300))
+    }
+}

@@ -109,7 +109,7 @@ package final class Agent: Sendable {
             facts: { [self] in await facts(caches) },
             stop: { [weak self] in self?.stop() },
             sessionsChanged: { keeper.poke() },
-            signsIn: { await signIn?.hasSignedIn() ?? false },
+            signsIn: { _, _ in await signIn?.hasSignedIn() ?? false },
             used: { principal in
                 activity.note()
                 keeper.noteUse(of: principal)

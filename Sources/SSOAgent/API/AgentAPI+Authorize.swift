@@ -8,14 +8,10 @@ internal import SSOAgentClient
 extension AgentAPI {
     /// `POST /v1/authorize`
     func authorize(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        let message = try await document(AuthorizeRequest.self, of: request)
+        let message = try document(AuthorizeRequest.self, of: context)
         let authorization = try message.authorizationRequest()
         if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
-        let plan = served.kerberos.decision(for: authorization.url).plan
-        try served.access.check(context.peer, for: authorization, plan: plan)
-        if let reason = try lockReason(for: plan) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
-        switch try await outcome(of: authorization, from: served.kerberos) {
+        switch try await outcome(of: authorization, context) {
         case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
         case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
         case .headers(let grant):
@@ -28,34 +24,25 @@ extension AgentAPI {
             if message.keepsExchange != false {
                 reply.exchange = exchanges.insert(grant.exchange, principal: grant.principal, user: context.peer.userID)
             }
-            used(grant.principal)
             return try Self.response(reply)
-        }
-    }
-
-    /// Who asks while the agent signs in, with a key, waits for that.
-    private func outcome(of request: AuthorizationRequest, from kerberos: KerberosExtension) async throws(AuthorizationError)
-        -> AuthorizationOutcome
-    {
-        do throws(AuthorizationError) {
-            return try await kerberos.beginAuthorization(with: request)
-        } catch {
-            guard error.code == .notSignedIn, await signsIn() else { throw error }
-            return try await kerberos.beginAuthorization(with: request)
         }
     }
 
     /// `POST /v1/identity`
     func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        let authorization = try await document(AuthorizeRequest.self, of: request).authorizationRequest()
-        try served.access.check(context.peer, for: authorization, plan: served.kerberos.decision(for: authorization.url).plan)
-        return try Self.response(IdentityReply(try await served.kerberos.identity(for: authorization)))
+        let authorization = try document(AuthorizeRequest.self, of: context).authorizationRequest()
+        let kerberos = context.served.kerberos
+        let plan = try permittedPlan(for: authorization, context)
+        if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
+        let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
+            try await kerberos.identity(for: authorization)
+        }
+        return try Self.response(IdentityReply(identity))
     }
 
     /// `POST /v1/authorize/{exchange}`
     func continueExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let message = try await document(ContinueRequest.self, of: request)
+        let message = try document(ContinueRequest.self, of: context)
         let id = try context.parameters.require("exchange")
         guard let (exchange, principal) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
         switch try await exchange.respond(to: Array(message.token)) {
@@ -75,7 +62,7 @@ extension AgentAPI {
 
     /// `GET /v1/configuration`
     func configuration(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
+        let served = context.served
         let configurations = try served.access.visible(served.kerberos.policy.configurations, to: context.peer)
         return try Self.response(ConfigurationReply(version: served.version, configurations: configurations))
     }

@@ -10,12 +10,7 @@ extension AgentAPI {
     /// reason; nginx makes an error of anything else.
     func authRequest(_ request: Request, _ context: AgentContext) async throws -> Response {
         do {
-            let served = served
-            let authorization = try Self.originalRequest(request)
-            let plan = served.kerberos.decision(for: authorization.url).plan
-            try served.access.check(context.peer, for: authorization, plan: plan)
-            if let reason = try lockReason(for: plan) { return Self.refusal(.forbidden, reason.detail) }
-            switch try await served.kerberos.beginAuthorization(with: authorization) {
+            switch try await outcome(of: try Self.originalRequest(request), context) {
             case .headers(let grant): return Response(status: .ok, headers: grant.headers)
             case .completed: return Self.refusal(.forbidden, "there is no header for this.")
             case .notHandled(let reasons):

@@ -40,14 +40,24 @@ extension AgentAPI {
             router.on(RouterPath(operation.path), method: operation.method) { request, context in
                 // The router has answers of its own to some errors, which are no problems.
                 do {
-                    try self.served.check(context.peer, for: operation.audience)
-                    return try await operation.run(request, context)
+                    return try await self.carryOut(operation, request, context)
                 } catch {
                     return Self.response(AgentProblem(error))
                 }
             }
         }
         return router
+    }
+
+    /// The rules are those of the moment when the request is there to its end: who holds it back does not keep those that it began under.
+    private func carryOut(_ operation: AgentOperation, _ request: Request, _ context: AgentContext) async throws -> Response {
+        // Nobody's body is read who is refused anyway.
+        try context.served.check(context.peer, for: operation.audience)
+        var context = context
+        context.body.put(try await request.body.collect(upTo: Self.bodyLimit))
+        context.served = served
+        try context.served.check(context.peer, for: operation.audience)
+        return try await operation.run(request, context)
     }
 
     /// Answers a request; every failure becomes a problem (RFC 9457).
@@ -72,10 +82,9 @@ extension AgentAPI {
     }
 
     /// The body's one document.
-    func document<Value: Decodable>(_ type: Value.Type, of request: Request) async throws -> Value {
-        let body = try await request.body.collect(upTo: Self.bodyLimit)
+    func document<Value: Decodable>(_ type: Value.Type, of context: AgentContext) throws -> Value {
         do {
-            return try AgentJSON.decode(type, from: Data(body.readableBytesView))
+            return try AgentJSON.decode(type, from: Data(context.body.take().readableBytesView))
         } catch {
             throw AgentProblem.malformed(error)
         }

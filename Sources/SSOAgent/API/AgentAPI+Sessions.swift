@@ -9,8 +9,8 @@ internal import SSOAgentClient
 extension AgentAPI {
     /// `POST /v1/login`
     func login(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        var body = try await request.body.collect(upTo: Self.bodyLimit)
+        let served = context.served
+        var body = context.body.take()
         let (message, source) = try Self.signIn(&body)
         let session = try await served.kerberos.signIn(
             message.principal,
@@ -27,8 +27,8 @@ extension AgentAPI {
 
     /// `POST /v1/refresh`
     func refresh(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        let selection = try await document(SessionSelection.self, of: request)
+        let served = context.served
+        let selection = try document(SessionSelection.self, of: context)
         let sessions = try await Self.sessions(selection, of: served.kerberos)
         var reply = SessionsReply(sessions: [])
         var problems: [AgentProblem] = []
@@ -47,8 +47,8 @@ extension AgentAPI {
 
     /// `POST /v1/logout`
     func logout(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
-        let selection = try await document(SessionSelection.self, of: request)
+        let served = context.served
+        let selection = try document(SessionSelection.self, of: context)
         let whom: Principal? =
             if let name = selection.principal { try await served.kerberos.principal(name, realm: selection.realm) } else { nil }
         let result = try await served.kerberos.signOut(

@@ -34,13 +34,15 @@ extension AgentAPI {
 
     /// `GET /v1/explain?url=…`
     func explain(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let served = served
         guard let text = request.uri.queryParameters["url"].map({ String($0) }) else {
             throw AgentProblem.badRequest("the query has no url: write /v1/explain?url= and the URL, percent-encoded.")
         }
         _ = try Origin(url: text)
         guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
-        return try Self.response(ExplanationDocument(await served.kerberos.explanation(for: url)))
+        let explanation = await context.served.kerberos.explanation(for: url)
+        var document = ExplanationDocument(explanation)
+        if let reason = lockReason(for: explanation.plan) { document.reasons.append(reason) }
+        return try Self.response(document)
     }
 
     /// `POST /v1/stop`: what is in progress ends first.

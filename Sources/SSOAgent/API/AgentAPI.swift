@@ -22,7 +22,7 @@ package final class AgentAPI: Sendable {
     let stop: @Sendable () -> Void
     let sessionsChanged: @Sendable () -> Void
     /// Waits for a sign-in of the agent's own; whether it went well.
-    let signsIn: @Sendable () async -> Bool
+    let signsIn: @Sendable (_ realm: String, _ principal: String?) async -> Bool
     let used: @Sendable (_ principal: String) -> Void
     let isScreenLocked: @Sendable () -> Bool
     /// How often a stream of events says that it is alive.
@@ -42,7 +42,8 @@ package final class AgentAPI: Sendable {
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
     ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
-    ///   - signsIn: Waits for a sign-in of the agent's own that is under way; whether it went well, so that who was not signed in is now.
+    ///   - signsIn: Has the agent sign in by itself, where it can for this realm and whom it is asked for, if anybody; whether it went well,
+    ///     so that who was not signed in is now.
     ///   - used: Called when a token of a principal's was made.
     ///   - isScreenLocked: Whether the screen is locked; asked where a profile says what becomes of a request then.
     ///   - heartbeat: How often a stream of events says that it is alive.
@@ -52,7 +53,7 @@ package final class AgentAPI: Sendable {
         facts: @escaping @Sendable () async -> StatusDocument.Process,
         stop: @escaping @Sendable () -> Void,
         sessionsChanged: @escaping @Sendable () -> Void = {},
-        signsIn: @escaping @Sendable () async -> Bool = { false },
+        signsIn: @escaping @Sendable (_ realm: String, _ principal: String?) async -> Bool = { _, _ in false },
         used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
         isScreenLocked: @escaping @Sendable () -> Bool = { false },
         heartbeat: TimeAmount = .seconds(15)

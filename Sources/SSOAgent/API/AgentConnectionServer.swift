@@ -38,7 +38,7 @@ struct AgentConnectionServer: Sendable {
         configuration.httpDecoder.maxHeaderListSize = 256 * 1024
         let http = HTTP1Channel(
             responder: { request, writer, channel in
-                let context = AgentContext(source: AgentContextSource(logger: logger, channel: channel, peer: peer))
+                let context = AgentContext(source: AgentContextSource(logger: logger, channel: channel, peer: peer, served: api.served))
                 let response = await api.response(to: request, context: context, responder: responder)
                 try await writer.write(response: response.head, body: response.body)
             },

@@ -12,11 +12,16 @@ struct AgentContext: RequestContext {
     let peer: PeerCredential
     /// The connection.
     let channel: any Channel
+    /// What answers the request, and by whose rules; what came into office while the body did counts.
+    var served: CurrentExtension.Office
+    /// What the request carried, once it has come.
+    let body = AgentRequestBody()
 
     init(source: AgentContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         peer = source.peer
         channel = source.channel
+        served = source.served
     }
 }
 
@@ -25,4 +30,5 @@ struct AgentContextSource: RequestContextSource {
     let logger: Logger
     let channel: any Channel
     let peer: PeerCredential
+    let served: CurrentExtension.Office
 }

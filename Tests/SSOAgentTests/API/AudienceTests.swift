@@ -4,6 +4,7 @@ import HTTPTypes
 import KCM
 import KerberosEngine
 import KerberosTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -71,6 +72,28 @@ struct AudienceTests {
             }
             #expect(answer.hasPrefix("HTTP/1.1 403 "), "\(answer)")
             #expect(agent.stops.count == 0 && agent.changes.count == 0)
+        }
+    }
+
+    /// The profile changes between the head of a request and the last byte of its body.
+    @Test(arguments: [nil, "other.example.test"])
+    func `whoever holds the body back is held to the rules of its end`(host: String?) async throws {
+        try await withStranger { agent, configuration in
+            let body = #"{"url": "https://www.example.test/"}"#
+            let head =
+                "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
+            let answer = try await RawConnection.open(agent.socketPath, sending: head + body.dropLast()) { connection in
+                #expect(try await comesTrue { agent.api.requests.load(ordering: .relaxed) == 1 })
+                var other = configuration
+                other.allowedPeers = try host.map { [AllowedPeer(.user(geteuid()), hosts: [try HostRule($0)])] } ?? []
+                agent.current.replace(
+                    with: KerberosExtension(KerberosExtension.Options(configurations: [other])),
+                    access: AccessPolicy(owner: geteuid() &+ 12345, configurations: [other])
+                )
+                try await connection.send(String(body.suffix(1)))
+                return try await connection.answer()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 403 "), "\(answer)")
         }
     }
 

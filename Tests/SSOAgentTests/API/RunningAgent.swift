@@ -23,6 +23,8 @@ struct RunningAgent: Sendable {
     let stops = Counter()
     /// How often the sessions were said to have changed.
     let changes = Counter()
+    /// How often a token was said to have been made.
+    let uses = Counter()
 
     final class Counter: Sendable {
         private let value = Mutex(0)
@@ -36,6 +38,8 @@ struct RunningAgent: Sendable {
         signedIn: Bool = true,
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
         access: AccessPolicy? = nil,
+        signsIn: @escaping @Sendable (KerberosExtension) async -> Bool = { _ in false },
+        isScreenLocked: Bool = false,
         _ body: (RunningAgent) async throws -> Return
     ) async throws -> Return {
         let directory = "\(realm.directory)/agent-\(UUID().uuidString.prefix(8))"
@@ -52,7 +56,14 @@ struct RunningAgent: Sendable {
             )
         )
         if signedIn { try await kerberos.signIn("alice", using: .password(Secret("secret"))) }
-        let agent = RunningAgent(realm: realm, kerberos: kerberos, directory: directory, access: access)
+        let agent = RunningAgent(
+            realm: realm,
+            kerberos: kerberos,
+            directory: directory,
+            access: access,
+            signsIn: signsIn,
+            isScreenLocked: isScreenLocked
+        )
         let socket = try ListeningSocket.bind(path: agent.socketPath)
         try await agent.api.serve(socket)
         let result: Result<Return, any Error>
@@ -67,7 +78,14 @@ struct RunningAgent: Sendable {
         return try result.get()
     }
 
-    private init(realm: TestRealm, kerberos: KerberosExtension, directory: String, access: AccessPolicy?) {
+    private init(
+        realm: TestRealm,
+        kerberos: KerberosExtension,
+        directory: String,
+        access: AccessPolicy?,
+        signsIn: @escaping @Sendable (KerberosExtension) async -> Bool,
+        isScreenLocked: Bool
+    ) {
         self.realm = realm
         self.kerberos = kerberos
         socketPath = "\(directory)/agent.sock"
@@ -78,7 +96,10 @@ struct RunningAgent: Sendable {
             events: events,
             facts: { StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0)) },
             stop: { [stops] in stops.add() },
-            sessionsChanged: { [changes] in changes.add() }
+            sessionsChanged: { [changes] in changes.add() },
+            signsIn: { realm, _ in realm == "EXAMPLE.TEST" ? await signsIn(kerberos) : false },
+            used: { [uses] _ in uses.add() },
+            isScreenLocked: { isScreenLocked }
         )
     }
 

@@ -1,0 +1,90 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+/// A program's own request and nginx's question on behalf of one are held to the same rules.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
+struct SameOutcomeTests {
+    enum Route: String, CaseIterable {
+        case authorize, authRequest = "auth-request"
+
+        func ask(_ agent: RunningAgent) async throws -> (status: Int, body: String) {
+            switch self {
+            case .authorize: try await agent.curl(["--data", Self.document, "http://ksso/v1/authorize"])
+            case .authRequest:
+                try await agent.curl(["--include", "--header", "X-Original-URL: https://www.example.test/", "http://ksso/v1/auth-request"])
+            }
+        }
+
+        static let document = #"{"url": "https://www.example.test/"}"#
+    }
+
+    @Test(arguments: Route.allCases)
+    func aTokenIsAUseOfTheSession(route: Route) async throws {
+        try await RunningAgent.run(in: try #require(TestRealm.current)) { agent async throws in
+            #expect(try await route.ask(agent).body.contains("Negotiate "))
+            #expect(agent.uses.count == 1)
+        }
+    }
+
+    @Test(arguments: Route.allCases)
+    func whoFindsNobodySignedInWaitsForTheAgentsSignIn(route: Route) async throws {
+        try await RunningAgent.run(
+            in: try #require(TestRealm.current),
+            signedIn: false,
+            signsIn: { (try? await $0.signIn("alice", using: .password(Secret("secret")))) != nil }
+        ) { agent async throws in
+            #expect(try await route.ask(agent).body.contains("Negotiate "))
+        }
+    }
+
+    @Test func theIdentityWaitsAsWell() async throws {
+        try await RunningAgent.run(
+            in: try #require(TestRealm.current),
+            signedIn: false,
+            signsIn: { (try? await $0.signIn("alice", using: .password(Secret("secret")))) != nil }
+        ) { agent async throws in
+            let reply = try await agent.curl(["--data", Route.document, "http://ksso/v1/identity"])
+            #expect(reply.status == 200 && reply.body.contains("alice@EXAMPLE.TEST"), "\(reply)")
+        }
+    }
+
+    /// Whoever signs out is not signed in first.
+    @Test func aSignOutSignsNobodyIn() async throws {
+        try await RunningAgent.run(
+            in: try #require(TestRealm.current),
+            signedIn: false,
+            signsIn: { (try? await $0.signIn("alice", using: .password(Secret("secret")))) != nil }
+        ) { agent async throws in
+            let body = #"{"url": "https://www.example.test/", "operation": "logout"}"#
+            #expect(try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).status == 409)
+            #expect(try await agent.kerberos.sessions().sessions.isEmpty)
+        }
+    }
+
+    @Test(arguments: ScreenLockedBehavior.allCases)
+    func nothingPassesTheLockedScreen(behavior: ScreenLockedBehavior) async throws {
+        try await RunningAgent.run(
+            in: try #require(TestRealm.current),
+            change: { $0.screenLockedBehavior = behavior },
+            isScreenLocked: true
+        ) { agent async throws in
+            for route in Route.allCases {
+                let reply = try await route.ask(agent)
+                #expect(reply.body.contains("screen is locked") && !reply.body.contains("Negotiate "), "\(reply)")
+            }
+            let identity = try await agent.curl(["--data", Route.document, "http://ksso/v1/identity"])
+            #expect(!identity.body.contains("alice"), "\(identity)")
+            #expect(identity.status == (behavior == .cancel ? 422 : 200), "\(identity)")
+            let explanation = try await agent.curl(["http://ksso/v1/explain?url=https://www.example.test/"])
+            #expect(explanation.body.contains("screenLock") && explanation.body.contains("screen is locked"), "\(explanation)")
+            #expect(agent.uses.count == 0)
+        }
+    }
+}

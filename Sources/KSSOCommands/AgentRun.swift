@@ -66,7 +66,7 @@ struct AgentRun: AsyncParsableCommand {
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
                 switch signIn {
                 case .done(let sentence): Console.print(sentence)
-                case .failed(let sentence): Console.report("\(sentence) The agent tries again.")
+                case .failed(let sentence): Console.report(sentence)
                 case .unknown where keytab != nil: Console.note("No KDC has answered the sign-in with the keytab yet. See: ksso status")
                 case .unknown: break
                 }

@@ -102,14 +102,14 @@ package final class Agent: Sendable {
             losses: losses.continuation
         )
         await importTickets()
-        let signIn = options.keytab.map { KeytabSignIn($0, current: current, log: journal.failure) }
+        let signIn = options.keytab.map { KeytabSignIn($0, current: current, journal: journal) }
         let api = AgentAPI(
             current,
             events: events,
             facts: { [self] in await facts(caches) },
             stop: { [weak self] in self?.stop() },
             sessionsChanged: { keeper.poke() },
-            signsIn: { _, _ in await signIn?.hasSignedIn() ?? false },
+            signsIn: { realm, principal in await signIn?.hasSignedIn(realm: realm, principal: principal) ?? false },
             used: { principal in
                 activity.note()
                 keeper.noteUse(of: principal)
@@ -144,6 +144,8 @@ package final class Agent: Sendable {
             await waitForEnd(end)
             notification.stopping()
             group.cancelAll()
+            // The requests that wait for it are answered.
+            signIn?.stop()
         }
         // The streams of events end first: the API waits for every response.
         events.close()

@@ -36,15 +36,9 @@ struct AgentColdRequestTests {
     @Test func oneSignIn() async throws {
         try await withStation { station in
             let keytab = try await station.realm.keytab(for: "alice")
-            try await station.realm.stopKDC()
-            try await station.withAgent(["--keytab", keytab]) { agent in
-                // The next attempt finds a KDC that takes its time.
-                try await agent.wait(for: "ksso: the sign-in with the keytab \(keytab) failed: ")
-                try await ask(station) {
-                    try await station.realm.startKDC()
-                    try await station.realm.pauseKDC()
-                }
-            }
+            // The first attempt begins before there is a socket, and finds a KDC that takes its time.
+            try await station.realm.pauseKDC()
+            try await station.withAgent(["--keytab", keytab]) { _ in try await ask(station) {} }
             #expect(try station.realm.issued(.initialTicket, client: "alice") == 1)
         }
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct AgentKeytabTests {
     private func withKeytab(_ body: (Workstation, String) async throws -> Void) async throws {
-        try await withTestRealm(TestRealmOptions(users: ["alice": "secret", "bob": "secret"])) { realm in
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/localhost"])) { realm in
             try await body(Workstation(realm: realm), realm.keytab(for: "alice"))
         }
     }
@@ -34,7 +34,61 @@ struct AgentKeytabTests {
                 #expect(try await station.status().sessions == [])
                 try await station.realm.startKDC()
                 try await waitForSession(on: station)
+                // What `ksso agent status` ends on.
+                try await agent.wait(for: "signed in as alice@EXAMPLE.TEST with the keytab \(keytab).")
             }
+        }
+    }
+
+    /// What the agent answers to `authorize`.
+    private func ask(_ station: Workstation, _ fields: String) async throws -> String {
+        try await station.run([
+            "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
+            "-d", "{\(fields)}", "http://agent/v1/authorize",
+        ]).output
+    }
+
+    @Test func aRealmThatComesBackIsSignedInAgain() async throws {
+        try await withKeytab { station, keytab in
+            let path = try station.install(profile())
+            try await station.withAgent(["--keytab", keytab]) { _ in
+                try await waitForSession(on: station)
+                try FileManager.default.removeItem(atPath: path)
+                try await eventually { try await station.status().sessions.isEmpty }
+                try station.install(profile())
+                try await waitForSession(on: station)
+            }
+        }
+    }
+
+    @Test func afterASignOutTheNextRequestSignsIn() async throws {
+        try await withKeytab { station, keytab in
+            try station.install(profile())
+            try await station.withAgent(["--keytab", keytab]) { _ in
+                try await waitForSession(on: station)
+                _ = try await station.ksso("logout")
+                #expect(try await station.status().sessions == [])
+                let answer = try await ask(station, #""url": "http://localhost/""#)
+                #expect(answer.contains("Negotiate "), "\(answer)")
+                try await waitForSession(on: station)
+            }
+        }
+    }
+
+    @Test func theEndOfTheAgentEndsTheWait() async throws {
+        try await withKeytab { station, keytab in
+            try station.install(profile())
+            try await station.realm.pauseKDC()
+            let result = try await withThrowingTaskGroup(of: String.self) { group in
+                let end = try await station.withAgent(["--keytab", keytab]) { _ in
+                    group.addTask { try await ask(station, #""url": "http://localhost/""#) }
+                    try await eventually { try await station.agentStatus().process.connections > 1 }
+                }
+                #expect(end.status == 0, "\(end)")
+                return try await group.next()
+            }
+            // A request that went on waiting would be cut off.
+            #expect(result?.contains("notSignedIn") == true, "\(result ?? "")")
         }
     }
 
@@ -55,7 +109,7 @@ struct AgentKeytabTests {
                 #expect(result.exitStatus == 0 && result.output.hasPrefix("The agent serves in "), "\(result)")
                 let sentence =
                     "ksso: the sign-in with the keytab \(keytab) failed: alice@EXAMPLE.TEST: the keytab's key is not the one the KDC has"
-                #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent tries again.\n"), "\(result)")
+                #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent tries again in 5 minutes.\n"), "\(result)")
             }
         }
     }

@@ -22,6 +22,7 @@ package final class CurrentExtension: Sendable {
     }
 
     private let office: Mutex<Office>
+    private let observers = Mutex<[@Sendable () -> Void]>([])
 
     /// - Parameters:
     ///   - initial: The first one.
@@ -43,7 +44,11 @@ package final class CurrentExtension: Sendable {
     package func replace(with successor: KerberosExtension, access: AccessPolicy? = nil) {
         let next = Office(kerberos: successor, access: access ?? Self.access(to: successor))
         office.withLock { $0 = next }
+        for observer in observers.withLock({ $0 }) { observer() }
     }
+
+    /// Has this called each time after another one was put in its place.
+    func onReplacement(_ observer: @escaping @Sendable () -> Void) { observers.withLock { $0.append(observer) } }
 
     private static func access(to kerberos: KerberosExtension) -> AccessPolicy {
         AccessPolicy(owner: geteuid(), configurations: kerberos.policy.configurations)

@@ -34,8 +34,10 @@ static inline gss_OID ckerberos_nt_krb5_principal(void) {
     return &oid;
 }
 
-// Drops a context's clock offset, so that the next cache's own is taken. Exported by libkrb5 and in no installed header.
+// Exported by libkrb5 and in no installed header. The first marks a context's clock offset as not valid, so that the next cache's own is
+// taken, and leaves the number; the second sets the number and marks it as valid.
 krb5_error_code krb5_use_natural_time(krb5_context context);
+krb5_error_code krb5_set_time_offsets(krb5_context context, krb5_timestamp seconds, krb5_int32 microseconds);
 
 static inline OM_uint32 ckerberos_gss_routine_error(OM_uint32 major) { return GSS_ROUTINE_ERROR(major); }
 static inline int ckerberos_gss_is_error(OM_uint32 major) { return GSS_ERROR(major) != 0; }

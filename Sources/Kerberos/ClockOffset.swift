@@ -7,44 +7,43 @@ internal import Synchronization
 final class ClockOffset: Sendable {
     private let seconds = Atomic<Int32>(0)
 
-    /// Keeps what the context has learned.
-    func learn(from context: Context) {
-        var offset: krb5_timestamp = 0
-        var microseconds: krb5_int32 = 0
-        guard krb5_get_time_offsets(context.raw, &offset, &microseconds) == 0, offset != 0 else { return }
-        seconds.store(offset, ordering: .relaxed)
+    /// Keeps what the context has learned since it had an offset. One that has learned nothing, for it was given up, overwrites nothing.
+    func learn(from context: Context, since before: Int32) {
+        let offset = context.clockOffset
+        if offset != before { seconds.store(offset, ordering: .relaxed) }
     }
 
     /// Sets the clock of a context that has learned nothing yet.
-    func apply(to context: Context) {
-        let offset = seconds.load(ordering: .relaxed)
-        var now: krb5_timestamp = 0
-        var microseconds: krb5_int32 = 0
-        guard offset != 0, krb5_us_timeofday(context.raw, &now, &microseconds) == 0 else { return }
-        krb5_set_real_time(context.raw, now &+ offset, microseconds)
-    }
+    func apply(to context: Context) { context.setClock((seconds.load(ordering: .relaxed), 0)) }
 }
 
 extension Context {
+    private typealias Offset = (seconds: krb5_timestamp, microseconds: krb5_int32)
+
     /// By how many seconds the KDC's clock is ahead, as far as the context knows; 0 where it does not.
-    var clockOffset: Int32 {
-        var offset: krb5_timestamp = 0
-        var microseconds: krb5_int32 = 0
-        return krb5_get_time_offsets(raw, &offset, &microseconds) == 0 ? offset : 0
+    var clockOffset: Int32 { offset.seconds }
+
+    /// libkrb5 gives the number out whether or not it is valid: ``forgetClock()`` sees to it that one that is not is 0.
+    private var offset: Offset {
+        var offset: Offset = (0, 0)
+        return krb5_get_time_offsets(raw, &offset.seconds, &offset.microseconds) == 0 ? offset : (0, 0)
     }
 
-    /// Goes by a KDC's clock, whatever it went by before.
-    private func setClock(offset: Int32) {
-        var now: krb5_timestamp = 0
-        var microseconds: krb5_int32 = 0
-        guard krb5_use_natural_time(raw) == 0, offset != 0, krb5_us_timeofday(raw, &now, &microseconds) == 0 else { return }
-        krb5_set_real_time(raw, now &+ offset, microseconds)
+    /// Goes by a KDC's clock, whatever it went by before. An offset of 0 is valid too: a cache that is filled then says that it is 0.
+    fileprivate func setClock(_ offset: (seconds: krb5_timestamp, microseconds: krb5_int32)) {
+        krb5_set_time_offsets(raw, offset.seconds, offset.microseconds)
+    }
+
+    /// Takes over the offset of the cache that is read next; a cache that has none, such as a file without the tag, leaves it at 0.
+    private func forgetClock() {
+        krb5_set_time_offsets(raw, 0, 0)
+        krb5_use_natural_time(raw)
     }
 
     /// What a cache holds, with its KDC's clock. The context goes on by the clock that it went by.
     func contentsAndClock(of name: CredentialCacheName) throws(KerberosError) -> CredentialCacheContents {
-        let own = clockOffset
-        defer { setClock(offset: own) }
+        let own = offset
+        defer { setClock(own) }
         return try withCacheAndClock(name) { cache throws(KerberosError) in
             var contents = try contents(of: cache)
             contents.clockOffset = Double(clockOffset)
@@ -52,22 +51,24 @@ extension Context {
         }
     }
 
-    /// Lets a cache that is filled meanwhile have a KDC's clock; nil leaves it the context's own.
-    func withClock(offset: Double?, _ body: () throws(KerberosError) -> Void) throws(KerberosError) {
-        guard let offset else { return try body() }
-        let own = clockOffset
-        defer { setClock(offset: own) }
-        setClock(offset: Int32(clamping: Int(offset)))
+    /// Lets a cache that is filled meanwhile have a KDC's clock; nil is the context's own.
+    func withClock(offset seconds: Double?, _ body: () throws(KerberosError) -> Void) throws(KerberosError) {
+        let own = offset
+        defer { setClock(own) }
+        setClock(seconds.map { (Int32(clamping: Int($0)), 0) } ?? own)
         try body()
     }
 
     /// Opens a cache by name for the length of the call, and goes by the KDC's clock as that cache has it: libkrb5 keeps the first offset
-    /// that it met, which need no longer be true when the user has signed in again.
+    /// that it met, which need no longer be true when the user has signed in again. A cache that can't be read leaves the clock as it was.
     func withCacheAndClock<Value>(
         _ name: CredentialCacheName,
         _ body: (krb5_ccache) throws(KerberosError) -> Value
     ) throws(KerberosError) -> Value {
-        _ = krb5_use_natural_time(raw)
+        let own = offset
+        var isRead = false
+        forgetClock()
+        defer { if !isRead { setClock(own) } }
         return try withCache(name) { cache throws(KerberosError) in
             // Opening alone does not do it. Of a file libkrb5 takes the offset over when the principal is read, of a KCM cache when its
             // tickets begin to be listed.
@@ -75,6 +76,7 @@ extension Context {
             var cursor: krb5_cc_cursor?
             try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
             krb5_cc_end_seq_get(raw, cache, &cursor)
+            isRead = true
             return try body(cache)
         }
     }

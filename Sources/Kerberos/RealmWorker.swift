@@ -25,7 +25,8 @@ actor RealmWorker {
     ) -> Result<Value, KerberosError> {
         Result { () throws(KerberosError) in
             let context = try context()
-            defer { clockOffset.learn(from: context) }
+            let before = context.clockOffset
+            defer { clockOffset.learn(from: context, since: before) }
             return try body(context)
         }
     }

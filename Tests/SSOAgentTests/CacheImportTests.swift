@@ -49,6 +49,40 @@ struct CacheImportTests {
         }
     }
 
+    @Test func `a cache that says nothing of its KDC's clock does not get another one's`() async throws {
+        let service = "HTTP/www.example.test"
+        let options = TestRealmOptions(users: ["alice": "secret", "bob": "secret"], services: [service], clockOffset: .seconds(-7200))
+        try await withTestRealm(options) { realm in
+            let (source, target) = (try KeptHome(realm, cache: "DIR"), try KeptHome(realm, cache: "DIR"))
+            try await source.run("kinit", ["bob"], input: "secret\n")
+            let folder = "\(source.directory)/collection"
+            let bobs = Set(try FileManager.default.contentsOfDirectory(atPath: folder))
+            try await realm.stopKDC()
+            try await realm.startKDC()
+            try await source.run("kinit", ["-l", "1h", "-r", "1d", "alice"], input: "secret\n")
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !bobs.contains(name) {
+                try dropHeaderTags(ofCacheAt: "\(folder)/\(name)")
+            }
+            // The primary one is read first.
+            try await source.run("kswitch", ["-p", "bob"])
+            #expect(try await importing(source, target).run().map(\.description) == ["bob@EXAMPLE.TEST", "alice@EXAMPLE.TEST"])
+
+            try await target.run("kswitch", ["-p", "alice"])
+            let kerberos = target.makeExtension()
+            func alice() async throws -> Session {
+                let sessions = try await kerberos.sessions().sessions
+                return try #require(sessions.first { $0.principal.description == "alice@EXAMPLE.TEST" })
+            }
+            #expect(try await alice().clockOffset == 0)
+            #expect(try await alice().isSignedIn)
+            target.clock.advance(by: 3660)
+            #expect(try await alice().isSignedIn == false)
+            try await target.run("kvno", [service])
+            try await target.run("kinit", ["-R"])
+            try await target.run("kvno", [service])
+        }
+    }
+
     @Test func `each principal of a collection is copied, but for one who is there`() async throws {
         let (source, target) = try homes("DIR")
         for user in ["alice", "bob"] { try await source.run("kinit", [user], input: "secret\n") }

@@ -1,0 +1,12 @@
+internal import struct Foundation.Data
+internal import struct Foundation.URL
+
+/// Takes the tags out of the header of a version 4 cache file: the KDC's clock offset, which an older program or one with
+/// `kdc_timesync = 0` does not write.
+package func dropHeaderTags(ofCacheAt path: String) throws {
+    let url = URL(filePath: path)
+    let bytes = try Data(contentsOf: url)
+    guard bytes.starts(with: [5, 4]) else { return }
+    let length = Int(bytes[2]) << 8 | Int(bytes[3])
+    try (bytes.prefix(2) + [0, 0] + bytes.dropFirst(4 + length)).write(to: url)
+}

@@ -46,6 +46,7 @@ struct Fields {
     var client: [UInt8]? = Sample.alice
     var server: [UInt8]? = Sample.service
     var type: Int16 = 18
+    var key: [UInt8] = Array("sixteen byte key".utf8)
     var times = TicketTimes(authentication: 1000, start: 1000, end: 2000, renewTill: 3000)
     var isSessionKey: UInt8 = 0
     var flags: UInt32 = 0x4000_0000
@@ -100,7 +101,7 @@ struct Fields {
 
     private func writeKey(to writer: inout ByteWriter) {
         writer.write(type)
-        writer.writeCounted(Array("sixteen byte key".utf8))
+        writer.writeCounted(key)
     }
 
     private func writeTimes(to writer: inout ByteWriter) {

@@ -59,39 +59,67 @@ struct WipedRecordTests {
     }
 
     /// The server ends at any byte of the overwriting; the next one goes on with it.
-    @Test func anEndMeanwhileHarmsNothing() async throws {
+    @Test(arguments: [false, true])
+    func anEndMeanwhileHarmsNothing(_ isBackwards: Bool) async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             let before = try content(of: disk)
             #expect(disk.send(.remove, "", Self.going.patternBytes()) == .ok)
             let after = try content(of: disk)
-            let changed = before.indices.filter { before[$0] != after[$0] }
-            let (first, last) = (try #require(changed.first), try #require(changed.last))
-            for end in first...last + 1 {
+            let start = try #require(before.range(of: Data(Self.going.bytes))).lowerBound
+            // In the order in which they are written, and the other way around, as a disk may have them after a power failure.
+            let written = try Self.going.credential().erasures.flatMap { $0.offset + start..<$0.offset + start + $0.bytes.count }
+            #expect(before.indices.filter { before[$0] != after[$0] && !written.contains($0) } == [])
+            for count in 0...written.count {
+                var torn = before + after[before.count...]
+                for place in isBackwards ? written.suffix(count) : written.prefix(count) { torn[place] = after[place] }
                 try await withFolder { other in
-                    let path = "\(other)/000000000001.ccache"
-                    try (after[..<end] + before[end...] + after[before.count...]).write(to: URL(fileURLWithPath: path))
+                    try torn.write(to: URL(fileURLWithPath: "\(other)/000000000001.ccache"))
                     let next = try Disk(other)
-                    #expect(next.state == disk.state, "\(end)")
-                    #expect(try content(of: next) == after, "\(end)")
+                    #expect(next.state == disk.state, "\(count)")
+                    #expect(try content(of: next) == after, "\(count)")
                 }
             }
         }
     }
 
-    /// After a power failure the file may have the zeros and not the record that says why.
-    @Test func aTicketWithoutItsKeyIsGone() async throws {
+    /// After a power failure the file may have what was written over a record and not the record that says why. A setting has no key.
+    @Test(arguments: [going, Sample.setting("a", value: "the value that goes").with { $0.key = [] }], [false, true])
+    func whatWasOverwrittenIsGone(_ going: Fields, _ isBegunOnly: Bool) async throws {
         try await withFolder { folder in
-            var disk = try disk(in: folder)
-            let size = try content(of: disk).count
-            #expect(disk.send(.remove, "", Self.going.patternBytes()) == .ok)
-            let path = try #require(disk.files.first)
-            try content(of: disk).prefix(size).write(to: URL(fileURLWithPath: path))
+            var disk = try Disk(folder)
+            #expect(disk.send(.initialize, "", Sample.alice) == .ok)
+            for fields in [Sample.ticket(0), going, Sample.ticket(2)] { #expect(disk.send(.store, "", fields.bytes) == .ok) }
+            let before = try content(of: disk)
+            #expect(disk.send(.remove, "", going.patternBytes()) == .ok)
+            let after = try content(of: disk)
+            var torn = Data(after.prefix(before.count))
+            if isBegunOnly {
+                // The mark alone.
+                let start = try #require(before.range(of: Data(going.bytes))).lowerBound
+                let end = start + (try #require(try going.credential().erasures.first)).offset + 12
+                torn.replaceSubrange(end..., with: before[end...])
+            }
+            try torn.write(to: URL(fileURLWithPath: try #require(disk.files.first)))
             var next = try Disk(folder)
             #expect(next.state == disk.state)
-            #expect(next.send(.store, "", Self.going.bytes) == .ok)
+            #expect(try content(of: next) == after.prefix(before.count))
+            #expect(next.send(.store, "", going.bytes) == .ok)
             #expect(next.send(.remove, "", Sample.ticket(2).patternBytes()) == .ok)
             #expect(try Disk(folder).state == next.state)
+        }
+    }
+
+    /// A server before this one wrote no mark.
+    @Test func aTicketWithoutItsKeyIsGone() async throws {
+        try await withFolder { folder in
+            let disk = try disk(in: folder)
+            var bytes = try content(of: disk)
+            let record = try #require(bytes.range(of: Data(Self.going.bytes)))
+            let key = try #require(bytes.range(of: Data(Self.going.key), in: record))
+            bytes.replaceSubrange(key, with: Data(count: key.count))
+            try bytes.write(to: URL(fileURLWithPath: try #require(disk.files.first)))
+            #expect(try Disk(folder).account.store.caches.map(\.credentials.count) == [2])
         }
     }
 }

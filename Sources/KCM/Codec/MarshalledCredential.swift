@@ -68,12 +68,18 @@ package struct MarshalledCredential: Hashable, Sendable {
     /// The list with its count, as it came.
     package var authorizationData: ArraySlice<UInt8> { bytes[Int(ends.addresses)..<Int(ends.authorizationData)] }
     package var ticket: ArraySlice<UInt8> { bytes[Int(ends.authorizationData) + 4..<Int(ends.ticket)] }
-    /// Where the key and the ticket are. What other programs, and ``repeats(_:)``, tell credentials apart by lies outside.
-    var secrets: [Range<Int>] {
-        [Int(ends.server) + 2 + 4..<Int(ends.key), Int(ends.authorizationData) + 4..<Int(ends.ticket)].filter { !$0.isEmpty }
+    /// What is written over a credential that is gone, in this order: the mark that libkrb5 leaves where it removes one from a file, an end
+    /// of zero and an authentication at -1, then zeros in the places of key and ticket. What other programs, and ``repeats(_:)``, tell
+    /// credentials apart by stays.
+    var erasures: [Erasure] {
+        let (times, start) = (Int(ends.key), bytes[Int(ends.key) + 4..<Int(ends.key) + 8])
+        let secrets = [Int(ends.server) + 2 + 4..<Int(ends.key), Int(ends.authorizationData) + 4..<Int(ends.ticket)]
+        return [Erasure(offset: times, bytes: [0xFF, 0xFF, 0xFF, 0xFF] + start + [0, 0, 0, 0])]
+            + secrets.filter { !$0.isEmpty }.map { Erasure(offset: $0.lowerBound, bytes: [UInt8](repeating: 0, count: $0.count)) }
     }
-    /// Whether there was a key, and it has been overwritten with zeros.
+    /// Whether it has been overwritten: it has the mark of one that is gone, or there was a key, and it is zeros.
     var isWiped: Bool {
+        if times.end == 0, times.authentication == .max { return true }
         let key = bytes[Int(ends.server) + 2 + 4..<Int(ends.key)]
         return !key.isEmpty && key.allSatisfy { $0 == 0 }
     }

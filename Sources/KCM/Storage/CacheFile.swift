@@ -71,7 +71,8 @@ final class CacheFile {
         return early.position(of: serial).map { UInt64($0) }
     }
 
-    /// Overwrites the key and the ticket of a credential that is gone, once that is written; the record's form stays.
+    /// Overwrites the key and the ticket of a credential that is gone, once that is written; the record's form stays. Its times say that it
+    /// is gone to libkrb5 too, which knows nothing of a ``Tombstone``.
     ///
     /// Whenever the process ends meanwhile, the record counts as gone. Where it fails the bytes are there until the file is written anew.
     func wipeSecrets(of serial: UInt64, _ credential: MarshalledCredential) {
@@ -80,7 +81,7 @@ final class CacheFile {
         defer { present.wipe() }
         // Nothing else is ever overwritten, whatever the numbers say.
         guard present == credential.bytes else { return }
-        file.wipe(credential.secrets.map { $0.lowerBound + offsets[number]..<$0.upperBound + offsets[number] })
+        file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
     }
 
     /// Takes back what was appended since the file had this size.

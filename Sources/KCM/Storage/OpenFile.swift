@@ -30,9 +30,9 @@ struct OpenFile: ~Copyable {
         }
     }
 
-    /// Overwrites places with zeros, as far as it can be done.
-    func wipe(_ places: [Range<Int>]) {
-        for place in places { try? write([UInt8](repeating: 0, count: place.count), at: place.lowerBound) }
+    /// Overwrites places, as far as it can be done.
+    func write(_ erasures: [Erasure]) {
+        for erasure in erasures { try? write(erasure.bytes, at: erasure.offset) }
     }
 
     func truncate(to length: Int) throws(StorageError) {

@@ -8,8 +8,8 @@ struct RecoveredCache {
     let headerLength: Int
     /// Where each record begins; tombstones are left out.
     let offsets: [Int]
-    /// Where keys and tickets of records that are gone were not overwritten before the server ended.
-    let remains: [Range<Int>]
+    /// What of records that are gone was not overwritten before the server ended.
+    let remains: [Erasure]
 
     /// Reads a file up to its last whole record.
     ///
@@ -22,7 +22,7 @@ struct RecoveredCache {
         cache.clockOffset = header.clockOffset
         var length = reader.offset
         var offsets: [Int] = []
-        var secrets: [[Range<Int>]] = []
+        var erasures: [[Erasure]] = []
         while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader), !record.isBlank {
             let start = length
             length = reader.offset
@@ -30,8 +30,8 @@ struct RecoveredCache {
                 var examined = 0
                 cache.store(record, replacing: cache.list.serial(repeatedBy: record, examined: &examined))
                 offsets.append(start)
-                let left = record.secrets.filter { record.bytes[$0].contains { $0 != 0 } }
-                secrets.append(left.map { $0.lowerBound + start..<$0.upperBound + start })
+                let left = record.erasures.filter { !record.bytes[$0.offset...].starts(with: $0.bytes) }
+                erasures.append(left.map { $0.moved(by: start) })
                 // It is gone, even where a power failure took the record that says so.
                 if record.isWiped { cache.list.remove(UInt64(offsets.count)) }
                 continue
@@ -39,7 +39,7 @@ struct RecoveredCache {
             // The first record has the serial number one.
             for number in numbers where number < .max { cache.list.remove(number + 1) }
         }
-        remains = secrets.indices.filter { cache.list[UInt64($0) + 1] == nil }.flatMap { secrets[$0] }
+        remains = erasures.indices.filter { cache.list[UInt64($0) + 1] == nil }.flatMap { erasures[$0] }
         self.offsets = offsets
         self.cache = cache
         self.length = length

@@ -43,7 +43,7 @@ final class UserStorage {
             return nil
         }
         if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
-        file.wipe(recovered.remains)
+        file.write(recovered.remains)
         let cacheFile = CacheFile(
             file,
             number: number,

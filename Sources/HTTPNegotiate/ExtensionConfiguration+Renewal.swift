@@ -4,7 +4,15 @@ extension Sequence<ExtensionConfiguration> {
     /// - Parameter lifetime: From the ticket's start to its end, in seconds.
     /// - Returns: Seconds from the ticket's start.
     package func renewalTime(in realm: String, lifetime: Double) -> Double {
-        let fractions = lazy.filter { $0.realm == realm }.compactMap(\.renewalFraction)
+        let fractions = lazy.filter { $0.realm == realm }.compactMap(\.usableRenewalFraction)
         return fractions.min().map { lifetime * $0 } ?? lifetime * 2 / 3
+    }
+}
+
+extension ExtensionConfiguration {
+    /// With 0 or less each ticket would be due as soon as it has come, and the KDC would be asked without end.
+    fileprivate var usableRenewalFraction: Double? {
+        guard let renewalFraction, !renewalFraction.isNaN else { return nil }
+        return Swift.min(Swift.max(renewalFraction, 0.1), 0.95)
     }
 }

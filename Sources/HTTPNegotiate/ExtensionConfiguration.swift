@@ -35,7 +35,9 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var preferredKDCs: [PreferredKDC]
     /// When its sessions end although nobody signs out.
     public var sessionLimits: SessionLimits
-    /// After which part of its life a ticket is got anew, from 0 to 1: `RenewAtFraction`. Nil: after two thirds.
+    /// After which part of its life a ticket is got anew, from 0.1 to 0.95: `RenewAtFraction`. Nil: after two thirds.
+    ///
+    /// What lies outside counts as the nearer end, and what is not a number as nil.
     public var renewalFraction: Double?
     /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Nil: it is answered as ever.
     public var screenLockedBehavior: ScreenLockedBehavior?

@@ -14,14 +14,16 @@ public struct Session: Sendable {
     public internal(set) var isDefault = false
     /// Whether the ticket-granting ticket held when the cache was read.
     public let isSignedIn: Bool
-    /// Until when the ticket-granting ticket holds.
+    /// Until when the ticket-granting ticket holds, by the KDC's clock: ``clockOffset`` seconds earlier by this machine's.
     public let ticketExpires: Date
-    /// Until when it can be renewed; nil when it can't.
+    /// Until when it can be renewed, by the KDC's clock; nil when it can't.
     public let renewUntil: Date?
     /// The service tickets that hold now.
     public let services: [Service]
-    /// By how many seconds the KDC's clock, by which the tickets' times are, is ahead of this machine's.
-    package let clockOffset: Double
+    /// By how many seconds the KDC's clock was ahead of this machine's when the tickets came; 0 where the cache does not say.
+    ///
+    /// The tickets' times are by the KDC's clock: `ticketExpires.addingTimeInterval(-clockOffset)` is the end by this machine's.
+    public let clockOffset: Double
     let chosenAt: Date
     let ticketGrantingTicket: Credential
     let contents: CredentialCacheContents
@@ -33,7 +35,7 @@ public struct Session: Sendable {
     public struct Service: Sendable, Hashable {
         /// The service.
         public let principal: Principal
-        /// Until when its ticket holds.
+        /// Until when its ticket holds, by the KDC's clock; see ``Session/clockOffset``.
         public let expires: Date
     }
 

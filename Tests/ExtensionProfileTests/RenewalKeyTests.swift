@@ -40,4 +40,11 @@ import Testing
         }
         #expect(configurations.renewalTime(in: realm, lifetime: 36000) == (fraction.map { $0 * 36000 } ?? 24000))
     }
+
+    /// A program that makes its own configuration is held to the same range: what is due at once would be got anew without end.
+    @Test(arguments: [(0, 0.1), (-1, 0.1), (-.infinity, 0.1), (.infinity, 0.95), (1, 0.95), (.nan, nil)] as [(Double, Double?)])
+    func `what can't be meant is the nearer end`(_ fraction: Double, _ meant: Double?) {
+        let configurations = [fraction, nil].map { ExtensionConfiguration(realm: "A.TEST", renewalFraction: $0) }
+        #expect(configurations.renewalTime(in: "A.TEST", lifetime: 36000) == (meant.map { $0 * 36000 } ?? 24000))
+    }
 }

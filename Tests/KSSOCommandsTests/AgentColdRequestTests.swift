@@ -27,7 +27,9 @@ struct AgentColdRequestTests {
         try await withStation { station in
             try await station.withAgent { _ in
                 try await station.signIn()
-                try await ask(station) { try await station.realm.pauseKDC() }
+                async let answers = park(on: station)
+                try await release(station) { try await station.realm.pauseKDC() }
+                judge(try await answers)
             }
         }
     }
@@ -36,9 +38,17 @@ struct AgentColdRequestTests {
     @Test func oneSignIn() async throws {
         try await withStation { station in
             let keytab = try await station.realm.keytab(for: "alice")
-            // The first attempt begins before there is a socket, and finds a KDC that takes its time.
-            try await station.realm.pauseKDC()
-            try await station.withAgent(["--keytab", keytab]) { _ in try await ask(station) {} }
+            let answers = Task { try await park(on: station) }
+            defer { answers.cancel() }
+            try await release(station) {
+                // The first attempt begins before there is a socket, and finds a KDC that takes its time.
+                try await station.realm.pauseKDC()
+            } serving: { body in
+                try await station.withAgent(["--keytab", keytab]) { _ in
+                    try await body()
+                    judge(try await answers.value)
+                }
+            }
             #expect(try station.realm.issued(.initialTicket, client: "alice") == 1)
         }
     }
@@ -52,15 +62,25 @@ struct AgentColdRequestTests {
         }
     }
 
+    /// Starts them all, which ask when they are released.
+    private func park(on station: Workstation) async throws -> CommandResult { try await station.run(["sh", "-c", Self.script]) }
+
     /// Has all of them ask, and the KDC answer when all of them wait.
-    private func ask(_ station: Workstation, pausing: () async throws -> Void) async throws {
-        async let answers = station.run(["sh", "-c", Self.script])
+    private func release(
+        _ station: Workstation,
+        pausing: () async throws -> Void,
+        serving: (_ body: () async throws -> Void) async throws -> Void = { try await $0() }
+    ) async throws {
         try await eventually { visibleStates(of: "curl", in: station.directory).count == Self.processes }
         try await pausing()
-        try station.write("", to: "open")
-        try await eventually { try await station.agentStatus().process.connections > Self.processes }
-        try await station.realm.resumeKDC()
-        let result = try await answers
+        try await serving {
+            try station.write("", to: "open")
+            try await eventually { try await station.agentStatus().process.connections > Self.processes }
+            try await station.realm.resumeKDC()
+        }
+    }
+
+    private func judge(_ result: CommandResult) {
         let tokens = result.output.matches(of: /"Authorization":"Negotiate ([^"]+)"/).map(\.1)
         #expect(tokens.count == Self.processes, "\(result.errors) \(result.output.prefix(500))")
         #expect(Set(tokens).count == Self.processes, "each has a token of its own")

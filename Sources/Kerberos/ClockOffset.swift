@@ -42,13 +42,30 @@ extension Context {
 
     /// What a cache holds, with its KDC's clock. The context goes on by the clock that it went by.
     func contentsAndClock(of name: CredentialCacheName) throws(KerberosError) -> CredentialCacheContents {
-        let own = offset
-        defer { setClock(own) }
-        return try withCacheAndClock(name) { cache throws(KerberosError) in
+        try withClock(of: name) { cache throws(KerberosError) in
             var contents = try contents(of: cache)
             contents.clockOffset = Double(clockOffset)
             return contents
         }
+    }
+
+    /// The same without the service tickets themselves.
+    func listingAndClock(of name: CredentialCacheName) throws(KerberosError) -> CredentialCacheListing {
+        try withClock(of: name) { cache throws(KerberosError) in
+            var listing = try listing(of: cache)
+            listing.clockOffset = Double(clockOffset)
+            return listing
+        }
+    }
+
+    /// Opens a cache and goes by its KDC's clock for the length of the call only.
+    private func withClock<Value>(
+        of name: CredentialCacheName,
+        _ body: (krb5_ccache) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        let own = offset
+        defer { setClock(own) }
+        return try withCacheAndClock(name, body)
     }
 
     /// Lets a cache that is filled meanwhile have a KDC's clock; nil is the context's own.

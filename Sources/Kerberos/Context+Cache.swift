@@ -37,6 +37,61 @@ extension Context {
         var credentials: [Credential] = []
         var marks: [String: String] = [:]
         var notes: [Credential] = []
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            if krb5_is_config_principal(self.raw, raw.server) == 0 {
+                credentials.append(try Credential(copying: &raw, context: self))
+            } else if let (key, value) = mark(in: raw) {
+                marks[key] = value
+            } else {
+                notes.append(try Credential(copying: &raw, context: self))
+            }
+        }
+        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks, notes: notes)
+    }
+
+    func listing(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheListing {
+        var listing = CredentialCacheListing(name: try name(of: cache), principal: try principal(of: cache))
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            if krb5_is_config_principal(self.raw, raw.server) != 0 {
+                if let (key, value) = mark(in: raw) { listing.marks[key] = value }
+                return
+            }
+            let client = try Principal(copying: raw.client, context: self)
+            let ticket = CredentialCacheListing.Ticket(
+                server: try Credential.server(of: raw, context: self),
+                isOwn: client == listing.principal,
+                expires: TicketTimes(raw.times).expires
+            )
+            let isTicketGranting = ticket.isOwn && ticket.server.isTicketGrantingService(of: listing.principal.realm)
+            if isTicketGranting { listing.ticketGrantingTicket = try Credential(copying: &raw, context: self) }
+            listing.tickets.append(ticket)
+        }
+        return listing
+    }
+
+    /// The last credential of a cache that is for a client and that the body takes by its service's name and its times.
+    func lastCredential(
+        in cache: krb5_ccache,
+        for client: Principal,
+        where isWanted: (Principal, TicketTimes) -> Bool
+    ) throws(KerberosError) -> Credential? {
+        var found: Credential?
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            guard krb5_is_config_principal(self.raw, raw.server) == 0,
+                try isWanted(Credential.server(of: raw, context: self), TicketTimes(raw.times)),
+                try Principal(copying: raw.client, context: self) == client
+            else { return }
+            found = try Credential(copying: &raw, context: self)
+        }
+        return found
+    }
+
+    /// Goes through a cache from its beginning: tickets, and what programs note beside them.
+    private func forEachCredential(
+        in cache: krb5_ccache,
+        _ body: (inout krb5_creds) throws(KerberosError) -> Void
+    ) throws(KerberosError) {
+        let name = try name(of: cache)
         var cursor: krb5_cc_cursor?
         try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
         defer { krb5_cc_end_seq_get(raw, cache, &cursor) }
@@ -46,20 +101,11 @@ extension Context {
             if Int(status) == Int(KRB5_CC_END) { break }
             try check(status, .readCache, subject: name.rawValue)
             defer { krb5_free_cred_contents(raw, &credential) }
-            if krb5_is_config_principal(raw, credential.server) != 0 {
-                if let (key, value) = mark(in: credential) {
-                    marks[key] = value
-                } else {
-                    notes.append(try Credential(copying: &credential, context: self))
-                }
-            } else {
-                credentials.append(try Credential(copying: &credential, context: self))
-            }
+            try body(&credential)
         }
         if let path = name.path, !FileCacheLayout.isWhole(path) {
             throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
         }
-        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks, notes: notes)
     }
 
     /// A mark of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, its value in the place of the ticket.

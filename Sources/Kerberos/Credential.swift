@@ -63,7 +63,7 @@ extension Credential {
     }
 
     /// A ticket that came by a referral is kept under the name that was asked for, with no realm; the ticket itself has the realm.
-    private static func server(of raw: krb5_creds, context: Context) throws(KerberosError) -> Principal {
+    static func server(of raw: krb5_creds, context: Context) throws(KerberosError) -> Principal {
         let asked = try Principal(copying: raw.server, context: context)
         guard asked.realm.isEmpty else { return asked }
         var encoded = raw.ticket

@@ -15,6 +15,6 @@ public struct CredentialCacheContents: Sendable {
 
     /// The ticket-granting ticket of the principal's own realm.
     public var ticketGrantingTicket: Credential? {
-        credentials.last { $0.client == principal && $0.server.isTicketGrantingService && $0.server.components[1] == principal.realm }
+        credentials.last { $0.client == principal && $0.server.isTicketGrantingService(of: principal.realm) }
     }
 }

@@ -49,6 +49,30 @@ extension KerberosClient {
         }
     }
 
+    /// Reads a cache, and keeps no service ticket of it.
+    ///
+    /// - Throws: as ``contents(of:)``.
+    package func listing(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheListing {
+        try await perform { context throws(KerberosError) in
+            try context.listingAndClock(of: name)
+        }
+    }
+
+    /// The last ticket of a cache that is for a client and that the body takes by its service's name and its times; nil where there is none.
+    ///
+    /// - Throws: as ``contents(of:)``.
+    package func ticket(
+        in name: CredentialCacheName,
+        for client: Principal,
+        where isWanted: @escaping @Sendable (Principal, TicketTimes) -> Bool
+    ) async throws(KerberosError) -> Credential? {
+        try await perform { context throws(KerberosError) in
+            try context.withCache(name) { cache throws(KerberosError) in
+                try context.lastCredential(in: cache, for: client, where: isWanted)
+            }
+        }
+    }
+
     /// A name for a new cache in the collection of a type that has collections (`krb5_cc_new_unique`). The cache is made by ``replace(_:principal:credentials:marks:)``.
     public func newCacheName(type: String) async throws(KerberosError) -> CredentialCacheName {
         try await perform { context throws(KerberosError) in

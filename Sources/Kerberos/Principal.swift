@@ -38,6 +38,9 @@ public struct Principal: Hashable, Sendable {
     /// Whether this is a ticket-granting service: `krbtgt/REALM@REALM`.
     public var isTicketGrantingService: Bool { components.count == 2 && components[0] == "krbtgt" }
 
+    /// Whether it is the service of a realm that gives that realm's own tickets.
+    func isTicketGrantingService(of realm: String) -> Bool { isTicketGrantingService && components[1] == realm }
+
     private init(parsing text: String, defaultRealm: String?, context: Context) throws(KerberosError) {
         var raw: krb5_principal?
         let status = krb5_parse_name_flags(context.raw, text, KRB5_PRINCIPAL_PARSE_REQUIRE_REALM, &raw)

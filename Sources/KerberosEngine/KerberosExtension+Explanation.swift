@@ -17,7 +17,7 @@ extension KerberosExtension {
         } catch {
             reasons.append(DecisionReason(rule: "session", verdict: .failed, detail: error.description))
         }
-        let ticket = session.flatMap { cachedTicket(for: plan, session: $0) }
+        let ticket: Credential? = if let session { await cachedTicket(for: plan, session: session) } else { nil }
         if let ticket {
             let detail = "a ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
             reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))

@@ -57,11 +57,11 @@ extension KerberosExtension {
 
     func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {
         // The full name, since that of a collection stands for its primary cache.
-        let contents = try await clients.local.contents(of: cache)
+        let listing = try await clients.local.listing(of: cache)
         let list = try await sessionStore.read()
-        if let session = list.sessions.first(where: { $0.cache == contents.name }) { return session }
+        if let session = list.sessions.first(where: { $0.cache == listing.name }) { return session }
         // A cache outside the collections: one that the caller named.
-        guard let session = Session(contents, now: options.clock()) else { throw .notSignedIn(contents.principal.description) }
+        guard let session = Session(listing, now: options.clock()) else { throw .notSignedIn(listing.principal.description) }
         return session
     }
 

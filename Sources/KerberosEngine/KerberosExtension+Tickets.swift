@@ -73,7 +73,7 @@ extension KerberosExtension {
         session: Session,
         client: KerberosClient
     ) async throws(KerberosError) -> Credential {
-        if let ticket = cachedTicket(for: plan, session: session) { return ticket }
+        if let ticket = await cachedTicket(for: plan, session: session) { return ticket }
         var service = try plan.service(for: session)
         if service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) {
             service = try Principal(service.description + realm)  // the description ends with the sign before the realm
@@ -81,13 +81,14 @@ extension KerberosExtension {
         return try await client.serviceTicket(for: service, in: session.cache)
     }
 
-    /// The service ticket of a session's cache, if one is there and can still be used.
-    func cachedTicket(for plan: AuthorizationPlan, session: Session) -> Credential? {
+    /// The service ticket of a session's cache, if one is there and can still be used; with no realm in the plan any realm's will do.
+    func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
         guard let service = try? plan.service(for: session) else { return nil }
         let now = session.time(at: options.clock())
-        let realm = service.realm.isEmpty ? nil : service.realm
-        let ticket = session.ticket(for: service.components, realm: realm, validAt: now)
-        return ticket.flatMap { $0.times.isUsable(at: now) ? $0 : nil }
+        // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
+        return try? await clients.local.ticket(in: session.cache, for: session.principal) { server, times in
+            server.components == service.components && (service.realm.isEmpty || server.realm == service.realm) && times.isUsable(at: now)
+        }
     }
 }
 

@@ -31,7 +31,7 @@ actor KeytabSession {
 
     /// The session as it is, for display.
     func existing() -> [Session] {
-        guard let session, var current = Session(session.contents, now: clock()) else { return [] }
+        guard let session, var current = Session(session.listing, now: clock()) else { return [] }
         current.isDefault = true
         return [current]
     }
@@ -90,7 +90,7 @@ actor KeytabSession {
         let cache: CredentialCacheName = if let session { session.cache } else { try await client.newCacheName(type: "MEMORY") }
         let marks = SessionMark.all(for: source, at: clock())
         try await client.replace(cache, principal: principal, credentials: [ticket], marks: marks)
-        guard let acquired = Session(try await client.contents(of: cache), now: clock()) else {
+        guard let acquired = Session(try await client.listing(of: cache), now: clock()) else {
             throw .notSignedIn(principal.description)
         }
         session = acquired

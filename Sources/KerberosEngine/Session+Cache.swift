@@ -32,34 +32,32 @@ enum SessionMark {
 
 extension Session {
     /// The session that a cache holds; nil when it holds no ticket-granting ticket.
-    init?(_ contents: CredentialCacheContents, now: Date) {
-        guard let ticket = contents.ticketGrantingTicket else { return nil }
-        let now = contents.time(at: now)
-        clockOffset = contents.clockOffset
-        principal = contents.principal
-        cache = contents.name
+    init?(_ listing: CredentialCacheListing, now: Date) {
+        guard let ticket = listing.ticketGrantingTicket else { return nil }
+        let now = listing.time(at: now)
+        clockOffset = listing.clockOffset
+        principal = listing.principal
+        cache = listing.name
         acquiredBy =
-            switch contents.marks[SessionMark.acquiredBy] {
+            switch listing.marks[SessionMark.acquiredBy] {
             case "password": .password
-            case "keytab": .keytab(contents.marks[SessionMark.keytab] ?? "")
+            case "keytab": .keytab(listing.marks[SessionMark.keytab] ?? "")
             default: .other
             }
         isSignedIn = ticket.isValid(at: now)
         ticketExpires = ticket.times.expires
         renewUntil = ticket.times.renewUntil
-        services = Self.services(contents, now: now)
+        services = Self.services(listing, now: now)
         chosenAt =
-            contents.marks[SessionMark.chosenAt].flatMap(Double.init).map(Date.init(timeIntervalSince1970:)) ?? ticket.times.authenticated
+            listing.marks[SessionMark.chosenAt].flatMap(Double.init).map(Date.init(timeIntervalSince1970:)) ?? ticket.times.authenticated
         ticketGrantingTicket = ticket
-        self.contents = contents
+        self.listing = listing
     }
 
-    private static func services(_ contents: CredentialCacheContents, now: Date) -> [Service] {
-        let tickets = contents.credentials.filter {
-            $0.client == contents.principal && !$0.server.isTicketGrantingService && $0.isValid(at: now)
-        }
+    private static func services(_ listing: CredentialCacheListing, now: Date) -> [Service] {
+        let tickets = listing.tickets.filter { $0.isOwn && !$0.server.isTicketGrantingService && $0.expires > now }
         var latest: [Principal: Service] = [:]
-        for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.times.expires) }
+        for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.expires) }
         return latest.values.sorted { $0.principal.description < $1.principal.description }
     }
 
@@ -70,7 +68,7 @@ extension Session {
     }
 
     /// What the KDC's clock shows when this machine's shows a date.
-    func time(at date: Date) -> Date { contents.time(at: date) }
+    func time(at date: Date) -> Date { listing.time(at: date) }
 
     /// Whether two thirds of the ticket-granting ticket's life are over, or as much as the profiles say, at a date of this machine's clock.
     func isDue(at date: Date, _ policy: DecisionPolicy) -> Bool {
@@ -79,18 +77,14 @@ extension Session {
 
     /// Whether there is time left to use the ticket-granting ticket, at a date of this machine's clock.
     func isUsable(at date: Date) -> Bool { ticketGrantingTicket.times.isUsable(at: time(at: date)) }
-
-    /// A service ticket of the session that holds at a date of the KDC's clock; with no realm given any realm's will do.
-    func ticket(for components: [String], realm: String?, validAt date: Date) -> Credential? {
-        contents.credentials.last {
-            // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
-            $0.client == principal && $0.server.components == components && $0.isValid(at: date)
-                && (realm == nil || $0.server.realm == realm)
-        }
-    }
 }
 
 extension CredentialCacheContents {
     /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
     package func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
+}
+
+extension CredentialCacheListing {
+    /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
+    func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }

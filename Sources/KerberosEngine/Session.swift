@@ -26,7 +26,7 @@ public struct Session: Sendable {
     public let clockOffset: Double
     let chosenAt: Date
     let ticketGrantingTicket: Credential
-    let contents: CredentialCacheContents
+    let listing: CredentialCacheListing
 
     /// The realm of the principal.
     public var realm: String { principal.realm }

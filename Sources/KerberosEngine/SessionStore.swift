@@ -26,9 +26,9 @@ struct SessionStore: Sendable {
         var occupied: [CredentialCacheName] = []
         for (client, name) in try await caches() {
             do throws(KerberosError) {
-                let contents = try await client.contents(of: name)
-                if let session = Session(contents, now: clock()) { sessions.append(session) }
-                if contents.credentials.contains(where: { $0.isValid(at: contents.time(at: clock())) }) { occupied.append(contents.name) }
+                let listing = try await client.listing(of: name)
+                if let session = Session(listing, now: clock()) { sessions.append(session) }
+                if listing.tickets.contains(where: { $0.expires > listing.time(at: clock()) }) { occupied.append(listing.name) }
             } catch  where error.code == .noCredentials {
                 continue
             } catch {

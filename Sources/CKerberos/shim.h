@@ -3,7 +3,11 @@
 #define CKERBEROS_SHIM_H
 
 #ifdef __linux__
+#include <link.h>
 #include <malloc.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #endif
 #include <fcntl.h>
 #include <string.h>
@@ -71,6 +75,27 @@ static inline int ckerberos_forbid_dumps(void) {
 static inline void ckerberos_give_back_freed(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
+#endif
+}
+
+// The program's code is no longer resident, but for what is run from now on. It is never written, so that every page is found in the file
+// again; the kernel tells where it is (getauxval(3)).
+static inline void ckerberos_forget_code(void) {
+#ifdef __GLIBC__
+    const ElfW(Phdr) *parts = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    size_t count = getauxval(AT_PHNUM);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    for (size_t self = 0; parts && self < count; self++) {
+        if (parts[self].p_type != PT_PHDR) continue;
+        uintptr_t base = (uintptr_t)parts - parts[self].p_vaddr;
+        for (size_t index = 0; index < count; index++) {
+            const ElfW(Phdr) *part = &parts[index];
+            if (part->p_type != PT_LOAD || !(part->p_flags & PF_X) || (part->p_flags & PF_W)) continue;
+            uintptr_t start = (base + part->p_vaddr + page - 1) & ~(page - 1);
+            uintptr_t end = (base + part->p_vaddr + part->p_memsz) & ~(page - 1);
+            if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+        }
+    }
 #endif
 }
 

@@ -4,17 +4,24 @@ internal import KerberosEngine
 internal import SSOAgentClient
 
 extension Agent {
-    /// Every now and then ends what nobody will take up again; and, where that is wanted, the agent itself when nobody has needed it for
+    /// After so long without anybody who needs it the agent keeps no more memory than it must.
+    private static let rest = Duration.seconds(10)
+
+    /// Every now and then gives back memory, and ends what nobody will take up again; and, where that is wanted, the agent itself when nobody has needed it for
     /// long and nobody is signed in, whose ticket it would renew.
     func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
         let place = Self.place(of: options.runtime.path)
+        var isAtRest = false
         while (try? await Task.sleep(for: step)) != nil {
             guard Self.place(of: options.runtime.path) == place else {
                 journal.failure("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
                 return stop()
             }
             api.exchanges.removeStale(signedIn: nil)
+            let wasAtRest = isAtRest
+            isAtRest = activity.idleTime >= Self.rest
+            if isAtRest, !wasAtRest { ProcessMemory.giveBackAtRest() }
             guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api, current) else { continue }
             journal.note("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
             return stop()

@@ -1,0 +1,30 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Kerberos
+
+struct ProcessMemoryTests {
+    @Test
+    func aProcessAtRestKeepsLittleOfItsCodeAndGoesOn() async {
+        await #expect(processExitsWith: .success) {
+            let before = try residentCode()
+            ProcessMemory.giveBackAtRest()
+            let after = try residentCode()
+            try #require(after < before / 2, "\(before) kB of code were resident, and \(after) kB are")
+            try #require(Principal("alice@EXAMPLE.TEST").realm == "EXAMPLE.TEST")
+            endChildProcess()
+        }
+    }
+}
+
+/// How much of the program's own code is in memory, in kB.
+private func residentCode() throws -> Int {
+    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    var (isCode, sum) = (false, 0)
+    for line in try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n") {
+        if line.contains("-"), line.contains(" r") || line.contains(" -") { isCode = line.contains(" r-xp ") && line.hasSuffix(program) }
+        if isCode, line.hasPrefix("Rss:") { sum += Int(line.filter(\.isNumber)) ?? 0 }
+    }
+    return sum
+}

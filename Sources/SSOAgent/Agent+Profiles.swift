@@ -71,8 +71,9 @@ extension Agent {
                 tell(inForce.news(in: found))
                 if occasion == .request { journal.note("the profiles were read again: they are the same.") }
             case .stay(let broken):
-                let isNews = !inForce.news(in: found).isEmpty
-                guard isNews || occasion == .request else { continue }
+                let news = inForce.news(in: found)
+                settle(news.settled)
+                guard !news.warnings.isEmpty || occasion == .request else { continue }
                 for warning in broken { journal.failure(Self.sentence(warning)) }
             case .replace(let removed):
                 tell(inForce.news(in: found))
@@ -118,8 +119,13 @@ extension Agent {
         reading.withLock { $0 = Reading(date: Date(), sources: profiles.map(\.source)) }
     }
 
-    private func tell(_ warnings: [ProfileWarning]) {
-        for warning in warnings { journal.failure("warning: \(warning.message)") }
+    private func tell(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning])) {
+        settle(news.settled)
+        for warning in news.warnings { journal.failure("warning: \(warning.message)") }
+    }
+
+    private func settle(_ warnings: [ProfileWarning]) {
+        for warning in warnings { journal.settle("warning: \(warning.message)", "\(warning.source): mended, or gone.") }
     }
 
     private func tellChange(_ profiles: [Profile], _ removedRealms: [String]) {

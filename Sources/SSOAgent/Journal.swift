@@ -18,6 +18,12 @@ final class Journal: Sendable {
     /// Something that somebody should see to.
     func failure(_ text: String) { add(text, isFailure: true) }
 
+    /// What began so is true no more.
+    func settle(_ beginning: String, _ text: String) {
+        lines.withLock { $0.removeAll { $0.isFailure && $0.text.hasPrefix(beginning) } }
+        note(text)
+    }
+
     /// The last lines, the oldest first. A failure stays until there are as many others.
     var recent: [StatusDocument.Message] { lines.withLock { $0 } }
 

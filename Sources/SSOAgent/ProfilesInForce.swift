@@ -53,10 +53,11 @@ struct ProfilesInForce: Sendable {
         if case .replace(let removed) = verdict(on: found) { !removed.isEmpty } else { false }
     }
 
-    /// The warnings that are new, and are told now.
-    mutating func news(in found: ProfileSearchResult) -> [ProfileWarning] {
-        defer { told = Set(found.warnings) }
-        return found.warnings.filter { !told.contains($0) }
+    /// The warnings that are new, and are told now; and those that were told and are true no more.
+    mutating func news(in found: ProfileSearchResult) -> (warnings: [ProfileWarning], settled: [ProfileWarning]) {
+        let before = told
+        told = Set(found.warnings)
+        return (found.warnings.filter { !before.contains($0) }, before.subtracting(told).sorted { $0.source < $1.source })
     }
 
     /// Takes them over.

@@ -75,6 +75,21 @@ struct AgentKeytabTests {
         }
     }
 
+    @Test func anotherRealmsRequestWaitsForNoKDCOfTheKeytabs() async throws {
+        try await withKeytab { station, keytab in
+            try station.install(profile())
+            try station.install(profile(hosts: [".other.test"], realm: "OTHER.TEST"), as: "other.yaml")
+            try await station.realm.pauseKDC()
+            try await station.withAgent(["--keytab", keytab]) { _ in
+                let answer = try await ask(station, #""url": "https://www.other.test/""#)
+                #expect(answer.contains("notSignedIn"), "\(answer)")
+                // The attempt with the keytab has not even failed yet.
+                let status = try await station.ksso("agent", "status")
+                #expect(status.exitStatus == 0 && !status.output.contains("failure"), "\(status)")
+            }
+        }
+    }
+
     @Test func theEndOfTheAgentEndsTheWait() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())

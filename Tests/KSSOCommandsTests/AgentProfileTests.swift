@@ -130,6 +130,8 @@ struct AgentProfileTests {
             try await client.loadConfiguration()
             #expect(client.decision(for: first).plan != nil && client.decision(for: later).plan != nil)
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            let mended = try await station.ksso("agent", "status")
+            #expect(!mended.output.contains("last failure"), "\(mended)")
         }
     }
 

@@ -95,8 +95,11 @@ import Testing
         try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
         let found = folder.search.runAgain()
         #expect(inForce.verdict(on: found) == .replace(removedRealms: []) && inForce.mayPass(found))
-        #expect(inForce.news(in: found).map(\.source) == ["\(folder.path)/c.yaml"])
-        #expect(inForce.news(in: found).isEmpty)
+        #expect(inForce.news(in: found).warnings.map(\.source) == ["\(folder.path)/c.yaml"])
+        #expect(inForce.news(in: found).warnings.isEmpty)
+        try FileManager.default.removeItem(atPath: "\(folder.path)/c.yaml")
+        let mended = inForce.news(in: folder.search.runAgain())
+        #expect(mended.warnings.isEmpty && mended.settled.map(\.source) == ["\(folder.path)/c.yaml"])
     }
 
     @Test func aNamedFileThatIsGoneLeavesTheFoldersAlone() throws {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
+internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
 
@@ -34,6 +35,13 @@ struct AgentRun: AsyncParsableCommand {
     var principal: String?
     @Option(help: "End when nobody has needed the agent for so long, such as 1h. The tickets stay for the next one.")
     var idleExit: Lifetime?
+    @Option(
+        help: ArgumentHelp(
+            "Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display.",
+            valueName: "program"
+        )
+    )
+    var pinentry: String?
     @Flag(help: "Start it beside, and return when it serves.")
     var background = false
     @OptionGroup var common: CommonOptions
@@ -41,7 +49,7 @@ struct AgentRun: AsyncParsableCommand {
     func validate() throws {
         if principal != nil, keytab == nil { throw ValidationError("--principal names a key of --keytab.") }
         if socket != nil, !machine { throw ValidationError("--socket is the one of --machine.") }
-        if machine, system || keytab != nil || idleExit != nil || background || !common.profile.isEmpty {
+        if machine, system || keytab != nil || idleExit != nil || pinentry != nil || background || !common.profile.isEmpty {
             throw ValidationError("--machine knows --socket and --tickets alone: it signs nobody in and reads no profile.")
         }
         if system, tickets != nil { throw ValidationError("--system keeps no tickets: it excludes --tickets.") }
@@ -103,13 +111,21 @@ struct AgentRun: AsyncParsableCommand {
     }
 
     private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
-        var options = common.agentOptions(runtime, system: system, environment: environment)
+        var options = common.agentOptions(runtime, system: system, prompter: prompter(environment), environment: environment)
         options.ticketDirectory = tickets
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.logFile = Self.logFile
         return options
+    }
+
+    /// Who asks for passwords: nobody where there is neither a program nor a place for its window.
+    private func prompter(_ environment: [String: String]) -> (any Prompter)? {
+        let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
+        guard pinentry != nil || hasDisplay else { return nil }
+        // GnuPG's own variable for the terminal that a program without a window may use.
+        return PinentryPrompter(program: pinentry ?? "pinentry", terminal: environment["GPG_TTY"], environment: environment)
     }
 
     private static var hasTerminal: Bool {

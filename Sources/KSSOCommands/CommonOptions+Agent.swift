@@ -1,5 +1,6 @@
 internal import ExtensionProfile
 internal import Foundation
+internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
@@ -7,11 +8,16 @@ internal import SSOAgentClient
 
 extension CommonOptions {
     /// What an agent of these profiles works with.
-    func agentOptions(_ runtime: RuntimeDirectory, system: Bool = false, environment: [String: String]) -> AgentOptions {
+    func agentOptions(
+        _ runtime: RuntimeDirectory,
+        system: Bool = false,
+        prompter: (any Prompter)? = nil,
+        environment: [String: String]
+    ) -> AgentOptions {
         var options = AgentOptions(
             runtime: runtime,
             search: ProfileSearch(explicitPaths: profile, environment: environment),
-            makeExtension: { try await agentExtension(of: $0, system: system) },
+            makeExtension: { try await agentExtension(of: $0, system: system, prompter: prompter) },
             log: { Console.report($0) }
         )
         options.mode = system ? .system : .agent
@@ -20,8 +26,9 @@ extension CommonOptions {
     }
 
     /// The extension of an agent.
-    private func agentExtension(of profiles: [Profile], system: Bool) async throws -> KerberosExtension {
+    private func agentExtension(of profiles: [Profile], system: Bool, prompter: (any Prompter)?) async throws -> KerberosExtension {
         var settings = SingleSignOn.Settings()
+        settings.prompter = prompter
         if !system { settings.defaultCacheName = "KCM:" }
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos

@@ -50,13 +50,8 @@ extension KerberosExtension {
         let found = list.session(realm: wanted?.realm ?? flight.realm, principal: wanted)
         if let found, let current = try await reacquired(found) { return current }
         if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
-        if flight.mayAsk, let prompter = options.prompter {
-            let name = (wanted ?? found?.principal)?.description
-            do throws(KerberosError) {
-                return try await signIn(name, realm: flight.realm, using: .prompter(prompter))
-            } catch {
-                throw name == nil && error.code == .unknownPrincipal ? .unknownUser(error) : error
-            }
+        if flight.mayAsk, options.prompter != nil {
+            return try await sessionByAsking(wanted ?? found?.principal, realm: flight.realm)
         }
         let whom = (wanted ?? found?.principal)?.description ?? flight.realm
         throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(whom)

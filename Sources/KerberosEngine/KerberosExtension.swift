@@ -20,6 +20,8 @@ public final class KerberosExtension: CredentialExtension {
     let sessionFlights = SingleFlight<SessionFlight, Session>()
     let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
     let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
+    let questionFlights = SingleFlight<Principal, Session>(endsWithItsWaiters: true)
+    let refusedQuestions = RefusedQuestions()
     let keyRefusals: KeyRefusals
 
     /// An extension for these profiles. Nothing is read or sent before the first call.

@@ -4,7 +4,8 @@ internal import HTTPTypes
 extension AgentClient {
     /// Answers a challenge with the agent's header, or carries out the operation; see `CredentialExtension`.
     ///
-    /// The agent asks nobody: a sign-in that needs a person is the caller's affair.
+    /// Where nobody is signed in and the request may ask (`isUserInterfaceEnabled`), an agent that has a prompter asks whoever sits at the
+    /// machine, once for all who wait; else a sign-in that needs a person is the caller's affair.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await withFallback { () async throws(AuthorizationError) in
             let reply: AuthorizeReply = try await post(AgentPath.authorize, AuthorizeRequest(request))

@@ -29,6 +29,15 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, password: password))
     }
 
+    /// Signs in by asking whoever sits at the machine, where the agent has a prompter: once, however many programs wait for it. The question
+    /// stays open for minutes.
+    ///
+    /// - Throws: `AuthorizationError`; `notInteractive` where the agent can ask nobody, `canceled` when the person gives up.
+    @discardableResult
+    public func login(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> StatusDocument.Session {
+        try await login(LoginRequest(principal: principal, realm: realm))
+    }
+
     /// Signs in with a key of a keytab, which the agent reads.
     ///
     /// - Throws: `AuthorizationError` with the code of a `KerberosError`.

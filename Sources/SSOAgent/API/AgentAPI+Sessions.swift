@@ -12,15 +12,16 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let (message, source) = try Self.signIn(&body)
-        let session = try await served.kerberos.signIn(
-            message.principal,
-            realm: message.realm,
-            using: source,
-            options: InitialCredentialOptions(
-                lifetime: message.lifetime.map { .seconds($0) },
-                renewableLifetime: message.renewableLifetime.map { .seconds($0) }
-            )
+        let options = InitialCredentialOptions(
+            lifetime: message.lifetime.map { .seconds($0) },
+            renewableLifetime: message.renewableLifetime.map { .seconds($0) }
         )
+        let session: Session
+        if let source {
+            session = try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
+        } else {
+            session = try await served.kerberos.signInByAsking(message.principal, realm: message.realm, options: options)
+        }
         sessionsChanged()
         return try Self.response(SessionsReply(sessions: [.init(session)]))
     }
@@ -61,8 +62,9 @@ extension AgentAPI {
         return try Self.response(SignOutDocument(ended: ended, left: left))
     }
 
-    /// Reads a sign-in, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach.
-    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource) {
+    /// Reads a sign-in, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach. Without a source somebody is
+    /// to be asked.
+    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource?) {
         var bytes = Data(body.readableBytesView)
         defer {
             bytes.resetBytes(in: bytes.indices)
@@ -81,8 +83,7 @@ extension AgentAPI {
         case (nil, let keytab?) where keytab.hasPrefix("/"): return (message, .keytab(keytab))
         case (nil, _?): throw AgentProblem.badRequest("keytab is the path of a file, from the root on.")
         case (_?, _?): throw AgentProblem.badRequest("password and keytab exclude each other.")
-        case (nil, nil):
-            throw KerberosError(.notInteractive, subject: "", message: "a password or a keytab is needed: the agent asks nobody.")
+        case (nil, nil): return (message, nil)
         }
     }
 

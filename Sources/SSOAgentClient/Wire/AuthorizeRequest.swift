@@ -20,6 +20,8 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
     package var options: [String: String]?
     /// False: the caller does not look at the server's final token, and no exchange is kept for it.
     package var keepsExchange: Bool?
+    /// True: whoever sits at the machine may be asked to sign in.
+    package var mayAsk: Bool?
 
     package init(
         url: String,
@@ -29,7 +31,8 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         channelBindings: Data? = nil,
         mutualAuthentication: String? = nil,
         options: [String: String]? = nil,
-        keepsExchange: Bool? = nil
+        keepsExchange: Bool? = nil,
+        mayAsk: Bool? = nil
     ) {
         self.url = url
         self.operation = operation
@@ -39,6 +42,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         self.mutualAuthentication = mutualAuthentication
         self.options = options
         self.keepsExchange = keepsExchange
+        self.mayAsk = mayAsk
     }
 
     /// What a client's request says over the wire. The fields of the challenged request stay with the client: the agent needs none of them.
@@ -49,7 +53,8 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
             principal: request.principal,
             channelBindings: request.channelBindings.map { Data($0) },
             mutualAuthentication: request.mutualAuthentication?.rawValue,
-            options: request.options.isEmpty ? nil : request.options
+            options: request.options.isEmpty ? nil : request.options,
+            mayAsk: request.isUserInterfaceEnabled ? true : nil
         )
     }
 
@@ -70,6 +75,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         request.principal = principal
         request.channelBindings = channelBindings.map { Array($0) }
         request.options = options ?? [:]
+        request.isUserInterfaceEnabled = mayAsk ?? false
         return request
     }
 }

@@ -9,6 +9,7 @@ struct StockProgram {
 
     static let nginx = StockProgram("nginx")
     static let sshd = StockProgram("sshd")
+    static let pinentry = StockProgram("pinentry-tty")
     /// One program for several tools, by the name that it is called by.
     static let heimdalTools = StockProgram("heimtools")
 

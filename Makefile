@@ -30,6 +30,7 @@ check: packages
 	$(MAKE) deb
 	! readelf -d .build/release/ksso | grep 'NEEDED.*libswift' # no package brings it
 	Examples/agent-client/check .build/release/ksso
+	Examples/login-prompt/check .build/release/ksso
 	Fuzzing/run 60
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
@@ -68,4 +69,4 @@ format:
 	    Fuzzing/Package.swift Fuzzing/Sources Examples
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build
+	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build

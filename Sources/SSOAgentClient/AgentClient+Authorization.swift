@@ -8,7 +8,11 @@ extension AgentClient {
     /// machine, once for all who wait; else a sign-in that needs a person is the caller's affair.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await withFallback { () async throws(AuthorizationError) in
-            let reply: AuthorizeReply = try await post(AgentPath.authorize, AuthorizeRequest(request))
+            let reply: AuthorizeReply = try await post(
+                AgentPath.authorize,
+                AuthorizeRequest(request),
+                waitsForAPerson: request.isUserInterfaceEnabled
+            )
             return try outcome(reply)
         } _: { fallback async throws(AuthorizationError) in
             try await fallback.beginAuthorization(with: request)
@@ -18,7 +22,11 @@ extension AgentClient {
     /// Who would answer a request now, without making a token.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         try await withFallback { () async throws(AuthorizationError) in
-            let reply: IdentityReply = try await post(AgentPath.identity, AuthorizeRequest(request))
+            let reply: IdentityReply = try await post(
+                AgentPath.identity,
+                AuthorizeRequest(request),
+                waitsForAPerson: request.isUserInterfaceEnabled
+            )
             return reply.authorizationIdentity
         } _: { fallback async throws(AuthorizationError) in
             try await fallback.identity(for: request)

@@ -78,7 +78,12 @@ extension AgentClient {
     }
 
     package func login(_ request: LoginRequest) async throws(AuthorizationError) -> StatusDocument.Session {
-        let reply: SessionsReply = try await post(AgentPath.login, request, isRepeatable: false)
+        let reply: SessionsReply = try await post(
+            AgentPath.login,
+            request,
+            isRepeatable: false,
+            waitsForAPerson: request.password == nil && request.keytab == nil
+        )
         guard let session = reply.sessions.first else {
             throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's answer lacks the session. Start it anew.")
         }

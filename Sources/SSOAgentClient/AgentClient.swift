@@ -160,7 +160,8 @@ public final class AgentClient: CredentialExtension {
     func post<Answer: Decodable>(
         _ path: String,
         _ body: (some Encodable)?,
-        isRepeatable: Bool = true
+        isRepeatable: Bool = true,
+        waitsForAPerson: Bool = false
     ) async throws(AuthorizationError) -> Answer {
         let bytes: ByteBuffer
         do {
@@ -168,7 +169,10 @@ public final class AgentClient: CredentialExtension {
         } catch {
             throw AuthorizationError(.failed, "The request can't be written.", cause: error)
         }
-        return try await answer(to: .init(method: .POST, path: path, body: bytes), isRepeatable: isRepeatable)
+        var request = AgentConnection.Request(method: .POST, path: path, body: bytes)
+        // A question stays open for five minutes.
+        if waitsForAPerson { request.deadline = .minutes(6) }
+        return try await answer(to: request, isRepeatable: isRepeatable)
     }
 
     /// Sends a request and reads the answer, or throws the problem that the agent tells.

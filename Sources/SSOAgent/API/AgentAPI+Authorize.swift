@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
@@ -9,7 +10,7 @@ extension AgentAPI {
     /// `POST /v1/authorize`
     func authorize(_ request: Request, _ context: AgentContext) async throws -> Response {
         let message = try document(AuthorizeRequest.self, of: context)
-        let authorization = try message.authorizationRequest()
+        let authorization = try Self.authorization(message, context)
         if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
         switch try await outcome(of: authorization, context) {
         case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
@@ -30,7 +31,7 @@ extension AgentAPI {
 
     /// `POST /v1/identity`
     func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let authorization = try document(AuthorizeRequest.self, of: context).authorizationRequest()
+        let authorization = try Self.authorization(try document(AuthorizeRequest.self, of: context), context)
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: authorization, context)
         if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
@@ -65,6 +66,13 @@ extension AgentAPI {
         let served = context.served
         let configurations = try served.access.visible(served.kerberos.policy.configurations, to: context.peer)
         return try Self.response(ConfigurationReply(version: served.version, configurations: configurations))
+    }
+
+    private static func authorization(_ message: AuthorizeRequest, _ context: AgentContext) throws -> AuthorizationRequest {
+        var request = try message.authorizationRequest()
+        // Others may use a session; they can't have its user asked for one.
+        if context.peer.userID != geteuid() { request.isUserInterfaceEnabled = false }
+        return request
     }
 
     /// Why a challenge can't be answered; nil where it can, or where the caller has looked at it.

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HTTPNegotiate
 internal import KCM
 internal import KerberosEngine
@@ -13,10 +12,7 @@ extension AgentAPI {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: request, context)
         if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
-        var request = request
-        // Others may use the session, not ask for one.
-        if context.peer.userID != geteuid() { request.isUserInterfaceEnabled = false }
-        let outcome = try await signingIn(for: request, plan) { [request] () async throws(AuthorizationError) in
+        let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
             try await kerberos.beginAuthorization(with: request)
         }
         if case .headers(let grant) = outcome { used(grant.principal) }

@@ -20,7 +20,7 @@ struct ProcessMemoryTests {
 
 /// How much of the program's own code is in memory, in kB.
 private func residentCode() throws -> Int {
-    let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = try URL(filePath: FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).lastPathComponent
     var (isCode, sum) = (false, 0)
     for line in try String(contentsOfFile: "/proc/self/smaps", encoding: .utf8).split(separator: "\n") {
         if line.contains("-"), line.contains(" r") || line.contains(" -") { isCode = line.contains(" r-xp ") && line.hasSuffix(program) }

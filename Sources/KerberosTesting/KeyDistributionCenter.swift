@@ -7,6 +7,7 @@ final class KeyDistributionCenter: Sendable {
         var ports = ListeningPorts()
         var process: Int?
         var peers: [RealmFiles.Peer] = []
+        var passwordPort: Int?
     }
 
     let configuration: RealmFiles
@@ -63,6 +64,15 @@ final class KeyDistributionCenter: Sendable {
         try writeClientConfiguration()
     }
 
+    /// Starts kadmind beside, which nobody but the users themselves may ask for anything, and returns when it listens.
+    func startAdministration(_ watcher: DaemonWatcher, log: String) async throws {
+        try "".writeFile(configuration.accessListPath)
+        let process = try await watcher.start([try Program.path(of: "kadmind"), "-r", configuration.options.name, "-nofork"])
+        let open = try await ListeningPorts.wait(for: process, needsUDP: true) { (try? String.contents(ofFile: log)) ?? "" }
+        state.withLock { $0.passwordPort = open.udp }
+        try writeClientConfiguration()
+    }
+
     private func launch(ports: ListeningPorts, clockOffset: Duration?) async throws {
         try configuration.kdc(ports: ports).writeFile(configuration.kdcPath)
         var command = [try Program.path(of: "krb5kdc"), "-r", configuration.options.name, "-n"]
@@ -79,8 +89,8 @@ final class KeyDistributionCenter: Sendable {
     }
 
     private func writeClientConfiguration() throws {
-        let (port, peers) = state.withLock { ($0.ports.tcp, $0.peers) }
-        try configuration.client(port: port, peers: peers).writeFile(configuration.clientPath)
+        let (port, passwordPort, peers) = state.withLock { ($0.ports.tcp, $0.passwordPort, $0.peers) }
+        try configuration.client(port: port, passwordPort: passwordPort, peers: peers).writeFile(configuration.clientPath)
     }
 
     /// A real AS exchange, which leaves no ticket behind and needs no user: kinit takes the key from the database itself.

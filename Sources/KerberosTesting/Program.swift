@@ -3,7 +3,8 @@ import Foundation
 /// Where the programs are that a test realm is made of.
 package enum Program {
     private static let packages = [
-        "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server",
+        "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server", "kadmind": "krb5-admin-server",
+        "kpasswd": "krb5-user",
         "kinit": "krb5-user", "klist": "krb5-user", "kvno": "krb5-user", "kdestroy": "krb5-user",
         "apache2": "apache2-bin", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
     ]

@@ -4,6 +4,8 @@ struct RealmFiles: Sendable {
     struct Peer: Sendable {
         var realm: String
         var port: Int
+        /// Where passwords are changed; nil where they are not.
+        var passwordPort: Int?
     }
 
     let options: TestRealmOptions
@@ -15,11 +17,13 @@ struct RealmFiles: Sendable {
     var kdcPath: String { "\(directory)/kdc.conf" }
     var logPath: String { "\(directory)/kdc.log" }
     var keytabPath: String { "\(directory)/krb5.keytab" }
+    var accessListPath: String { "\(directory)/kadm5.acl" }
 
     /// krb5.conf: nothing is looked up in DNS, and TCP comes first.
     ///
-    /// One `kdc` line serves UDP and TCP although the KDC's two ports differ, so TCP is the one named.
-    func client(port: Int?, peers: [Peer]) -> String {
+    /// One `kdc` line serves UDP and TCP although the KDC's two ports differ, so TCP is the one named. For kadmind it is UDP, with which
+    /// libkrb5 changes passwords first.
+    func client(port: Int?, passwordPort: Int? = nil, peers: [Peer]) -> String {
         var defaults = [
             "default_realm": options.name,
             "default_ccache_name": "FILE:\(directory)/ccache",
@@ -32,8 +36,11 @@ struct RealmFiles: Sendable {
             "udp_preference_limit": "1",
         ]
         defaults.merge(options.clientRelations) { $1 }
-        let reachable = (port.map { [Peer(realm: options.name, port: $0)] } ?? []) + peers
-        let realms = reachable.map { "    \($0.realm) = {\n        kdc = 127.0.0.1:\($0.port)\n    }\n" }.joined()
+        let reachable = (port.map { [Peer(realm: options.name, port: $0, passwordPort: passwordPort)] } ?? []) + peers
+        let realms = reachable.map { peer in
+            let password = peer.passwordPort.map { "        kpasswd_server = 127.0.0.1:\($0)\n" } ?? ""
+            return "    \(peer.realm) = {\n        kdc = 127.0.0.1:\(peer.port)\n\(password)    }\n"
+        }.joined()
         return """
             [libdefaults]
             \(relations(defaults))
@@ -50,7 +57,9 @@ struct RealmFiles: Sendable {
         var realm = [
             "database_module": "database",
             "key_stash_file": "\(directory)/stash",
-            "acl_file": "\(directory)/kadm5.acl",
+            "acl_file": accessListPath,
+            "kadmind_listen": "127.0.0.1:0",
+            "kpasswd_listen": "127.0.0.1:0",
             "master_key_type": "aes256-cts-hmac-sha1-96",
             "supported_enctypes": "aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal",
             "max_life": "\(seconds(options.ticketLifetime) ?? 36_000)s",

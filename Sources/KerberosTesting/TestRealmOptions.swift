@@ -14,6 +14,8 @@ public struct TestRealmOptions: Sendable {
     public var clockOffset: Duration?
     /// Whether a user has to pre-authenticate. Without it the KDC does not count wrong passwords.
     public var requiresPreauthentication: Bool
+    /// Whether kadmind runs as well, so that passwords can be changed (`kpasswd`, RFC 3244).
+    public var acceptsPasswordChanges: Bool
     /// Relations for `[libdefaults]` of the realm's krb5.conf; they replace those that the kit writes.
     public var clientRelations: [String: String]
     /// Relations for the realm's part of kdc.conf; they replace those that the kit writes.
@@ -28,6 +30,7 @@ public struct TestRealmOptions: Sendable {
         renewableLifetime: Duration? = nil,
         clockOffset: Duration? = nil,
         requiresPreauthentication: Bool = true,
+        acceptsPasswordChanges: Bool = false,
         clientRelations: [String: String] = [:],
         kdcRelations: [String: String] = [:]
     ) {
@@ -38,6 +41,7 @@ public struct TestRealmOptions: Sendable {
         self.renewableLifetime = renewableLifetime
         self.clockOffset = clockOffset
         self.requiresPreauthentication = requiresPreauthentication
+        self.acceptsPasswordChanges = acceptsPasswordChanges
         self.clientRelations = clientRelations
         self.kdcRelations = kdcRelations
     }

@@ -49,7 +49,13 @@ nonisolated(nonsending) func withRealm<R>(
         let realm = TestRealm(center: center, environment: environment)
         try await realm.createDatabase(trusts: trusts)
         try await center.start(clockOffset: options.clockOffset)
-        return try await TestRealm.$current.withValue(realm) { try await body(realm) }
+        guard options.acceptsPasswordChanges else { return try await TestRealm.$current.withValue(realm) { try await body(realm) } }
+        // A watcher holds one daemon, and the folder in which its output goes.
+        let folder = "\(directory)/administration"
+        return try await DaemonWatcher.withWatcher(making: folder, environment: environment, lastSignal: "KILL") { watcher in
+            try await center.startAdministration(watcher, log: "\(folder)/daemon.log")
+            return try await TestRealm.$current.withValue(realm) { try await body(realm) }
+        }
     }
 }
 

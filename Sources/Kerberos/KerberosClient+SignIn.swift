@@ -52,9 +52,13 @@ extension KerberosClient {
 }
 
 extension Context {
-    fileprivate func initialCredential(
+    /// Runs an AS exchange.
+    ///
+    /// - Parameter service: Of the principal's realm; nil is the ticket-granting service.
+    func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
+        service: String? = nil,
         options: InitialCredentialOptions,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
@@ -64,18 +68,25 @@ extension Context {
             try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
+            let expiry = PasswordExpiry()
+            let note = Unmanaged.passUnretained(expiry).toOpaque()
+            let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
+            try check(noted, .signIn, subject: principal.description)
 
             var prompter: (any Prompter)?
             if case .prompter(let given) = source { prompter = given }
             let bridge = PrompterBridge(principal: principal, prompter: prompter, deadline: deadline)
-            return try withExtendedLifetime(bridge) { () throws(KerberosError) in
+            return try withExtendedLifetime((bridge, expiry)) { () throws(KerberosError) in
                 var exchange: krb5_init_creds_context?
                 let data = Unmanaged.passUnretained(bridge).toOpaque()
                 let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
                 try check(status, .signIn, subject: principal.description)
                 defer { krb5_init_creds_free(raw, exchange) }
+                if let service { try check(krb5_init_creds_set_service(raw, exchange, service), .signIn, subject: service) }
                 do throws(KerberosError) {
-                    return try finish(exchange, for: principal, using: source)
+                    var credential = try finish(exchange, for: principal, using: source)
+                    credential.passwordExpires = expiry.date(at: credential.times.authenticated)
+                    return credential
                 } catch {
                     guard let refusal = bridge.refusal else { throw error }
                     throw error.because(refusal)

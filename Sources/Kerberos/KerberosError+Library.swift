@@ -3,7 +3,8 @@ internal import CKerberos
 extension KerberosError {
     /// What was being done when libkrb5 returned a status; decides what the sentence advises.
     enum Operation {
-        case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, readCache, writeCache, readKeytab
+        case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, changePassword, readCache, writeCache,
+            readKeytab
     }
 
     /// The error for a status of libkrb5. Call it on the thread of the failed call: the detail of the text is kept in the context.
@@ -34,9 +35,11 @@ extension KerberosError {
         case .unknownPrincipal: "the KDC does not know this principal. Check the name and the realm."
         case .unknownService:
             "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
-        case .passwordExpired: "the password has expired. Change it with kpasswd, then sign in again."
+        case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
         case .accountLocked: "the account is locked or disabled. Ask your administrator to unlock it."
         case .accountExpired: "the account has expired. Ask your administrator."
+        case .kdcUnreachable where operation == .changePassword, .realmUnknown where operation == .changePassword:
+            "the realm's password server can't be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the password is as it was."
         case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
         case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."

@@ -19,6 +19,11 @@ public struct KerberosError: Error, Sendable {
         self.libraryMessage = libraryMessage
     }
 
+    /// The same failure in other words.
+    package func saying(_ message: String) -> KerberosError {
+        KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
+    }
+
     /// The same failure, about something else.
     func about(_ subject: String) -> KerberosError {
         KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
@@ -46,6 +51,8 @@ extension KerberosError {
         public static let unknownService = Code(rawValue: "unknownService")
         /// The password has expired and must be changed: `KRB5KDC_ERR_KEY_EXP`.
         public static let passwordExpired = Code(rawValue: "passwordExpired")
+        /// The new password is not taken: too short, too simple, used before, changed too soon (RFC 3244 section 2).
+        public static let passwordRefused = Code(rawValue: "passwordRefused")
         /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`.
         public static let accountLocked = Code(rawValue: "accountLocked")
         /// The account has expired: `KRB5KDC_ERR_NAME_EXP`.

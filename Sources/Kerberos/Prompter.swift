@@ -27,6 +27,12 @@ public struct PromptRequest: Sendable {
     /// The questions.
     public let prompts: [Prompt]
 
+    package init(principal: Principal, banner: String? = nil, prompts: [Prompt]) {
+        self.principal = principal
+        self.banner = banner
+        self.prompts = prompts
+    }
+
     /// One question.
     public struct Prompt: Sendable {
         /// What is asked for.
@@ -35,6 +41,12 @@ public struct PromptRequest: Sendable {
         public let text: String
         /// Whether the answer must not be shown.
         public let isHidden: Bool
+
+        package init(kind: Kind, text: String, isHidden: Bool = true) {
+            self.kind = kind
+            self.text = text
+            self.isHidden = isHidden
+        }
     }
 
     /// What a question asks for: `krb5_get_prompt_types`.

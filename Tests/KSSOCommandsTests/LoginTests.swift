@@ -80,7 +80,7 @@ struct LoginTests {
     @Test(arguments: [
         (
             "-pwexpire", "yesterday", "expired-password",
-            "the password has expired. Change it with kpasswd, then sign in again."
+            "the password has expired. Change it with: ksso passwd expired-password@EXAMPLE.TEST"
         ),
         ("-allow_tix", "", "locked", "the account is locked or disabled. Ask your administrator to unlock it."),
         ("-expire", "yesterday", "expired", "the account has expired. Ask your administrator."),

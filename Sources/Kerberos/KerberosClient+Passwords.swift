@@ -1,0 +1,138 @@
+internal import CKerberos
+internal import Synchronization
+
+extension KerberosClient {
+    /// Changes a principal's own password: asks the KDC for a ticket of the password service with the current one, then asks that service
+    /// (RFC 3244). An expired password can be changed too. No cache is touched.
+    ///
+    /// - Parameters:
+    ///   - principal: whose.
+    ///   - current: the current password. It is sent once.
+    ///   - new: the new one.
+    ///   - deadline: how long to wait for each of the two answers; nil is 10 seconds with one KDC known, else 25.
+    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words when it does not take the new password, and those of
+    ///   ``initialCredential(for:using:options:)``, `wrongPassword` among them.
+    public func changePassword(
+        of principal: Principal,
+        from current: Secret,
+        to new: Secret,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) {
+        let credential = try await passwordChangeCredential(for: principal, using: .password(current), deadline: deadline)
+        try await changePassword(with: credential, to: new, deadline: deadline)
+    }
+
+    /// Asks the KDC for a ticket of the password service, `kadmin/changepw`, which it gives for an expired password too.
+    ///
+    /// - Throws: ``KerberosError``, as ``initialCredential(for:using:options:)`` does.
+    public func passwordChangeCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) -> Credential {
+        try await performOnNetwork(subject: principal.description, deadline: deadline) { context, deadline throws(KerberosError) in
+            try context.initialCredential(
+                for: principal,
+                using: source,
+                service: "kadmin/changepw",
+                options: InitialCredentialOptions(lifetime: .seconds(300), renewableLifetime: .zero, isForwardable: false),
+                deadline: deadline
+            )
+        }
+    }
+
+    /// Asks the password service for a new password, with a ticket that ``passwordChangeCredential(for:using:deadline:)`` got
+    /// (`krb5_change_password`). The ticket serves again after a refusal.
+    ///
+    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words; `kdcUnreachable`, whose message says whether the password may
+    ///   have been changed all the same.
+    public func changePassword(with credential: Credential, to new: Secret, deadline: Duration? = nil) async throws(KerberosError) {
+        let subject = credential.client.description
+        guard !new.withUnsafeBytes({ $0.contains(0) }) else {
+            throw KerberosError(.passwordRefused, subject: subject, message: "a password can't hold a NUL byte. Choose another one.")
+        }
+        let progress = ChangeProgress()
+        do throws(KerberosError) {
+            try await performOnNetwork(subject: subject, deadline: deadline) { context, _ throws(KerberosError) in
+                progress.hasBegun.store(true, ordering: .releasing)
+                try context.changePassword(with: credential, to: new)
+            }
+        } catch
+            where error.libraryCode == 0 && [.kdcUnreachable, .canceled].contains(error.code)
+            && progress.hasBegun.load(ordering: .acquiring)
+        {
+            // Nobody waits for the answer any more, and it may be on its way.
+            let message = "the password server did not answer in time, and may have changed the password. Try the new one first."
+            throw KerberosError(error.code, subject: subject, message: message)
+        }
+    }
+
+    /// Asks somebody, on a thread of this client's own, where no time runs out.
+    ///
+    /// - Throws: ``KerberosError``; `notInteractive` and `canceled`.
+    package func answers(to request: PromptRequest, from prompter: any Prompter) async throws(KerberosError) -> [Secret] {
+        let subject = request.principal.description
+        return try await performOnNetwork(subject: subject, deadline: nil) { _, deadline throws(KerberosError) in
+            let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
+            guard deadline.pause(for: prompter) else { throw canceled }
+            let outcome = Result { try prompter.answers(to: request) }
+            guard deadline.resume() else { throw canceled }
+            do {
+                let answers = try outcome.get()
+                if answers.count == request.prompts.count { return answers }
+            } catch PromptRefusal.notInteractive {
+                // It is told below.
+            } catch {
+                throw canceled
+            }
+            throw KerberosError(.notInteractive, subject: subject, message: "a new password is needed and nobody can be asked.")
+        }
+    }
+}
+
+/// Whether a request may have been sent.
+private final class ChangeProgress: Sendable {
+    let hasBegun = Atomic(false)
+}
+
+extension Context {
+    fileprivate func changePassword(with credential: Credential, to new: Secret) throws(KerberosError) {
+        let raw = raw
+        let subject = credential.client.description
+        var result: Int32 = 0
+        var kind = krb5_data()
+        var words = krb5_data()
+        defer {
+            krb5_free_data_contents(raw, &kind)
+            krb5_free_data_contents(raw, &words)
+        }
+        let status = try credential.withRaw(in: self) { ticket in
+            new.withCString { krb5_change_password(raw, ticket, $0, &result, &kind, &words) }
+        }
+        try check(status, .changePassword, subject: subject)
+        guard result != KRB5_KPASSWD_SUCCESS else { return }
+        let text = [result == KRB5_KPASSWD_SOFTERROR ? "" : String(copying: kind), message(of: &words)].filter { !$0.isEmpty }
+        let sentence = text.joined(separator: ": ").onOneLine
+        throw KerberosError(
+            .passwordRefused,
+            subject: subject,
+            message: "the KDC refused the new password: \(sentence.isEmpty ? "it does not say why" : sentence)".asSentence,
+            libraryCode: result,
+            libraryMessage: String(copying: kind).onOneLine
+        )
+    }
+
+    /// The server's own words; those of Active Directory are numbers, which the library puts into words (`krb5_chpw_message`).
+    private func message(of words: inout krb5_data) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        guard krb5_chpw_message(raw, &words, &text) == 0, let text else { return "" }
+        defer { krb5_free_string(raw, text) }
+        return String(cString: text)
+    }
+}
+
+extension String {
+    fileprivate var onOneLine: String { split(whereSeparator: \.isWhitespace).joined(separator: " ").escapedForDisplay() }
+
+    fileprivate var asSentence: String { last.map { ".!?".contains($0) } == true ? self : "\(self)." }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import Kerberos
+
+private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswordChanges: true)
+
+/// Changes of passwords, by a real kadmind.
+@Suite(.testRealm(options)) struct PasswordChangeTests {
+    let realm: TestRealm
+
+    init() throws { realm = try TestRealm.required() }
+
+    /// An account of the test's own.
+    private func newUser(_ flags: String..., password: String = "secret") async throws -> Principal {
+        let name = "user\(UUID().uuidString)"
+        try await realm.addUser(name, password: password, flags: flags)
+        return try realm.principal(name)
+    }
+
+    /// One to whom a policy of kadmin's applies from now on.
+    private func newUser(policy: String) async throws -> Principal {
+        let (user, name) = (try await newUser(), "policy\(UUID().uuidString)")
+        _ = try await realm.kadmin(["add_policy"] + policy.split(separator: " ").map(String.init) + [name])
+        _ = try await realm.kadmin(["modify_principal", "-policy", name, user.components[0]])
+        return user
+    }
+
+    @Test(arguments: ["another secret", "pässwörd ñ 漢字", String(repeating: "x", count: 200)])
+    func theNewPasswordSignsInAndTheOldOneDoesNot(new: String) async throws {
+        let user = try await newUser()
+        try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret(new))
+        _ = try await realm.client.initialCredential(for: user, using: .password(Secret(new)))
+        await expectFailure(.wrongPassword) { _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret"))) }
+        let login = try await realm.run("kinit", ["-c", realm.newPath(), user.description], input: "\(new)\n")
+        #expect(login.exitStatus == 0, "\(login.errors)")
+    }
+
+    @Test(arguments: ["-pwexpire yesterday", "+needchange"])
+    func anExpiredPasswordIsChanged(flag: String) async throws {
+        let user = try await newUser(flag)
+        let error = await expectFailure(.passwordExpired) {
+            _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
+        }
+        #expect(error?.message == "the password has expired. Change it with: ksso passwd \(user)")
+        try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("fresh secret"))
+        _ = try await realm.client.initialCredential(for: user, using: .password(Secret("fresh secret")))
+    }
+
+    @Test func aWrongCurrentPasswordIsSentOnceAndChangesNothing() async throws {
+        let user = try await newUser()
+        await expectFailure(.wrongPassword) {
+            try await realm.client.changePassword(of: user, from: Secret("wrong"), to: Secret("another"))
+        }
+        #expect(try await realm.failedAttempts(of: user.components[0]) == 1)
+        _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
+    }
+
+    private static let refusals: [(policy: String, new: String, words: String)] = [
+        ("-minlength 12", "short", "password is too short"),
+        ("-minclasses 3", "alllowercase", "enough character classes"),
+        ("-history 3", "secret", "used previously|reuse"),
+        ("-minlife 1day", "another secret", "changed too recently|must wait|too soon"),
+    ]
+
+    @Test(arguments: refusals)
+    func aRefusalIsToldInTheServersWords(policy: String, new: String, words: String) async throws {
+        let user = try await newUser(policy: policy)
+        let error = await expectFailure(.passwordRefused) {
+            try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret(new))
+        }
+        let message = try #require(error?.message)
+        #expect(words.split(separator: "|").contains { message.localizedCaseInsensitiveContains($0) }, "\(message)")
+        #expect(message.hasPrefix("the KDC refused the new password: ") && message.hasSuffix(".") && !message.contains("\n"))
+        #expect(!"\(String(describing: error))".contains(new) || new == "secret" || new == "short")
+        _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
+    }
+
+    @Test func aTicketServesAgainAfterARefusal() async throws {
+        let user = try await newUser(policy: "-minlength 8")
+        let client = realm.client
+        let credential = try await client.passwordChangeCredential(for: user, using: .password(Secret("secret")))
+        #expect(credential.server.components == ["kadmin", "changepw"])
+        await expectFailure(.passwordRefused) { try await client.changePassword(with: credential, to: Secret("short")) }
+        try await client.changePassword(with: credential, to: Secret("long enough"))
+        _ = try await client.initialCredential(for: user, using: .password(Secret("long enough")))
+    }
+
+    private static let closed: [(flag: String, code: KerberosError.Code)] = [
+        ("-allow_tix", .accountLocked), ("-expire yesterday", .accountExpired),
+    ]
+
+    @Test(arguments: closed)
+    func anAccountThatIsClosedKeepsItsPassword(flag: String, code: KerberosError.Code) async throws {
+        let user = try await newUser(flag)
+        await expectFailure(code) { try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("another")) }
+    }
+
+    @Test func aPasswordServerThatIsAwayIsNamed() async throws {
+        let user = try await newUser()
+        let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:1"))
+        let error = await expectFailure(.kdcUnreachable, .realmUnknown) {
+            try await client.changePassword(of: user, from: Secret("secret"), to: Secret("another"), deadline: .seconds(60))
+        }
+        #expect(error?.message.contains("password server can't be reached") == true, "\(String(describing: error))")
+    }
+
+    @Test func whatBecameOfAnUnansweredRequestIsNotClaimedToBeKnown() async throws {
+        let user = try await newUser()
+        let swallower = try SilentPort()
+        let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:\(swallower.port)"))
+        let credential = try await client.passwordChangeCredential(for: user, using: .password(Secret("secret")))
+        let error = await expectFailure(.kdcUnreachable) {
+            try await client.changePassword(with: credential, to: Secret("another"), deadline: .milliseconds(300))
+        }
+        #expect(error?.message.contains("Try the new one first") == true, "\(String(describing: error))")
+    }
+
+    @Test func aPasswordIsNotCutAtANUL() async throws {
+        let user = try await newUser()
+        await expectFailure(.passwordRefused) {
+            try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("an\0other"))
+        }
+    }
+
+    private func configuration(passwordServer: String) throws -> RealmConfiguration {
+        let text = "[realms]\n    \(realm.name) = {\n        kpasswd_server = \(passwordServer)\n    }*\n"
+        var configuration = realm.configuration
+        configuration.preferredKDCs = ["127.0.0.1:\(realm.kdcPort)"]
+        configuration.base = .files([try realm.writeConfiguration(text), realm.configurationPath])
+        return configuration
+    }
+}
+
+/// What the answer to a sign-in says of the password's expiry.
+@Suite(.testRealm()) struct PasswordExpiryTests {
+    private static let cases: [(flags: [String], days: ClosedRange<Double>?)] = [
+        (["-pwexpire \"3 days\""], 2.9...3.1), (["-pwexpire \"400 days\""], 399...401), ([], nil), (["-pwexpire never"], nil),
+    ]
+
+    @Test(arguments: cases)
+    func aSignInTellsIt(flags: [String], days: ClosedRange<Double>?) async throws {
+        let realm = try TestRealm.required()
+        let name = "user\(UUID().uuidString)"
+        try await realm.addUser(name, password: "secret", flags: flags)
+        let ticket = try await realm.signIn(name).ticket
+        let left = ticket.passwordExpires.map { $0.timeIntervalSinceNow / 86_400 }
+        #expect((left == nil) == (days == nil))
+        if let left, let days { #expect(days.contains(left)) }
+    }
+
+    @Test(arguments: [0, -1, 1, 2_147_483_647, 2_136_422_885, 2_136_500_000, -2_000_000_000])
+    func whatMeansNeverOrNothingIsNoExpiry(seconds: Int64) {
+        #expect(PasswordExpiry.date(seconds, at: Date(timeIntervalSince1970: 1_800_000_000)) == nil)
+    }
+
+    @Test func aTimeToComeIsAnExpiry() {
+        let date = PasswordExpiry.date(1_800_000_001, at: Date(timeIntervalSince1970: 1_800_000_000))
+        #expect(date == Date(timeIntervalSince1970: 1_800_000_001))
+    }
+}

@@ -1,4 +1,5 @@
 public import Foundation
+public import HTTPNegotiate
 
 /// Passwords: their age, their rules, how they are changed and kept.
 extension ExtensionData {
@@ -26,6 +27,21 @@ extension ExtensionData {
     public var pwReqRTFData: Data? { values["pwReqRTFData"]?.data }
     /// The page where a password is changed.
     public var pwChangeURL: String? { values["pwChangeURL"]?.string }
+    /// What these keys say together.
+    public var passwordRules: PasswordRules {
+        PasswordRules(
+            minimumLength: pwReqLength,
+            requiresComplexity: pwReqComplexity ?? false,
+            requirementsText: pwReqText,
+            minimumAge: pwReqMinAge,
+            history: pwReqHistory,
+            changeURL: pwChangeURL,
+            isChangeAllowed: allowPasswordChange ?? true,
+            notificationDays: pwNotificationDays ?? 15,
+            expireOverride: pwExpireOverride,
+            givesNotices: performKerberosOnly != true
+        )
+    }
     /// Whether the local account gets the same password.
     public var syncLocalPassword: Bool? { values["syncLocalPassword"]?.boolean }
 }

@@ -109,6 +109,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             screenLockedBehavior: screenLockedBehavior,
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
+            passwords: extensionData.passwordRules,
             source: source
         )
     }

@@ -14,7 +14,6 @@ extension ProfileKey {
 
     private static let managedPrograms = State.notApplicable("no device management installs single programs here")
     private static let platformTicket = State.notApplicable("no Platform SSO signs users in to this machine")
-    private static let passwordPolicy = State.notYet("the KDC alone judges a new password")
     private static let smartCard = State.notYet("signing in with a certificate or smart card is not offered")
 
     /// Which realm, who, and how its servers are found.
@@ -45,7 +44,7 @@ extension ProfileKey {
         ),
         key("usePlatformSSOTGT", .boolean, platformTicket, default: .boolean(false)),
         key("allowPlatformSSOAuthFallback", .boolean, platformTicket, default: .boolean(true)),
-        key("performKerberosOnly", .boolean, .notYet("nothing beyond Kerberos is done anyway"), default: .boolean(false)),
+        key("performKerberosOnly", .boolean, .used, default: .boolean(false)),
         key(
             "monitorCredentialsCache",
             .boolean,
@@ -56,7 +55,7 @@ extension ProfileKey {
 
     /// Passwords: their age, their rules, how they are changed and kept.
     private static let passwords: [ProfileKey] = [
-        key("allowPasswordChange", .boolean, .notYet("changing a password is left to kpasswd"), default: .boolean(true)),
+        key("allowPasswordChange", .boolean, .used, default: .boolean(true)),
         key("allowAutomaticLogin", .boolean, .notYet("no password is saved"), default: .boolean(true)),
         key(
             "requireUserPresence",
@@ -64,15 +63,15 @@ extension ProfileKey {
             .notApplicable("it guards a Mac's keychain with Touch ID, Face ID or a passcode"),
             default: .boolean(false)
         ),
-        key("pwExpireOverride", .integer, .notYet("only the KDC's own expiry is known"), isDeprecated: true),
-        key("pwNotificationDays", .integer, .notYet("no notice of an expiring password is given"), default: .integer(15)),
-        key("pwReqLength", .integer, passwordPolicy),
-        key("pwReqComplexity", .boolean, passwordPolicy, default: .boolean(false)),
-        key("pwReqMinAge", .integer, passwordPolicy),
-        key("pwReqHistory", .integer, passwordPolicy),
-        key("pwReqText", .string, passwordPolicy),
+        key("pwExpireOverride", .integer, .used, isDeprecated: true),
+        key("pwNotificationDays", .integer, .used, default: .integer(15)),
+        key("pwReqLength", .integer, .used),
+        key("pwReqComplexity", .boolean, .used, default: .boolean(false)),
+        key("pwReqMinAge", .integer, .used),
+        key("pwReqHistory", .integer, .used),
+        key("pwReqText", .string, .used),
         key("pwReqRTFData", .data, .notApplicable("a terminal shows no RTF; pwReqText says the same in plain text")),
-        key("pwChangeURL", .string, .notYet("no page for changing the password is opened or named")),
+        key("pwChangeURL", .string, .used),
         key(
             "syncLocalPassword",
             .boolean,

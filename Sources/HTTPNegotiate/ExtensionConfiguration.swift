@@ -45,6 +45,8 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var allowedPeers: [AllowedPeer]
     /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
     public var credentialCallers: [CredentialCaller]?
+    /// What it says of passwords.
+    public var passwords: PasswordRules
     /// Where it comes from, for verdicts: the profile's file name.
     public var source: String
 
@@ -69,6 +71,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         screenLockedBehavior: ScreenLockedBehavior? = nil,
         allowedPeers: [AllowedPeer] = [],
         credentialCallers: [CredentialCaller]? = nil,
+        passwords: PasswordRules = .init(),
         source: String = ""
     ) {
         self.realm = realm
@@ -90,6 +93,7 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.screenLockedBehavior = screenLockedBehavior
         self.allowedPeers = allowedPeers
         self.credentialCallers = credentialCallers
+        self.passwords = passwords
         self.source = source
     }
 }

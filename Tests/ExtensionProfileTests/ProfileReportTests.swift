@@ -29,7 +29,11 @@ import Testing
     @Test func `nothing else of the extension's data is called used`() {
         let used = ProfileKey.extensionData.filter(\.isActedOn).map(\.name)
         let identity = ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"]
-        #expect(Set(used) == Set(identity + ["credentialBundleIdACL", "includeKerberosAppsInBundleIdACL"]))
+        let passwords = [
+            "performKerberosOnly", "allowPasswordChange", "pwExpireOverride", "pwNotificationDays", "pwReqLength", "pwReqComplexity",
+            "pwReqMinAge", "pwReqHistory", "pwReqText", "pwChangeURL",
+        ]
+        #expect(Set(used) == Set(identity + passwords + ["credentialBundleIdACL", "includeKerberosAppsInBundleIdACL"]))
     }
 
     @Test(arguments: [

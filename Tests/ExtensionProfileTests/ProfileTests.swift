@@ -17,6 +17,7 @@ import Testing
             preferredKDCs: try ["kdc1.example.test", "tcp/kdc2.example.test:88", "kkdcp://proxy.example.test:443/kkdcp"].map {
                 try PreferredKDC($0)
             },
+            passwords: .init(notificationDays: 10),
             source: name
         )
         #expect(profile.configurations == [expected])
@@ -70,8 +71,8 @@ import Testing
         #expect(profile.report.rejection == nil)
         #expect(
             profile.report.errors.map(\.path.description).sorted() == [
-                "ExtensionData.credentialUseMode", "ExtensionData.pwChangeURL", "ExtensionData.pwNotificationDays",
-                "ExtensionData.pwReqLength",
+                "ExtensionData.credentialUseMode", "ExtensionData.replicationTime", "ExtensionData.requireUserPresence",
+                "ExtensionData.usePlatformSSOTGT",
             ]
         )
     }

@@ -1,27 +1,75 @@
+internal import HTTPNegotiate
 internal import Kerberos
 
+internal import struct Foundation.Date
+
 extension KerberosExtension {
-    /// Asks the KDC for a ticket-granting ticket. A key is sent once for all who send it at the same time: each wrong one is counted there,
+    /// Asks the KDC for a ticket-granting ticket; has an expired password changed first where somebody can be asked. A key is sent once for all who send it at the same time: each wrong one is counted there,
     /// and enough of them lock the account. What a person gives is the one caller's own.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
         options: InitialCredentialOptions
-    ) async throws(KerberosError) -> Credential {
+    ) async throws(KerberosError) -> SignInTicket {
         let client = clients.client(for: principal.realm)
         let keytab: String?
         switch source {
-        case .password: return try await client.initialCredential(for: principal, using: source, options: options)
-        case .prompter:
-            // A person may take minutes to answer, which the realm's other requests must not wait for.
-            return try await clients.makeClient(for: principal.realm).initialCredential(for: principal, using: source, options: options)
+        case .password:
+            do throws(KerberosError) {
+                return SignInTicket(try await client.initialCredential(for: principal, using: source, options: options))
+            } catch  where error.code == .passwordExpired {
+                throw expired(error)
+            }
+        case .prompter(let prompter): return try await initialCredential(for: principal, asking: prompter, options: options)
         case .keytab(let name): keytab = name
         case .clientKeytab: keytab = nil
         }
         let flight = KeyFlight(principal: principal, keytab: keytab, options: options)
-        return try await keyFlights.run(flight) { () async throws(KerberosError) in
+        let ticket = try await keyFlights.run(flight) { () async throws(KerberosError) in
             try await client.initialCredential(for: principal, using: source, options: options)
         }
+        return SignInTicket(ticket)
+    }
+
+    private func initialCredential(
+        for principal: Principal,
+        asking prompter: any Prompter,
+        options: InitialCredentialOptions
+    ) async throws(KerberosError) -> SignInTicket {
+        // A person may take minutes to answer, which the realm's other requests must not wait for.
+        let client = clients.makeClient(for: principal.realm)
+        let memory = PasswordMemory(prompter)
+        do throws(KerberosError) {
+            return SignInTicket(try await client.initialCredential(for: principal, using: .prompter(memory), options: options))
+        } catch  where error.code == .passwordExpired {
+            guard policy.configurations.passwordRules(for: principal.realm).isChangedHere else { throw expired(error) }
+            memory.announce("The password of \(principal) has expired and has to be changed.")
+            try await changePassword(of: principal, asking: memory, client: client)
+            let changed = self.options.clock()
+            let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
+            return SignInTicket(ticket, passwordChanged: changed)
+        }
+    }
+
+    /// Where an expired password is changed, if not here.
+    private func expired(_ error: KerberosError) -> KerberosError {
+        guard let realm = error.subject.split(separator: "@").last else { return error }
+        let rules = policy.configurations.passwordRules(for: String(realm))
+        if let url = rules.changeURL { return error.saying("the password has expired. Change it at \(url), then sign in again.") }
+        guard !rules.isChangeAllowed else { return error }
+        return error.saying("the password has expired, and \(rules.sourceName) does not allow to change it here. Ask your administrator.")
+    }
+}
+
+/// The ticket-granting ticket of a sign-in, and what happened on the way to it.
+struct SignInTicket {
+    let credential: Credential
+    /// When the password was changed on the way.
+    let passwordChanged: Date?
+
+    init(_ credential: Credential, passwordChanged: Date? = nil) {
+        self.credential = credential
+        self.passwordChanged = passwordChanged
     }
 }
 

@@ -20,6 +20,9 @@ extension KerberosExtension {
         public var additionalCacheDirectory: String?
         /// Who signs in where neither the caller nor the profile names anybody.
         public var userName: String?
+        /// Finds that person's own name, no part of which belongs into a complex password. Called when one is changed alone, since it may ask
+        /// a directory.
+        public var displayName: @Sendable () -> String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
         /// Gets libkrb5's trace, line by line.
@@ -44,6 +47,7 @@ extension KerberosExtension {
             cacheSocket: String? = nil,
             additionalCacheDirectory: String? = nil,
             userName: String? = nil,
+            displayName: @escaping @Sendable () -> String? = { nil },
             prompter: (any Prompter)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: @escaping @Sendable () -> Date = { Date() }
@@ -55,6 +59,7 @@ extension KerberosExtension {
             self.cacheSocket = cacheSocket
             self.additionalCacheDirectory = additionalCacheDirectory
             self.userName = userName
+            self.displayName = displayName
             self.prompter = prompter
             self.trace = trace
             self.clock = clock

@@ -38,7 +38,7 @@ extension KerberosExtension {
         guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
         let options = policy.initialCredentialOptions(for: session.principal)
         let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
-            try await initialCredential(for: session.principal, using: source, options: options)
+            try await initialCredential(for: session.principal, using: source, options: options).credential
         }
         return try await replace(old, of: session, with: ticket, client: client)
     }

@@ -10,7 +10,7 @@ extension KerberosExtension {
     /// - Parameters:
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - source: the password, the keytab, or who answers what libkrb5 asks.
+    ///   - source: the password, the keytab, or who answers what libkrb5 asks, and is asked for another password where it has expired.
     ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked for,
     ///     unless these options say otherwise.
     ///   - cache: the cache to fill; nil lets the rule above choose.
@@ -28,10 +28,16 @@ extension KerberosExtension {
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
         let client = clients.client(for: principal.realm)
         let options = policy.initialCredentialOptions(for: principal, options)
-        let ticket = try await initialCredential(for: principal, using: source, options: options)
-        let marks = SessionMark.all(for: source, at: self.options.clock())
+        let answer = try await initialCredential(for: principal, using: source, options: options)
+        let ticket = answer.credential
+        var marks = SessionMark.all(for: source, at: self.options.clock())
+        marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
         // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.
         let target = if let cache { cache } else { try await sessionStore.cache(for: ticket.client) }
+        marks[SessionMark.passwordChanged] =
+            if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
+                await passwordChangeMark(of: ticket.client, in: target)
+            }
         try await client.replace(target, principal: ticket.client, credentials: [ticket], marks: marks)
         if (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
         initiators.removeAll()
@@ -53,6 +59,12 @@ extension KerberosExtension {
             throw KerberosError(.malformedPrincipal, subject: realm, message: "nobody is named. Say who signs in, as name@REALM.")
         }
         return try Principal(name, defaultRealm: realm)
+    }
+
+    /// What the cache that is to be filled anew says of the last change: a sign-in does not make it forgotten.
+    private func passwordChangeMark(of principal: Principal, in cache: CredentialCacheName) async -> String? {
+        guard let contents = try? await clients.local.contents(of: cache), contents.principal == principal else { return nil }
+        return contents.marks[SessionMark.passwordChanged]
     }
 
     func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {

@@ -7,6 +7,8 @@ enum SessionMark {
     static let acquiredBy = "ksso_acquired_by"
     static let keytab = "ksso_keytab"
     static let chosenAt = "ksso_chosen_at"
+    static let passwordExpires = "ksso_password_expires"
+    static let passwordChanged = "ksso_password_changed"
 
     static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
@@ -28,6 +30,11 @@ enum SessionMark {
     }
 
     static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
+
+    /// The date that a mark holds; an empty one holds none.
+    static func date(_ key: String, in marks: [String: String]) -> Date? {
+        marks[key].flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
+    }
 }
 
 extension Session {
@@ -48,8 +55,9 @@ extension Session {
         ticketExpires = ticket.times.expires
         renewUntil = ticket.times.renewUntil
         services = Self.services(listing, now: now)
-        chosenAt =
-            listing.marks[SessionMark.chosenAt].flatMap(Double.init).map(Date.init(timeIntervalSince1970:)) ?? ticket.times.authenticated
+        chosenAt = SessionMark.date(SessionMark.chosenAt, in: listing.marks) ?? ticket.times.authenticated
+        passwordExpires = SessionMark.date(SessionMark.passwordExpires, in: listing.marks)
+        passwordChanged = SessionMark.date(SessionMark.passwordChanged, in: listing.marks)
         ticketGrantingTicket = ticket
         self.listing = listing
     }

@@ -24,6 +24,10 @@ public struct Session: Sendable {
     ///
     /// The tickets' times are by the KDC's clock: `ticketExpires.addingTimeInterval(-clockOffset)` is the end by this machine's.
     public let clockOffset: Double
+    /// When the password expires, as the KDC said at the sign-in, or as the profile does; nil where nobody knows, and where it never does.
+    public internal(set) var passwordExpires: Date?
+    /// When the password was changed with this project, by whichever program; nil where that is not known.
+    public let passwordChanged: Date?
     let chosenAt: Date
     let ticketGrantingTicket: Credential
     let listing: CredentialCacheListing

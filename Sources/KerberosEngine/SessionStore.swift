@@ -1,3 +1,4 @@
+internal import HTTPNegotiate
 internal import Kerberos
 internal import UnixSystem
 
@@ -9,10 +10,12 @@ struct SessionStore: Sendable {
     let local: KerberosClient
     private let additional: (directory: PrivateDirectory, client: KerberosClient)?
     private let clock: @Sendable () -> Date
+    private let configurations: [ExtensionConfiguration]
 
     init(_ options: KerberosExtension.Options, local: KerberosClient) {
         self.local = local
         clock = options.clock
+        configurations = options.configurations
         additional = options.additionalCacheDirectory.map { path in
             let configuration = RealmConfiguration(realm: "", base: options.base, defaultCacheName: "DIR:\(path)")
             return (PrivateDirectory(path: path), KerberosClient(configuration, trace: options.trace))
@@ -27,7 +30,11 @@ struct SessionStore: Sendable {
         for (client, name) in try await caches() {
             do throws(KerberosError) {
                 let listing = try await client.listing(of: name)
-                if let session = Session(listing, now: clock()) { sessions.append(session) }
+                if var session = Session(listing, now: clock()) {
+                    session.passwordExpires = configurations.passwordRules(for: session.realm)
+                        .expiry(announced: session.passwordExpires, changed: session.passwordChanged)
+                    sessions.append(session)
+                }
                 if listing.tickets.contains(where: { $0.expires > listing.time(at: clock()) }) { occupied.append(listing.name) }
             } catch  where error.code == .noCredentials {
                 continue

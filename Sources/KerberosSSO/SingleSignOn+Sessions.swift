@@ -50,6 +50,27 @@ extension SingleSignOn {
         try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
     }
 
+    /// Changes a password; see `KerberosExtension/changePassword(of:realm:from:to:)`.
+    @discardableResult
+    public func changePassword(
+        of name: String? = nil,
+        realm: String? = nil,
+        from current: Secret,
+        to new: Secret
+    ) async throws(KerberosError) -> PasswordChange {
+        try await kerberos.changePassword(of: name, realm: realm, from: current, to: new)
+    }
+
+    /// Changes a password, asking for the current one and twice for the new one; see `KerberosExtension/changePassword(of:realm:prompt:)`.
+    @discardableResult
+    public func changePassword(
+        of name: String? = nil,
+        realm: String? = nil,
+        prompt: any Prompter
+    ) async throws(KerberosError) -> PasswordChange {
+        try await kerberos.changePassword(of: name, realm: realm, prompt: prompt)
+    }
+
     /// Makes a signed-in principal the default of its realm.
     @discardableResult
     public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {

@@ -53,6 +53,7 @@ public final class SingleSignOn: CredentialExtension {
                 cacheSocket: cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
+                displayName: { NSFullUserName() },
                 prompter: settings.prompter,
                 trace: settings.trace
             )

@@ -1,0 +1,55 @@
+internal import Kerberos
+internal import Synchronization
+
+/// Passes questions on, and keeps the password of the last answer for the length of one sign-in, so that nobody types it twice.
+final class PasswordMemory: Prompter {
+    private struct State {
+        var answer: Secret?
+        var isKnown = false
+        var announcement: String?
+    }
+
+    private let prompter: any Prompter
+    private let state = Mutex(State())
+
+    init(_ prompter: any Prompter) { self.prompter = prompter }
+
+    /// Says something above the next question, and answers the next one for a password with the one that was given last.
+    func announce(_ text: String) {
+        state.withLock { state in
+            state.announcement = text
+            state.isKnown = state.answer != nil
+        }
+    }
+
+    /// Answers the next question for a password with this one.
+    func take(_ password: Secret) {
+        state.withLock { state in
+            state.answer = password
+            state.isKnown = true
+        }
+    }
+
+    /// The password that was given last.
+    var lastPassword: Secret? { state.withLock { $0.answer } }
+
+    func answers(to request: PromptRequest) throws -> [Secret] {
+        let isPassword = request.prompts.count == 1 && request.prompts[0].kind == .password
+        let (known, announcement) = state.withLock { state -> (Secret?, String?) in
+            if isPassword, state.isKnown, let answer = state.answer {
+                state.isKnown = false
+                return (answer, nil)
+            }
+            defer { state.announcement = nil }
+            return (nil, state.announcement)
+        }
+        if let known { return [known] }
+        let banner = [announcement, request.banner].compactMap(\.self).joined(separator: "\n")
+        let asked = PromptRequest(principal: request.principal, banner: banner.isEmpty ? nil : banner, prompts: request.prompts)
+        let answers = try prompter.answers(to: asked)
+        if isPassword, answers.count == 1 { state.withLock { $0.answer = answers[0] } }
+        return answers
+    }
+
+    func cancel() { prompter.cancel() }
+}

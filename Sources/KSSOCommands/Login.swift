@@ -34,6 +34,7 @@ struct Login: AsyncParsableCommand {
         try await common.run { sso in
             if !force, keytab == nil, cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
+                tell(session, sso)
                 return
             }
             let session = try await sso.signIn(
@@ -44,11 +45,18 @@ struct Login: AsyncParsableCommand {
                 cache: cache.map(CredentialCacheName.init(rawValue:))
             )
             say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+            tell(session, sso)
         }
     }
 
     private func say(_ text: String) {
         if !quiet { Console.print(text) }
+    }
+
+    /// Says that the password expires soon, on standard error.
+    private func tell(_ session: Session, _ sso: SingleSignOn) {
+        guard !quiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
+        Console.note("\(session.principal): \(notice)")
     }
 
     private func presentSession(_ sso: SingleSignOn) async throws -> Session? {

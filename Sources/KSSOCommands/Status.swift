@@ -34,7 +34,7 @@ struct Status: AsyncParsableCommand {
             let list = try await sso.sessions()
             for damage in list.damagedCaches { Console.report("warning: \(damage)") }
             if !quiet {
-                if json { try Console.printJSON(document(list)) } else { show(list) }
+                if json { try Console.printJSON(document(list)) } else { show(list, sso) }
             }
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
             guard list.sessions.contains(where: { $0.isSignedIn && $0.holds(at: limit) }) else {
@@ -61,13 +61,14 @@ struct Status: AsyncParsableCommand {
         return document
     }
 
-    private func show(_ list: SessionList) {
+    private func show(_ list: SessionList, _ sso: SingleSignOn) {
         for session in list.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.isSignedIn ? "signed in until" : "expired at"
             Console.print("\(session.principal)\(mark): \(verb) \(Console.text(session.ticketExpires))")
             if let limit = session.renewUntil { Console.print("    renewable until \(Console.text(limit))") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
+            if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }
             for service in session.services { Console.print("    \(service.principal) until \(Console.text(service.expires))") }
         }
     }

@@ -21,7 +21,7 @@ extension StatusDocument.Session {
             cache: session.cache.rawValue,
             ticketExpires: session.ticketExpires,
             renewUntil: session.renewUntil,
-            passwordExpires: nil,
+            passwordExpires: session.passwordExpires,
             services: session.services.map { .init(service: $0.principal.description, expires: $0.expires) }
         )
     }

@@ -1,0 +1,136 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswordChanges: true)
+
+@Suite(.testRealm(options), .timeLimit(.minutes(5))) struct PasswdTests {
+    let station: Workstation
+    let realm: TestRealm
+
+    init() throws {
+        station = try Workstation()
+        realm = station.realm
+    }
+
+    private func newUser(_ flags: String...) async throws -> String {
+        let name = "user\(UUID().uuidString.prefix(8))"
+        try await realm.addUser(name, password: "secret", flags: flags)
+        return name
+    }
+
+    @Test func passwordsFromStandardInput() async throws {
+        let user = try await newUser()
+        let result = try await station.ksso("passwd", user, "--password-stdin", input: "secret\nfresh secret\n")
+        #expect(result == .done("The password of \(user)@EXAMPLE.TEST was changed.\n"))
+        try await station.signIn(user, password: "fresh secret")
+    }
+
+    @Test func atATerminal() async throws {
+        let user = try await newUser("-pwexpire yesterday")
+        let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in
+            try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
+            try await terminal.type("secret\n")
+            try await terminal.wait(for: "New password: ")
+            try await terminal.type("fresh secret\n")
+            try await terminal.wait(for: "New password again: ")
+            try await terminal.type("fresh secret\n")
+            try await terminal.wait(for: "status=0")
+        }.transcript
+        #expect(transcript.contains("The password of \(user)@EXAMPLE.TEST was changed."))
+        #expect(!transcript.contains("fresh secret"))
+    }
+
+    @Test func anExpiredPasswordIsChangedAtLogin() async throws {
+        let user = try await newUser("+needchange")
+        let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
+            try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and has to be changed.")
+            try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
+            try await terminal.type("secret\n")
+            try await terminal.wait(for: "New password: ")
+            try await terminal.type("fresh secret\n")
+            try await terminal.wait(for: "New password again: ")
+            try await terminal.type("fresh secret\n")
+            try await terminal.wait(for: "status=0")
+        }.transcript
+        #expect(transcript.contains("\(user)@EXAMPLE.TEST is signed in until"), "\(transcript)")
+    }
+
+    @Test func aWrongCurrentPasswordIsOneFailedAttempt() async throws {
+        let user = try await newUser()
+        let result = try await station.ksso("passwd", user, "--password-stdin", input: "wrong\nfresh\n")
+        let line = "\(user)@EXAMPLE.TEST: the current password is wrong (preauthentication failed). Nothing was changed."
+        #expect(result == .failure(1, line))
+        #expect(try await realm.failedAttempts(of: user) == 1)
+    }
+
+    @Test(arguments: ["", "secret\n"])
+    func passwordsThatAreMissing(input: String) async throws {
+        let result = try await station.ksso("passwd", "alice", "--password-stdin", input: input)
+        #expect(result == .failure(4, "standard input holds no password."))
+    }
+
+    @Test func withoutATerminalNobodyIsAsked() async throws {
+        let result = try await station.ksso("passwd", "alice")
+        let line = "passwords are needed, and there is no terminal to ask on. Give them with --password-stdin, a line each."
+        #expect(result == .failure(4, line))
+    }
+
+    private static let profiles: [(key: String, words: String)] = [
+        (
+            "pwChangeURL: https://password.example/",
+            "passwords of EXAMPLE.TEST are not changed here. Change it at: https://password.example/"
+        ),
+        ("allowPasswordChange: false", "test.yaml does not allow to change the password (allowPasswordChange). Ask your administrator."),
+    ]
+
+    @Test(arguments: profiles)
+    func theProfileMayForbidIt(key: String, words: String) async throws {
+        try station.install(profile(data: [key]))
+        let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nfresh\n")
+        #expect(result.exitStatus == 1 && result.output == "")
+        #expect(result.errors.hasPrefix("ksso: alice@EXAMPLE.TEST: ") && result.errors.contains(words), "\(result.errors)")
+        try await station.signIn()
+    }
+
+    @Test func theProfilesRulesAreHeldTo() async throws {
+        try station.install(profile(data: ["pwReqLength: 12", "pwReqComplexity: true"]))
+        let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nAlice\n")
+        #expect(
+            result
+                == .failure(
+                    1,
+                    "alice@EXAMPLE.TEST: the new password is not good enough. It needs at least 12 characters. It needs characters of three "
+                        + "kinds: capital letters, small letters, digits, others, letters of scripts without case. "
+                        + "It must not contain the account's name."
+                )
+        )
+    }
+
+    private static let expiries: [(flag: String, keys: [String], isTold: Bool)] = [
+        ("-pwexpire \"3 days\"", [], true), ("-pwexpire \"3 days\"", ["pwNotificationDays: 2"], false),
+        ("-pwexpire \"60 days\"", [], false), ("-pwexpire \"60 days\"", ["pwNotificationDays: 90"], true),
+        ("-pwexpire \"3 days\"", ["performKerberosOnly: true"], false), ("-pwexpire never", [], false),
+    ]
+
+    @Test(arguments: expiries)
+    func anExpiryIsToldInTime(flag: String, keys: [String], isTold: Bool) async throws {
+        let user = try await newUser(flag)
+        try station.install(profile(data: keys))
+        let login = try await station.ksso("login", user, "--password-stdin", input: "secret\n")
+        #expect(login.exitStatus == 0)
+        let notice = "the password expires in "
+        #expect(login.errors.contains("\(user)@EXAMPLE.TEST: \(notice)") == isTold, "\(login.errors)")
+        if isTold {
+            #expect(login.errors.contains("Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
+        } else {
+            #expect(login.errors == "")
+        }
+        #expect(try await station.ksso("status").output.contains(notice) == isTold)
+        let quiet = try await station.ksso("login", user, "--force", "--quiet", "--password-stdin", input: "secret\n")
+        #expect(quiet == .done(""))
+        let json = try await station.ksso("status", "--json").output
+        #expect(json.contains(#""passwordExpires" : null"#) == flag.hasSuffix("never"), "\(json)")
+    }
+}

@@ -51,19 +51,28 @@ package struct SeenSession: Sendable, Hashable {
     /// would lie between what each look frees, so that none of it could be given back.
     package var services: Set<Int>
 
+    /// When the password was changed with this project; nil where that is not known.
+    package var passwordChanged: Date?
+    /// When the password expires; nil where that is not known.
+    package var passwordExpires: Date?
+
     package init(
         key: Key,
         realm: String,
         ticket: Ticket,
         hasKeytab: Bool = false,
         signedInAt: Date? = nil,
-        services: some Sequence<String> = []
+        services: some Sequence<String> = [],
+        passwordChanged: Date? = nil,
+        passwordExpires: Date? = nil
     ) {
         self.key = key
         self.realm = realm
         self.ticket = ticket
         self.hasKeytab = hasKeytab
         self.signedInAt = signedInAt ?? ticket.authenticated
+        self.passwordChanged = passwordChanged
+        self.passwordExpires = passwordExpires
         self.services = Set(services.lazy.map(\.hashValue))
     }
 }
@@ -87,7 +96,9 @@ extension SeenSession {
             ),
             hasKeytab: hasKeytab,
             signedInAt: session.signedInAt,
-            services: session.services.lazy.map(\.principal.description)
+            services: session.services.lazy.map(\.principal.description),
+            passwordChanged: session.passwordChanged,
+            passwordExpires: session.passwordExpires.map(local)
         )
     }
 }

@@ -60,6 +60,10 @@ package struct SessionSchedule: Sendable {
     var backoff: Backoff
     var calendar: Calendar
     private var hasLooked = false
+    /// The last change of a password that is known, by principal.
+    var passwordChanges: [String: Date] = [:]
+    /// When it was told last that a password expires, by principal.
+    var expiryNotices: [String: Date] = [:]
     /// What the next call of ``actions(at:)`` says before anything else.
     var pending: [Action] = []
 
@@ -88,7 +92,10 @@ package struct SessionSchedule: Sendable {
 
     /// Takes over what a look at the caches showed.
     package mutating func observe(_ sessions: [SeenSession], at now: Moment) {
-        for session in sessions { observe(session, at: now) }
+        for session in sessions {
+            observe(session, at: now)
+            notePasswordChange(session, isNews: hasLooked, at: now)
+        }
         let present = Set(sessions.map(\.key))
         for key in entries.keys where !present.contains(key) { miss(key, at: now) }
         hasLooked = true
@@ -159,6 +166,7 @@ package struct SessionSchedule: Sendable {
     package mutating func actions(at now: Moment) -> [Action] {
         for key in entries.keys.sorted(by: { ($0.principal, $0.cache) < ($1.principal, $1.cache) }) {
             noteExpiry(of: key, at: now)
+            notePasswordExpiry(of: key, at: now)
             end(key, at: now)
             refresh(key, at: now)
         }

@@ -18,8 +18,10 @@ public struct AgentEvent: Sendable, Hashable, Codable {
         public static let credentialExpired = Kind(rawValue: "credentialExpired")
         /// A session will be ended soon by a rule of the profile; ``AgentEvent/date`` says when.
         public static let sessionEnding = Kind(rawValue: "sessionEnding")
-        /// A principal's password was changed.
+        /// A principal's password was changed with this project, by whichever program.
         public static let passwordChanged = Kind(rawValue: "passwordChanged")
+        /// A principal's password expires soon; ``AgentEvent/date`` says when. Told once a day at most.
+        public static let passwordExpiring = Kind(rawValue: "passwordExpiring")
         /// The KDCs of a realm can be reached.
         public static let networkAvailable = Kind(rawValue: "networkAvailable")
         /// The KDCs of a realm can't be reached.
@@ -34,7 +36,7 @@ public struct AgentEvent: Sendable, Hashable, Codable {
     public var realm: String
     /// Whom it happened to; nil where it is the realm's own affair.
     public var principal: String?
-    /// When it happened; for ``Kind/sessionEnding`` when it will.
+    /// When it happened; for ``Kind/sessionEnding`` and ``Kind/passwordExpiring`` when it will.
     public var date: Date
 
     /// Makes an event.

@@ -1,0 +1,75 @@
+import Foundation
+import HTTPNegotiate
+import SSOAgent
+import SSOAgentClient
+import Testing
+
+private typealias Drill = ScheduleDrill
+
+/// What is told of passwords.
+@Suite struct SchedulePasswordTests {
+    private static let day = 86_400.0
+
+    private func session(_ name: String = "alice", changed: Double? = nil, expires: Double? = nil, cache: String = "FILE:one")
+        -> SeenSession
+    {
+        var session = Drill.session(name, to: 100 * Self.day, cache: cache)
+        session.passwordChanged = changed.map { Drill.start + $0 }
+        session.passwordExpires = expires.map { Drill.start + $0 }
+        return session
+    }
+
+    private func changes(_ drill: ScheduleDrill) -> [Date] { drill.events.filter { $0.kind == .passwordChanged }.map(\.date) }
+
+    @Test func `a change is told when its mark appears, and when it rises`() {
+        var drill = Drill()
+        drill.observe(session())
+        _ = drill.actions()
+        for change in [10.0, 10, 20, 20, 15] {
+            drill.observe(session(changed: change))
+            _ = drill.actions()
+        }
+        #expect(changes(drill) == [Drill.start + 10, Drill.start + 20])
+        #expect(drill.events.first?.principal == "alice@A.TEST" && drill.events.first?.realm == "A.TEST")
+    }
+
+    @Test func `what was there at the start is no news, and a sign-in with a change is`() {
+        var drill = Drill()
+        drill.observe(session(changed: 10))
+        #expect(drill.actions() == [] && changes(drill) == [])
+        drill.observe(session(changed: 10), session("bob", changed: 30, cache: "FILE:two"))
+        _ = drill.actions()
+        #expect(drill.events.filter { $0.kind == .passwordChanged }.map(\.principal) == ["bob@A.TEST"])
+    }
+
+    @Test func `two caches of one principal are one change, and so is one that comes back`() {
+        var drill = Drill()
+        drill.observe()
+        drill.observe(session(changed: 10), session(changed: 10, cache: "FILE:two"))
+        _ = drill.actions()
+        drill.observe()
+        drill.pass(10)
+        drill.observe()
+        drill.observe(session(changed: 10))
+        _ = drill.actions()
+        #expect(changes(drill) == [Drill.start + 10])
+    }
+
+    @Test func `an expiry is told once a day`() {
+        var drill = Drill()
+        drill.observe(session(expires: 20 * Self.day), session(expires: 20 * Self.day, cache: "FILE:two"))
+        for _ in 0..<21 { _ = drill.run(for: Self.day) }
+        let told = drill.events.filter { $0.kind == .passwordExpiring }
+        #expect(told.count == 15)
+        #expect(Set(told.map(\.date)) == [Drill.start + 20 * Self.day])
+    }
+
+    @Test(arguments: [PasswordRules(givesNotices: false), PasswordRules(notificationDays: 0)])
+    func `no expiry is told where the profile says so`(rules: PasswordRules) {
+        var drill = Drill()
+        drill.schedule.configure([ExtensionConfiguration(realm: "A.TEST", passwords: rules)], at: drill.now)
+        drill.observe(session(expires: Self.day))
+        _ = drill.run(for: 2 * Self.day)
+        #expect(!drill.kinds.contains(.passwordExpiring))
+    }
+}

@@ -72,6 +72,25 @@ extension AgentClient {
         try await post(AgentPath.logout, SessionSelection(principal: principal, realm: realm, all: all))
     }
 
+    /// Changes a principal's password. The tickets that are there go on holding, and ``AgentEvent/Kind/passwordChanged`` is told to all.
+    ///
+    /// - Parameters:
+    ///   - principal: Whose; nil is the profile's principal, else the user.
+    ///   - realm: The realm of a name that has none.
+    ///   - password: The current password. It is sent to the KDC once, whatever becomes of the connection.
+    ///   - newPassword: The new one.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words.
+    @discardableResult
+    public func changePassword(
+        of principal: String? = nil,
+        realm: String? = nil,
+        from password: String,
+        to newPassword: String
+    ) async throws(AuthorizationError) -> PasswordChangeDocument {
+        let request = PasswordRequest(principal: principal, realm: realm, password: password, newPassword: newPassword)
+        return try await post(AgentPath.password, request, isRepeatable: false)
+    }
+
     /// Has the agent end what is in progress, and stop. Throws `AuthorizationError`.
     public func stop() async throws(AuthorizationError) {
         try await send(.init(method: .POST, path: AgentPath.stop), isRepeatable: false)

@@ -24,6 +24,7 @@ extension AgentAPI {
             AgentOperation(.post, AgentPath.login, for: .owner, api.login),
             AgentOperation(.post, AgentPath.refresh, for: .owner, api.refresh),
             AgentOperation(.post, AgentPath.logout, for: .owner, api.logout),
+            AgentOperation(.post, AgentPath.password, for: .owner, api.changePassword),
             AgentOperation(.get, AgentPath.status, for: .owner, api.status),
             AgentOperation(.get, AgentPath.explain, for: .owner, api.explain),
             AgentOperation(.get, AgentPath.events, for: .owner, api.events),

@@ -46,6 +46,27 @@ extension AgentAPI {
         return try Self.response(reply)
     }
 
+    /// `POST /v1/password`
+    func changePassword(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = context.served
+        var body = context.body.take()
+        let message = try Self.secretDocument(PasswordRequest.self, in: &body)
+        let change = try await served.kerberos.changePassword(
+            of: message.principal,
+            realm: message.realm,
+            from: Secret(message.password),
+            to: Secret(message.newPassword)
+        )
+        sessionsChanged()
+        return try Self.response(
+            PasswordChangeDocument(
+                principal: change.principal.description,
+                passwordChanged: change.changed,
+                passwordExpires: change.expires
+            )
+        )
+    }
+
     /// `POST /v1/logout`
     func logout(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = context.served
@@ -62,21 +83,24 @@ extension AgentAPI {
         return try Self.response(SignOutDocument(ended: ended, left: left))
     }
 
-    /// Reads a sign-in, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach. Without a source somebody is
-    /// to be asked.
-    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource?) {
+    /// Reads a document with a secret in it, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach.
+    private static func secretDocument<Value: Decodable>(_ type: Value.Type, in body: inout ByteBuffer) throws -> Value {
         var bytes = Data(body.readableBytesView)
         defer {
             bytes.resetBytes(in: bytes.indices)
             let count = body.readableBytes
             body.setRepeatingByte(0, count: count, at: body.readerIndex)
         }
-        var message: LoginRequest
         do {
-            message = try AgentJSON.decode(LoginRequest.self, from: bytes)
+            return try AgentJSON.decode(type, from: bytes)
         } catch {
             throw AgentProblem.malformed(error)
         }
+    }
+
+    /// Reads a sign-in; without a source somebody is to be asked.
+    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource?) {
+        var message = try secretDocument(LoginRequest.self, in: &body)
         defer { message.password = nil }
         switch (message.password, message.keytab) {
         case (let password?, nil): return (message.withoutPassword, .password(Secret(password)))

@@ -5,6 +5,7 @@ package enum AgentPath {
     package static let login = "/v1/login"
     package static let refresh = "/v1/refresh"
     package static let logout = "/v1/logout"
+    package static let password = "/v1/password"
     package static let status = "/v1/status"
     package static let explain = "/v1/explain"
     package static let events = "/v1/events"

@@ -40,7 +40,7 @@ import Testing
         }
         let table = AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
         #expect(Set(documented) == Set(table))
-        #expect(documented.count == 13)
+        #expect(documented.count == 14)
     }
 
     @Test(arguments: [
@@ -53,6 +53,11 @@ import Testing
         ("SessionSelection", fields(SessionSelection())),
         ("SessionsReply", fields(SessionsReply(sessions: []))),
         ("SignOutDocument", fields(SignOutDocument(ended: [], left: []))),
+        ("PasswordRequest", ["principal", "realm", "password", "newPassword"]),
+        (
+            "PasswordChangeDocument",
+            fields(PasswordChangeDocument(principal: "", passwordChanged: .distantPast, passwordExpires: nil))
+        ),
         ("StatusDocument", fields(StatusDocument(sessions: []))),
         ("Service", fields(StatusDocument.Service(service: "", expires: .distantPast))),
         ("Process", fields(StatusDocument.Process(processID: 0, started: .distantPast))),

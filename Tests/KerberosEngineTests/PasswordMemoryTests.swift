@@ -1,0 +1,33 @@
+import Kerberos
+import Testing
+
+@testable import KerberosEngine
+
+/// Active Directory asks for the password before it says that it has expired: nobody types it twice.
+@Suite struct PasswordMemoryTests {
+    private func request(_ kind: PromptRequest.Kind = .password) throws -> PromptRequest {
+        PromptRequest(principal: try Principal("alice@A.TEST"), prompts: [.init(kind: kind, text: "Password")])
+    }
+
+    @Test func `what was given is given again, once`() throws {
+        let prompter = AnsweringPrompter(["secret", "code", "other"])
+        let memory = PasswordMemory(prompter)
+        #expect(try memory.answers(to: request()) == [Secret("secret")])
+        memory.announce("It has expired.")
+        #expect(try memory.answers(to: request()) == [Secret("secret")])
+        #expect(prompter.requests.count == 1)
+        // What is no password is asked for, with the announcement above it.
+        #expect(try memory.answers(to: request(.preauthentication)) == [Secret("code")])
+        #expect(try memory.answers(to: request()) == [Secret("other")])
+        #expect(prompter.requests.map(\.banner) == [nil, "It has expired.", nil])
+    }
+
+    @Test func `the new password answers the sign-in that follows`() throws {
+        let prompter = AnsweringPrompter(["secret"])
+        let memory = PasswordMemory(prompter)
+        _ = try memory.answers(to: request())
+        memory.take(Secret("fresh"))
+        #expect(try memory.answers(to: request()) == [Secret("fresh")])
+        #expect(memory.lastPassword == Secret("fresh"))
+    }
+}

@@ -1,0 +1,42 @@
+/// One layer that was looked at on the way from the profile to the server's answer.
+public struct DiagnosticCheck: Sendable, Hashable, Codable {
+    /// What the look came to.
+    public enum Verdict: String, Sendable, Hashable, Codable {
+        /// The layer is as it should be.
+        case ok
+        /// It serves, and something about it is doubtful.
+        case warning
+        /// Sign-on fails here.
+        case failed
+        /// It was not looked at; the detail says why.
+        case skipped
+    }
+
+    /// A short stable name: `profile`, `configuration`, `host`, `name`, `dns`, `kdc`, `clock`, `account`, `cache`, `visibility`, `session`,
+    /// `expiry`, `service`, `keytab`, `challenge`, `token`, `mutualAuthentication`, `browser`. New ones may be added, and one may stand
+    /// several times: once for each KDC.
+    public let name: String
+    /// What the look came to.
+    public let verdict: Verdict
+    /// What was seen, in a sentence.
+    public let detail: String
+    /// What to do about it; nil where nothing is to be done.
+    public let remedy: String?
+
+    /// Makes a check's result.
+    public init(_ name: String, _ verdict: Verdict, _ detail: String, remedy: String? = nil) {
+        self.name = name
+        self.verdict = verdict
+        self.detail = detail
+        self.remedy = remedy
+    }
+
+    /// Writes all four keys; a remedy that is not there is null.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(verdict, forKey: .verdict)
+        try container.encode(detail, forKey: .detail)
+        try container.encode(remedy, forKey: .remedy)
+    }
+}

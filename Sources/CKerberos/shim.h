@@ -16,6 +16,10 @@
 #include <gssapi/gssapi_krb5.h>
 #include <krb5/krb5.h>
 #include <profile.h>
+#include <netinet/in.h>
+#include <arpa/nameser.h>
+#include <netdb.h>
+#include <resolv.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -106,6 +110,21 @@ static inline int ckerberos_open_process(int process) {
 #else
     return -1;
 #endif
+}
+
+// Asks DNS for records of a type with a resolver of its own, each server once and for so many seconds (res_nquery(3), which is a macro).
+// The answer's length, which may be more than fits; -1 when DNS says that there are none, -2 when it does not say.
+static inline int ckerberos_query_dns(const char *name, int type, int seconds, unsigned char *answer, int size) {
+    struct __res_state state;
+    memset(&state, 0, sizeof state);
+    if (res_ninit(&state) != 0) return -2;
+    state.retrans = seconds;
+    state.retry = 1;
+    int length = res_nquery(&state, name, ns_c_in, type, answer, size);
+    int reason = state.res_h_errno;
+    res_nclose(&state);
+    if (length >= 0) return length;
+    return reason == TRY_AGAIN || reason == NETDB_INTERNAL ? -2 : -1;
 }
 
 static inline int ckerberos_oid_equal(gss_const_OID a, gss_const_OID b) {

@@ -1,0 +1,89 @@
+/// Reads an answer of DNS (RFC 1035 section 4.1). The bytes come from anybody: nothing outside of them is read, and no loop is endless.
+struct DNSMessageReader {
+    static let serviceType: UInt16 = 33
+
+    struct Answer {
+        let type: UInt16
+        let data: Range<Int>
+    }
+
+    private let bytes: [UInt8]
+    private var position = 0
+    private var answersLeft = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Goes past the header and the questions; false when they are not whole.
+    mutating func skipHeader() -> Bool {
+        guard bytes.count >= 12, let questions = number(at: 4), let answers = number(at: 6) else { return false }
+        position = 12
+        answersLeft = Int(answers)
+        for _ in 0..<questions {
+            guard let end = endOfName(at: position) else { return false }
+            position = end + 4
+        }
+        return position <= bytes.count
+    }
+
+    /// The next record of the answer; nil at its end, or where it is broken.
+    mutating func nextAnswer() -> Answer? {
+        guard answersLeft > 0, let start = endOfName(at: position), let type = number(at: start), let length = number(at: start + 8) else {
+            return nil
+        }
+        answersLeft -= 1
+        let data = start + 10..<start + 10 + Int(length)
+        guard data.upperBound <= bytes.count else { return nil }
+        position = data.upperBound
+        return Answer(type: type, data: data)
+    }
+
+    /// The content of an SRV record.
+    func serviceRecord(in data: Range<Int>) -> ServiceRecord? {
+        guard data.count > 6, let priority = number(at: data.lowerBound), let weight = number(at: data.lowerBound + 2),
+            let port = number(at: data.lowerBound + 4), let target = name(at: data.lowerBound + 6)
+        else { return nil }
+        return ServiceRecord(priority: priority, weight: weight, port: port, target: target)
+    }
+
+    private func number(at index: Int) -> UInt16? {
+        guard index >= 0, index + 1 < bytes.count else { return nil }
+        return UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1])
+    }
+
+    /// Where a name ends that stands in the message: behind its last label, or behind a pointer.
+    private func endOfName(at start: Int) -> Int? {
+        var index = start
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0: return index + 1
+            case 1...63: index += 1 + Int(bytes[index])
+            case 192...255: return index + 2 <= bytes.count ? index + 2 : nil
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    /// A name, its pointers followed. Each pointer must lead backwards, so that there is an end.
+    private func name(at start: Int) -> String? {
+        var labels: [String] = []
+        var index = start
+        var limit = start
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0: return labels.joined(separator: ".")
+            case 1...63:
+                let end = index + 1 + Int(bytes[index])
+                guard end <= bytes.count, labels.count < 128 else { return nil }
+                labels.append(String(decoding: bytes[index + 1..<end], as: UTF8.self))
+                index = end
+            case 192...255:
+                guard let pointer = number(at: index), Int(pointer & 0x3FFF) < limit else { return nil }
+                index = Int(pointer & 0x3FFF)
+                limit = index
+            default: return nil
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,74 @@
+internal import CKerberos
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// What the machine's name service says, asked for a diagnosis: each call waits on a thread of its own.
+package enum NameService {
+    /// What DNS says of a service.
+    package enum Records: Sendable, Hashable {
+        /// These records, in the order in which they are to be tried.
+        case found([ServiceRecord])
+        /// There are none.
+        case none
+        /// No server of DNS answered.
+        case noAnswer
+    }
+
+    /// A host, as the name service knows it.
+    package struct Host: Sendable, Hashable {
+        /// The name that an alias leads to: what libkrb5 would make a service principal of, where it canonicalises names.
+        package let canonicalName: String
+        /// The addresses in their order, as numbers.
+        package let addresses: [String]
+    }
+
+    /// Asks DNS for the SRV records of a name, such as `_kerberos._udp.EXAMPLE.COM`. Waits about so many seconds for each server.
+    package static func serviceRecords(_ name: String, secondsPerServer: Int) async -> Records {
+        await BlockingCall.run {
+            var answer = [UInt8](repeating: 0, count: 16384)
+            let length = answer.withUnsafeMutableBufferPointer { buffer in
+                ckerberos_query_dns(
+                    name,
+                    Int32(DNSMessageReader.serviceType),
+                    Int32(secondsPerServer),
+                    buffer.baseAddress,
+                    Int32(buffer.count)
+                )
+            }
+            guard length >= 0 else { return length == -1 ? .none : .noAnswer }
+            let records = ServiceRecord.records(in: Array(answer.prefix(Int(length))))
+            return records.isEmpty ? .none : .found(records)
+        }
+    }
+
+    /// Asks for a host as every program does (`getaddrinfo`): the hosts file, DNS, whatever the machine uses. Nil when there is no such host,
+    /// or nobody says. It waits as long as the machine's resolver does.
+    package static func host(_ name: String) async -> Host? {
+        await BlockingCall.run {
+            var hints = addrinfo()
+            hints.ai_flags = AI_CANONNAME
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+            var list: UnsafeMutablePointer<addrinfo>?
+            guard getaddrinfo(name, nil, &hints, &list) == 0, let first = list else { return nil }
+            defer { freeaddrinfo(list) }
+            var addresses: [String] = []
+            var next: UnsafeMutablePointer<addrinfo>? = first
+            while let entry = next {
+                if let text = number(of: entry.pointee), !addresses.contains(text) { addresses.append(text) }
+                next = entry.pointee.ai_next
+            }
+            return Host(canonicalName: first.pointee.ai_canonname.map { String(cString: $0) } ?? name, addresses: addresses)
+        }
+    }
+
+    private static func number(of entry: addrinfo) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+            let status = getnameinfo(entry.ai_addr, entry.ai_addrlen, buffer.baseAddress, socklen_t(buffer.count), nil, 0, NI_NUMERICHOST)
+            return status == 0 ? buffer.baseAddress.map { String(cString: $0) } : nil
+        }
+    }
+}

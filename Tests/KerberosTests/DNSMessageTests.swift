@@ -1,0 +1,58 @@
+import Testing
+
+@testable import Kerberos
+
+/// Answers of DNS, from a server that may say anything.
+struct DNSMessageTests {
+    /// An answer to one question with two records, whose names are pointers.
+    private static let answer: [UInt8] =
+        [0, 1, 0x81, 0x80, 0, 1, 0, 2, 0, 0, 0, 0] + name("_kerberos", "_udp", "example", "test") + [0, 33, 0, 1]
+        + [0xC0, 12, 0, 33, 0, 1, 0, 0, 0, 60, 0, 12] + [0, 20, 0, 5, 0, 88] + [3] + Array("kdc".utf8) + [0xC0, 27]
+        + [0xC0, 12, 0, 33, 0, 1, 0, 0, 0, 60, 0, 18] + [0, 10, 0, 0, 3, 120] + name("kdc1", "other", "")
+
+    private static func name(_ labels: String...) -> [UInt8] {
+        labels.filter { !$0.isEmpty }.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
+    }
+
+    @Test func recordsInTheOrderInWhichTheyAreTried() {
+        let records = ServiceRecord.records(in: Self.answer)
+        #expect(
+            records == [
+                ServiceRecord(priority: 10, weight: 0, port: 888, target: "kdc1.other"),
+                ServiceRecord(priority: 20, weight: 5, port: 88, target: "kdc.example.test"),
+            ]
+        )
+    }
+
+    @Test func anAnswerThatIsCutIsReadAsFarAsItGoes() {
+        for length in 0..<Self.answer.count {
+            #expect(ServiceRecord.records(in: Array(Self.answer.prefix(length))).count <= 1)
+        }
+    }
+
+    @Test func everyByteMayBeWrong() {
+        for index in Self.answer.indices {
+            for value: UInt8 in [0, 1, 63, 64, 0xC0, 0xFF] {
+                var answer = Self.answer
+                answer[index] = value
+                #expect(ServiceRecord.records(in: answer).count <= 2)
+            }
+        }
+    }
+
+    @Test func aNameThatPointsAtItselfEnds() {
+        let header: [UInt8] = [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0]
+        let loop = header + [0, 0, 33, 0, 1, 0, 0, 0, 60, 0, 8, 0, 1, 0, 1, 0, 88, 0xC0, 29]
+        #expect(ServiceRecord.records(in: loop).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("kdc.example.test", "kdc.example.test:88"), ("kdc:750", "kdc:750"), ("[::1]:99", "[::1]:99"), ("::1", "[::1]:88"),
+            ("[fd00::2]", "[fd00::2]:88"), ("https://proxy.example.test/KdcProxy", nil), ("tcp/kdc", nil),
+        ] as [(String, String?)]
+    )
+    func entriesOfConfigurations(text: String, address: String?) {
+        #expect(KDCAddress(text)?.description == address)
+    }
+}

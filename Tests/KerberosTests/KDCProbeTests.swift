@@ -1,0 +1,108 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import Kerberos
+
+/// A request without a password, sent to one KDC by one transport.
+@Suite(.testRealm(users: ["alice": "secret", "locked": "secret", "old": "secret"])) struct KDCProbeTests {
+    private static let limit = Duration.seconds(60)
+    private let realm: TestRealm
+
+    init() throws { realm = try TestRealm.required() }
+
+    private func ask(
+        _ transport: KDCProbe.Transport,
+        _ name: String = "alice",
+        of realm: TestRealm,
+        within limit: Duration = limit
+    ) async throws -> KDCProbe.Outcome {
+        let port = transport == .tcp ? realm.kdcPort : realm.kdcUDPPort
+        let probe = try await realm.client.probe(for: Principal(name, defaultRealm: realm.name))
+        return await probe.ask("127.0.0.1", port: UInt16(port), by: transport, within: limit)
+    }
+
+    private func answer(_ outcome: KDCProbe.Outcome) throws -> KDCProbe.Answer {
+        guard case .answered(let answer) = outcome else { throw Unanswered(outcome: "\(outcome)") }
+        return answer
+    }
+
+    private struct Unanswered: Error { let outcome: String }
+
+    @Test(arguments: KDCProbe.Transport.allCases) func aKDCAnswersWithoutAPassword(transport: KDCProbe.Transport) async throws {
+        let answer = try answer(try await ask(transport, of: realm))
+        #expect(answer.refusal == nil)
+        #expect(abs(try #require(answer.clockOffset)) < 60)
+        #expect(try await realm.failedAttempts(of: "alice") == 0)
+        #expect(try realm.issued(.initialTicket, client: "alice") == 0)
+    }
+
+    @Test func whoIsNotKnownHere() async throws {
+        #expect(try answer(try await ask(.tcp, "nobody", of: realm)).refusal?.code == .unknownPrincipal)
+    }
+
+    @Test func anAccountThatIsDisabled() async throws {
+        _ = try await realm.kadmin(["modify_principal", "-allow_tix", "locked"])
+        #expect(try answer(try await ask(.tcp, "locked", of: realm)).refusal?.code == .accountLocked)
+    }
+
+    @Test func aPasswordThatHasExpired() async throws {
+        _ = try await realm.kadmin(["modify_principal", "-pwexpire", "yesterday", "old"])
+        #expect(try answer(try await ask(.tcp, "old", of: realm)).refusal?.code == .passwordExpired)
+    }
+
+    @Test func whoeverNeedsNoProofGetsATicketThatNobodyReads() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], requiresPreauthentication: false)) { realm in
+            let answer = try answer(try await ask(.udp, of: realm))
+            #expect(answer.refusal == nil)
+            #expect(answer.clockOffset == nil)
+        }
+    }
+
+    @Test(arguments: [3600, -7200]) func howFarTheKDCsClockIs(seconds: Int) async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds))) { realm in
+            let offset = try #require(try answer(try await ask(.tcp, of: realm)).clockOffset)
+            #expect(abs(offset - Double(seconds)) < 60)
+        }
+    }
+
+    @Test(arguments: KDCProbe.Transport.allCases) func nobodyListens(transport: KDCProbe.Transport) async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            try await realm.stopKDC()
+            guard case .refused = try await ask(transport, of: realm) else {
+                Issue.record("The port refuses nothing.")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: KDCProbe.Transport.allCases) func aKDCThatSwallowsWhatItIsSent(transport: KDCProbe.Transport) async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            try await realm.pauseKDC()
+            guard case .noAnswer = try await ask(transport, of: realm, within: .milliseconds(100)) else {
+                Issue.record("Somebody answers.")
+                return
+            }
+            try await realm.resumeKDC()
+        }
+    }
+
+    @Test func anAnswerThatIsNoneOfAKDC() async throws {
+        try await ScriptedServer.run({ _ in .drop }, greeting: "\0\0\0\u{5}hello") { server in
+            let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
+            guard case .notKerberos = await probe.ask("127.0.0.1", port: UInt16(server.port), by: .tcp, within: Self.limit) else {
+                Issue.record("It counts as a KDC.")
+                return
+            }
+        }
+    }
+
+    @Test func whereTheKDCsAre() async throws {
+        let locations = try await realm.client.kdcLocations()
+        #expect(locations == KDCLocations(configured: ["127.0.0.1:\(realm.kdcPort)"], asksDNS: false, clockTolerance: 300))
+        let path = try realm.writeConfiguration("[libdefaults]\n clockskew = 60\n")
+        let other = KerberosClient(RealmConfiguration(realm: "OTHER.TEST", base: .files([path])))
+        #expect(try await other.kdcLocations() == KDCLocations(configured: [], asksDNS: true, clockTolerance: 60))
+    }
+}

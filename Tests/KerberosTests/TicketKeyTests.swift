@@ -1,0 +1,45 @@
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import Kerberos
+
+/// Which key a ticket is encrypted with, and which a keytab has.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct TicketKeyTests {
+    private static let service = "HTTP/www.example.test"
+    private let realm: TestRealm
+
+    init() throws { realm = try TestRealm.required() }
+
+    @Test func theKeytabsKeyIsTheTickets() async throws {
+        let user = try await realm.signIn()
+        let ticket = try await user.serviceTicket(realm.principal(Self.service))
+        let key = try await user.client.key(of: ticket)
+        #expect(key == TicketKey(version: 1, encryptionType: "aes256-cts-hmac-sha1-96"))
+        let contents = try await user.client.keytabContents(realm.keytabPath)
+        #expect(contents.entries.contains(.init(principal: try realm.principal(Self.service), key: key)))
+        try await user.client.checkDecryption(of: ticket, with: realm.keytabPath)
+    }
+
+    @Test func withNoNameTheDefaultKeytabIsMeant() async throws {
+        #expect(try await realm.client.keytabContents(nil).name == "FILE:\(realm.keytabPath)")
+    }
+
+    @Test func anotherKeyOfTheSameNumberIsNoKey() async throws {
+        let name = "HTTP/moved.example.test"
+        _ = try await realm.kadmin(["add_principal", "-randkey", name])
+        let old = try await realm.keytab(for: name)
+        _ = try await realm.kadmin(["delete_principal", "-force", name])
+        _ = try await realm.kadmin(["add_principal", "-randkey", name])
+        let user = try await realm.signIn()
+        let ticket = try await user.serviceTicket(realm.principal(name))
+        let key = try await user.client.key(of: ticket)
+        #expect(try await user.client.keytabContents(old).entries.contains { $0.key == key })
+        await expectFailure(.other) { try await user.client.checkDecryption(of: ticket, with: old) }
+    }
+
+    @Test func aKeytabThatIsNotThere() async throws {
+        let client = realm.client
+        await expectFailure(.keytabUnusable) { _ = try await client.keytabContents("/nonexistent/keytab") }
+    }
+}

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
@@ -20,9 +21,8 @@ struct CommonOptions: ParsableArguments {
     ///
     /// - Parameter bindsTokens: Whether the command binds each token that goes over https.
     func open(prompter: (any Prompter)? = nil, bindsTokens: Bool = true) async throws -> SingleSignOn {
-        var settings = SingleSignOn.Settings()
+        var settings = settings
         settings.prompter = prompter
-        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         let runtime = RuntimeDirectory(environment: settings.environment)
         PrivateCache.removeAbandoned(in: runtime)
         runtime.removeAbandonedConfiguration()
@@ -31,6 +31,20 @@ struct CommonOptions: ParsableArguments {
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
         configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: cacheSocket)
         return sso
+    }
+
+    /// Opens the engine over profiles that were found already. Nothing is removed or made anew but the process's own krb5.conf.
+    func open(_ profiles: [Profile]) async throws -> SingleSignOn {
+        let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
+        let sso = try await SingleSignOn(.inProcess(profiles), settings: settings)
+        configureProcess(for: sso, bindsTokens: true, cacheSocket: cacheSocket)
+        return sso
+    }
+
+    private var settings: SingleSignOn.Settings {
+        var settings = SingleSignOn.Settings()
+        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
+        return settings
     }
 
     /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf.

@@ -12,8 +12,7 @@ public struct KSSOCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self,
-            Env.self,
-            ConfigureCommand.self, AgentCommand.self,
+            Env.self, ConfigureCommand.self, DoctorCommand.self, AgentCommand.self,
             ProfileCommand.self, RealmCommand.self, CacheKeeper.self,
         ]
     )

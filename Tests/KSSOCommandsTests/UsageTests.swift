@@ -12,7 +12,7 @@ struct UsageTests {
 
     @Test(arguments: [
         "", "login", "logout", "refresh", "switch", "status", "explain", "header", "fetch", "env", "exec", "profile", "profile check",
-        "profile show", "realm", "realm run",
+        "profile show", "realm", "realm run", "doctor",
     ])
     func helpEverywhere(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init) + ["--help"])

@@ -1,0 +1,36 @@
+internal import HTTPNegotiate
+
+/// A diagnosis as a person reads it: a line for each layer, what to do below it, and in the end what it comes to.
+struct DiagnosisReport {
+    let diagnosis: Diagnosis
+
+    init(_ diagnosis: Diagnosis) { self.diagnosis = diagnosis }
+
+    func show() { for line in lines { Console.print(line) } }
+
+    var lines: [String] {
+        var lines: [String] = []
+        for check in diagnosis.checks {
+            lines.append("\(check.verdict.mark) \(check.name): \(check.detail)")
+            if let remedy = check.remedy { lines.append("    \(remedy)") }
+        }
+        return lines + [summary]
+    }
+
+    private var summary: String {
+        if let cause = diagnosis.firstFailure { return "It fails at \(cause.name): \(cause.detail)" }
+        let doubts = diagnosis.checks.count { $0.verdict == .warning }
+        return doubts == 0 ? "Nothing fails." : "Nothing fails; \(doubts == 1 ? "one line is" : "\(doubts) lines are") doubtful."
+    }
+}
+
+extension DiagnosticCheck.Verdict {
+    fileprivate var mark: String {
+        switch self {
+        case .ok: "✓"
+        case .warning: "!"
+        case .failed: "✗"
+        case .skipped: "-"
+        }
+    }
+}

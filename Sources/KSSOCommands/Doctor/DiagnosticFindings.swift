@@ -1,0 +1,70 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+/// What is asked, and what has been found out so far.
+struct DiagnosticFindings: Sendable {
+    /// The profiles and the engine.
+    let sso: SingleSignOn
+    /// The URL, where one was given.
+    let url: URL?
+    /// The keytab that was named.
+    let keytab: String?
+    /// The variables as the command was started with them.
+    let environment: [String: String]
+    /// The realm: as given, else the plan's, else the default one.
+    var realm: String?
+    /// How the URL's challenge would be answered.
+    var plan: AuthorizationPlan?
+    /// The name that the URL's host is an alias of.
+    var canonicalName: String?
+    /// Where the realm's KDCs are.
+    var locations: [LocatedKDC] = []
+    /// By how many seconds clocks may differ.
+    var clockTolerance = 300.0
+    /// What the first KDC that answered said, and of whom.
+    var answer: (principal: Principal, answer: KDCProbe.Answer)?
+    /// Whether the principal of the answer was guessed from the user's name.
+    var isGuess = false
+    /// Who is signed in.
+    var session: Session?
+    /// Copies of the user's tickets, for tries that leave his caches as they are.
+    var tickets: PrivateTickets?
+    /// A ticket for the URL's service.
+    var serviceTicket: Credential?
+    /// Whether the server asked for Negotiate.
+    var isChallenged = false
+    /// By how many seconds the server's clock is ahead of this machine's, by its `Date`.
+    var serverClockOffset: Double?
+
+    /// libkrb5 for the realm.
+    var client: KerberosClient? { realm.map { sso.kerberos.diagnosticClient(for: $0) } }
+}
+
+/// Where a KDC is, and who says so.
+struct LocatedKDC: Sendable, Hashable {
+    let address: KDCAddress
+    var transports: [KDCProbe.Transport]
+    /// krb5.conf, or the record of DNS.
+    let source: String
+}
+
+/// Copies of a user's ticket-granting tickets in a cache of this process's memory, which goes with them.
+final class PrivateTickets: Sendable {
+    let cache: CredentialCacheName
+
+    init(copying session: Session, with client: KerberosClient) async throws(KerberosError) {
+        let contents = try await client.contents(of: session.cache)
+        cache = CredentialCacheName(rawValue: "MEMORY:ksso-doctor-\(UInt64.random(in: .min ... .max))")
+        try await client.replace(
+            cache,
+            principal: contents.principal,
+            credentials: contents.credentials.filter { $0.client == contents.principal && $0.server.isTicketGrantingService },
+            clockOffset: contents.clockOffset
+        )
+    }
+
+    deinit { cache.destroyMemory() }
+}

@@ -1,0 +1,84 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgentClient
+
+extension DiagnosticStep {
+    /// The default credential cache: where it is, whose it is, and whether there is room in it.
+    static let cache = DiagnosticStep.check("cache", limit: .seconds(2)) { findings in
+        let client = findings.sso.kerberos.cacheClient
+        let name: CredentialCacheName
+        do throws(KerberosError) {
+            name = try await client.defaultCacheName()
+            _ = try await client.contents(of: name)
+        } catch {
+            // An empty place is no fault.
+            guard error.code == .noCredentials else { return await unusable(error, client, findings) }
+        }
+        guard let name = try? await client.defaultCacheName() else { return .skipped("the default cache has no name.") }
+        guard let folder = CacheFolder(of: name) else {
+            let socket = name.type == "KCM" ? " at \(await socketPath(client))" : ""
+            return .ok("the tickets are in \(name)\(socket), which answers.")
+        }
+        if let fault = folder.fault {
+            return .failed(
+                "\(name): the credential cache can't be written: \(fault).",
+                remedy: "Make room in \(folder.path), or set KRB5CCNAME to a cache elsewhere."
+            )
+        }
+        let leftOver = RuntimeDirectory(environment: findings.environment)
+        if isStale(leftOver.kcmSocket) {
+            return .warning(
+                "the tickets are in \(name). The socket \(leftOver.kcmSocket) is left over from an agent that is gone.",
+                remedy: "Start the agent again: ksso agent run --background"
+            )
+        }
+        return .ok("the tickets are in \(name), and there is room.")
+    }
+
+    private static func unusable(_ error: KerberosError, _ client: KerberosClient, _ findings: DiagnosticFindings) async -> Finding {
+        guard error.message.contains("KCM") || error.subject.hasPrefix("KCM") else { return .failed(error.description) }
+        let path = await socketPath(client)
+        let remedy = "Start this user's agent: ksso agent run --background; or the machine's server: systemctl start ksso-kcm.socket"
+        guard isStale(path) else { return .failed(error.description, remedy: remedy) }
+        return .failed("the KCM socket \(path) is stale: it is there, and nobody answers. What served the tickets is gone.", remedy: remedy)
+    }
+
+    private static func socketPath(_ client: KerberosClient) async -> String {
+        (try? await client.libdefault("kcm_socket")) ?? "/var/run/.heim_org.h5l.kcm-socket"
+    }
+
+    /// Whether a socket is there at which nobody listens.
+    private static func isStale(_ path: String) -> Bool {
+        var information = stat()
+        guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return false }
+        return !UnixListener.answers(path)
+    }
+
+    /// Whether klist, curl and the other programs look where the tickets are.
+    static let visibility = DiagnosticStep.check("visibility") { findings in
+        let own = findings.sso.kerberos.cacheClient
+        let files = KerberosConfigurationFile.stockFiles(environment: findings.environment)
+        let stock = KerberosClient(RealmConfiguration(realm: "", base: .files(files)))
+        guard let ours = try? await own.defaultCacheName(), let theirs = try? await stock.defaultCacheName() else {
+            return .skipped("the default cache has no name.")
+        }
+        let socket = try? await own.libdefault("kcm_socket")
+        let stockSocket = try? await stock.libdefault("kcm_socket")
+        let isShared = ours == theirs && (ours.type != "KCM" || stockSocket == socket)
+        if isShared { return .ok("klist, curl and other programs look there too.") }
+        return .warning(
+            "klist, curl and other programs started from here look in \(theirs)\(ours == theirs ? " of another server" : "").",
+            remedy: "Set the session up: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+        )
+    }
+}
+
+extension KerberosConfigurationFile {
+    /// The files that a program started from here would read.
+    static func stockFiles(environment: [String: String]) -> [String] {
+        (environment["KRB5_CONFIG"] ?? "/etc/krb5.conf").split(separator: ":").map(String.init)
+    }
+}

@@ -1,0 +1,85 @@
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+extension DiagnosticCheck {
+    /// What is to be said of the profiles that were found.
+    static func profiles(_ found: ProfileSearchResult) -> [DiagnosticCheck] {
+        var checks = found.warnings.map { warning in
+            // A key that is misspelt is a key that is not there: what it should do is not done.
+            let isFault = warning.code != .severalDefaultRealms
+            let remedy = "Mend the file. To see all its keys: ksso profile check \(warning.source)"
+            return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
+        }
+        if !found.profiles.isEmpty {
+            checks.append(DiagnosticCheck("profile", .ok, "in force: \(found.profiles.map(\.source).joined(separator: ", "))."))
+        } else if checks.isEmpty {
+            checks.append(
+                DiagnosticCheck(
+                    "profile",
+                    .warning,
+                    "no profile is installed: no host is answered.",
+                    remedy: "Put the organisation's profile into /etc/ksso or ~/.config/ksso."
+                )
+            )
+        }
+        return checks
+    }
+
+    /// A profile that was named and can't be used.
+    static func profile(_ error: ProfileError) -> DiagnosticCheck {
+        DiagnosticCheck(
+            "profile",
+            .failed,
+            error.message,
+            remedy: "Mend the file. To see all its keys: ksso profile check \(error.source)"
+        )
+    }
+}
+
+extension DiagnosticStep {
+    /// krb5.conf, and the realm that it or the profile makes the default.
+    static let configuration = DiagnosticStep.check("configuration") { findings in
+        let files = KerberosConfigurationFile.systemFiles(environment: findings.environment)
+        if let file = files.first(where: { access($0, F_OK) == 0 && access($0, R_OK) != 0 }) {
+            return .failed("\(file) can't be read by this user.", remedy: "Make it readable: chmod a+r \(file)")
+        }
+        let present = files.filter { access($0, R_OK) == 0 }
+        do throws(KerberosError) {
+            // Only now is krb5.conf read, and with it every file that it includes.
+            _ = try await findings.sso.kerberos.cacheClient.defaultRealm()
+            let standard = try await findings.sso.kerberos.defaultRealm()
+            if findings.realm == nil { findings.realm = standard }
+        } catch {
+            return .failed(error.description, remedy: "Correct the file; kinit and curl stumble over it too.")
+        }
+        let names = present.isEmpty ? "there is no krb5.conf, and none is needed" : "\(present.joined(separator: ", ")): readable"
+        guard let realm = findings.realm else {
+            return .failed(
+                "no realm is known: neither a profile nor krb5.conf names a default one.",
+                remedy: "Install the organisation's profile, or name the realm: ksso doctor EXAMPLE.COM"
+            )
+        }
+        return .ok("\(names); the realm is \(realm).")
+    }
+
+    /// Whether a rule covers the host.
+    static let host = DiagnosticStep.check("host") { findings in
+        guard let url = findings.url else { return .nothing }
+        switch findings.sso.decision(for: url) {
+        case .answer(let plan):
+            findings.plan = plan
+            findings.realm = plan.realm
+            return .ok("\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm).")
+        case .ignore(let reasons):
+            let reason = reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers it."
+            return .failed(
+                "\(url.host() ?? "the host") is not answered: \(reason)",
+                remedy: "Add the host to Hosts of the profile. Every rule that was considered: ksso explain URL"
+            )
+        }
+    }
+}

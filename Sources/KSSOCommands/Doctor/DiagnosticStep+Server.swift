@@ -1,0 +1,141 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import NIOCore
+internal import NIOHTTP1
+internal import NegotiateAsyncHTTPClient
+
+extension DiagnosticStep {
+    /// What the server answers without a ticket.
+    static let challenge = DiagnosticStep.check("challenge", limit: .seconds(4)) { findings in
+        guard let url = findings.url, let plan = findings.plan else { return .nothing }
+        let response: HTTPClientResponse
+        do {
+            response = try await ask(url, NobodyAnswers()).response
+        } catch {
+            return unreachable(error, "\(plan.origin)")
+        }
+        if let text = response.headers.first(name: "Date"), let date = HTTPDate.date(text) {
+            // The field has whole seconds only.
+            let offset = date.timeIntervalSinceNow
+            findings.serverClockOffset = abs(offset) < 2 ? 0 : offset
+        }
+        let answer = ServerAnswer(
+            status: Int(response.status.code),
+            challenges: response.headers["WWW-Authenticate"],
+            proxyChallenges: response.headers["Proxy-Authenticate"],
+            via: response.headers["Via"]
+        )
+        findings.isChallenged = answer.isChallenge
+        return answer.finding(of: "\(plan.origin)")
+    }
+
+    private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
+        let transport = error as? HTTPTransportError
+        if transport?.code == .tls {
+            return .failed(
+                "\(error)",
+                remedy: "A proxy that opens TLS shows a certificate of its own. To see whose it is: openssl s_client -connect HOST:443"
+            )
+        }
+        let isLate = transport?.code == .timedOut || (error as? AuthorizationError)?.code == .timedOut
+        return .failed(
+            isLate ? "\(origin) does not answer in time." : "\(error)",
+            remedy: "Check that the server runs, and that this network reaches it: curl -v \(origin)"
+        )
+    }
+
+    /// What it answers with one.
+    static let token = DiagnosticStep("token", limit: .seconds(4)) { findings in
+        guard let url = findings.url, let plan = findings.plan else { return [] }
+        guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
+            let reason = findings.isChallenged ? "there is no ticket for the server." : "the server did not ask for Negotiate."
+            return [DiagnosticCheck("token", .skipped, reason), DiagnosticCheck("mutualAuthentication", .skipped, reason)]
+        }
+        let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not take the ticket.")
+        do {
+            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache))
+            guard case .authenticated = answer.delivery else {
+                var reason = "the server asked for no ticket when it could have had one."
+                if case .refused(let text) = answer.delivery { reason = text }
+                return [refusal(reason, findings), unproven]
+            }
+            let status = Int(answer.response.status.code)
+            let taken = DiagnosticCheck("token", .ok, "the server took the ticket, and answers \(status).")
+            let isProven = plan.mutualAuthentication == .required
+            let detail = isProven ? "the server proved itself." : "the profile does not ask this server to prove itself."
+            return [taken, DiagnosticCheck("mutualAuthentication", isProven ? .ok : .skipped, detail)]
+        } catch {
+            return failure(error, findings, unproven)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ findings: DiagnosticFindings, _ unproven: DiagnosticCheck) -> [DiagnosticCheck] {
+        guard let error = error as? AuthorizationError, error.code == .mutualAuthenticationFailed || error.code == .invalidResponse else {
+            return [refusal("\(error)", findings), unproven]
+        }
+        return [
+            DiagnosticCheck("token", .ok, "the server answered the ticket."),
+            DiagnosticCheck(
+                "mutualAuthentication",
+                .failed,
+                error.message,
+                remedy:
+                    "Whoever answers may not be the server. If it is and can't prove itself: OptionalMutualAuthenticationHosts in the profile."
+            ),
+        ]
+    }
+
+    /// The server's reasons stay with the server, but for its clock, which every answer tells.
+    private static func refusal(_ reason: String, _ findings: DiagnosticFindings) -> DiagnosticCheck {
+        let center = findings.answer?.answer.clockOffset ?? 0
+        if let server = findings.serverClockOffset, abs(server - center) > findings.clockTolerance {
+            return DiagnosticCheck(
+                "token",
+                .failed,
+                "the server did not take the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
+                    + "\(Int(findings.clockTolerance)) seconds.",
+                remedy: "Set the server's clock."
+            )
+        }
+        return DiagnosticCheck(
+            "token",
+            .failed,
+            reason,
+            remedy:
+                "See whether the server's keytab has the KDC's key, on the server: ksso doctor --keytab FILE URL; and what its log says."
+        )
+    }
+
+    private static func ask(_ url: URL, _ credentials: any CredentialExtension) async throws -> NegotiatedResponse {
+        var configuration = NegotiatingHTTPClient.Configuration()
+        configuration.maximumRedirects = 0
+        configuration.connections.timeout.connect = .seconds(3)
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.headers.add(name: "User-Agent", value: "ksso")
+        return try await NegotiatingHTTPClient.withClient(extension: credentials, configuration: configuration) { [request] client in
+            try await client.negotiate(request, timeout: .milliseconds(3500))
+        }
+    }
+}
+
+/// Answers no challenge, so that it is seen as the server sent it.
+private struct NobodyAnswers: CredentialExtension {
+    func decision(for url: URL) -> AuthorizationDecision { .ignore([]) }
+
+    func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome { .notHandled([]) }
+}
+
+/// The date of an answer (RFC 9110 section 5.6.7), in the form that servers send.
+private enum HTTPDate {
+    static func date(_ text: String) -> Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.date(from: text)
+    }
+}

@@ -1,0 +1,87 @@
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+extension DiagnosticStep {
+    /// Whether the KDC knows the service that the host's challenge needs.
+    static let service = DiagnosticStep.check("service", limit: .seconds(3)) { findings in
+        guard let plan = findings.plan else { return .nothing }
+        guard let session = findings.session, let answer = findings.answer else {
+            return .skipped(findings.session == nil ? "nobody is signed in." : "no KDC answered.")
+        }
+        let client = findings.sso.kerberos.diagnosticClient(for: session.realm)
+        var service: Principal?
+        do throws(KerberosError) {
+            let tickets = try await PrivateTickets(copying: session, with: client)
+            findings.tickets = tickets
+            var wanted = try findings.sso.kerberos.service(of: plan, for: session)
+            if wanted.realm.isEmpty, let realm = try await client.configuredRealm(ofHost: plan.origin.host) {
+                wanted = try Principal(wanted.description + realm)
+            }
+            service = wanted
+            let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: .milliseconds(2500))
+            findings.serviceTicket = ticket
+            let key = try await client.key(of: ticket)
+            return .ok("the KDC knows \(ticket.server), and encrypts its tickets with its key \(key).")
+        } catch {
+            guard error.code == .unknownService else { return .failed(error.description) }
+            return await unknown(service?.description ?? plan.servicePrincipal, plan, client, findings, answer.principal.realm)
+        }
+    }
+
+    /// Perhaps the KDC knows the service by the name that the host is an alias of.
+    private static func unknown(
+        _ service: String,
+        _ plan: AuthorizationPlan,
+        _ client: KerberosClient,
+        _ findings: DiagnosticFindings,
+        _ realm: String
+    ) async -> Finding {
+        let name = service.hasSuffix("@") ? String(service.dropLast()) : service
+        let host = plan.origin.host
+        guard let canonical = findings.canonicalName, let tickets = findings.tickets else {
+            return .failed(
+                "the KDC does not know the service \(name).",
+                remedy: "Check the host's name in the URL, or have the service principal added: setspn -S HTTP/\(host) ACCOUNT, or "
+                    + "kadmin add_principal -randkey HTTP/\(host)"
+            )
+        }
+        let other = "HTTP/\(canonical)"
+        var isKnown = false
+        if let principal = try? Principal("\(other)@\(realm)") {
+            isKnown = (try? await client.serviceTicket(for: principal, in: tickets.cache, deadline: .milliseconds(1000))) != nil
+        }
+        return .failed(
+            "the KDC does not know the service \(name): \(host) is an alias (CNAME) of \(canonical)"
+                + (isKnown ? ", whose service \(other) it does know." : ", and \(other) it does not know either."),
+            remedy: "Have HTTP/\(host) added to the account of the service (setspn -S)"
+                + (isKnown ? ", or name the other in the profile: ServicePrincipals, {\(plan.origin): \(other)}" : ".")
+        )
+    }
+
+    /// Whether a keytab on this machine has the key that the KDC encrypts with.
+    static let keytab = DiagnosticStep.check("keytab") { findings in
+        guard let ticket = findings.serviceTicket, let client = findings.client else {
+            return findings.keytab == nil ? .nothing : .skipped("there is no ticket to hold against the keytab.")
+        }
+        let contents: KeytabContents
+        let key: TicketKey
+        do throws(KerberosError) {
+            key = try await client.key(of: ticket)
+            contents = try await client.keytabContents(findings.keytab)
+        } catch {
+            guard findings.keytab != nil else { return .skipped("there is no keytab here that can be read. On the server: --keytab FILE") }
+            return .failed(error.description, remedy: "Run this where the server's keytab is, as a user who may read it.")
+        }
+        let own = contents.entries.filter { $0.principal == ticket.server }.map(\.key)
+        if own.isEmpty, findings.keytab == nil { return .skipped("\(contents.name) has no key of \(ticket.server): it is for others.") }
+        if let fault = KeytabFault(of: key, among: own) { return fault.finding(ticket.server, contents.name, key) }
+        do throws(KerberosError) {
+            try await client.checkDecryption(of: ticket, with: contents.name)
+        } catch {
+            return KeytabFault.otherKey.finding(ticket.server, contents.name, key)
+        }
+        return .ok("\(contents.name) has the key of \(ticket.server) that the KDC uses (\(key)).")
+    }
+}

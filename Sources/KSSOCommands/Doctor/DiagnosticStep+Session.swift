@@ -1,0 +1,42 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+extension DiagnosticStep {
+    /// Whether somebody is signed in to the realm.
+    static let session = DiagnosticStep.check("session") { findings in
+        guard let realm = findings.realm else { return .skipped("no realm is known.") }
+        let list: SessionList
+        let wanted: Principal?
+        do throws(KerberosError) {
+            list = try await findings.sso.sessions()
+            let name = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
+            wanted = try name.map { name throws(KerberosError) in try Principal(name, defaultRealm: realm) }
+        } catch {
+            return .failed(error.description)
+        }
+        let whom = wanted.map { "\($0) is" } ?? "nobody of \(realm) is"
+        let remedy = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
+        guard let session = list.session(realm: wanted?.realm ?? realm, principal: wanted) else {
+            if let damage = list.damagedCaches.first { return .failed("\(damage)") }
+            return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)
+        }
+        guard session.isSignedIn else {
+            return .failed("the ticket of \(session.principal) expired at \(Console.text(session.ticketExpires)).", remedy: remedy)
+        }
+        findings.session = session
+        return .ok("\(session.principal) is signed in, in \(session.cache).")
+    }
+
+    /// When ticket and password end.
+    static let expiry = DiagnosticStep.check("expiry") { findings in
+        guard let session = findings.session else { return .skipped("nobody is signed in.") }
+        let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
+        let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text($0))" } ?? ", and can't be renewed"
+        let text = "the ticket holds until \(Console.text(end))\(renewal)."
+        guard end.timeIntervalSinceNow < 600 else { return .ok(text) }
+        return .warning(text, remedy: "Get another: ksso refresh, or ksso login --force")
+    }
+}

@@ -1,0 +1,58 @@
+internal import HTTPNegotiate
+
+/// Looks at the layers one after the other, within a limit over all.
+struct Doctor {
+    /// What the contract of the command line promises, less what it takes to start and to print.
+    static let limit = Duration.seconds(14)
+
+    let steps: [DiagnosticStep]
+    let limit: Duration
+
+    init(steps: [DiagnosticStep] = DiagnosticStep.all, limit: Duration = limit) {
+        self.steps = steps
+        self.limit = limit
+    }
+
+    /// The checks of all steps. One that hangs is left behind and named; the others go on without what it would have found out.
+    func checks(_ findings: DiagnosticFindings) async -> [DiagnosticCheck] {
+        let end = ContinuousClock.now.advanced(by: limit)
+        var findings = findings
+        var checks: [DiagnosticCheck] = []
+        for step in steps {
+            let left = min(step.limit, ContinuousClock.now.duration(to: end))
+            guard left > .zero else {
+                checks.append(DiagnosticCheck(step.name, .skipped, "no time was left: others took all of it."))
+                continue
+            }
+            let known = findings
+            let result = await firstResult(within: left) {
+                var findings = known
+                let checks = await step.look(&findings)
+                return (checks, findings)
+            }
+            if let (found, after) = result {
+                checks += found
+                findings = after
+            } else {
+                checks.append(DiagnosticCheck(step.name, .failed, "this check hangs: it was given up after \(left)."))
+            }
+        }
+        return checks
+    }
+}
+
+/// The value of some work, or nil when it takes longer. Work that can't be canceled is left behind.
+func firstResult<Value: Sendable>(within limit: Duration, _ work: @escaping @Sendable () async -> Value) async -> Value? {
+    let (results, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingOldest(1))
+    let worker = Task { continuation.yield(await work()) }
+    let timer = Task {
+        try await Task.sleep(for: limit)
+        continuation.yield(nil)
+    }
+    defer {
+        worker.cancel()
+        timer.cancel()
+    }
+    for await result in results { return result }
+    return nil
+}

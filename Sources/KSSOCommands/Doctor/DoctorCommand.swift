@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosSSO
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check every layer, from the profile to the server's answer, and say which one fails.",
+        discussion: """
+            It asks for no password, leaves your tickets as they are, and ends within 15 seconds whatever is dead. The first line that failed \
+            names the cause; what stands below it may fail for that reason alone.
+            Ends with 0 when nothing fails, else with 1, whatever it is that fails. A doubtful line (!) is no failure.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The URL of a page, or a realm; by default the default realm.", valueName: "url|realm"))
+    var target: String?
+    @Option(
+        help: ArgumentHelp(
+            "Hold the server's keytab against the KDC's key; by default the one of KRB5_KTNAME or krb5.conf.",
+            valueName: "file"
+        )
+    )
+    var keytab: String?
+    @Flag(help: "Print one JSON document.")
+    var json = false
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let url = try target.flatMap { try $0.contains("://") ? checkedURL($0) : nil }
+        var checks: [DiagnosticCheck]
+        let sso: SingleSignOn
+        do {
+            let found = try ProfileSearch(explicitPaths: common.profile, environment: environment).run()
+            checks = DiagnosticCheck.profiles(found)
+            sso = try await common.open(found.profiles)
+        } catch let error as ProfileError {
+            checks = [.profile(error)]
+            sso = try await common.open([])
+        }
+        var findings = DiagnosticFindings(sso: sso, url: url, keytab: keytab, environment: environment)
+        if url == nil { findings.realm = target }
+        checks += await Doctor().checks(findings)
+        let diagnosis = Diagnosis(checks)
+        if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
+        if !diagnosis.isHealthy { throw CommandFailure(.failed) }
+    }
+}

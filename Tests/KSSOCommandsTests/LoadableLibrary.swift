@@ -8,6 +8,10 @@ struct LoadableLibrary {
 
     /// nss_wrapper, which answers for hosts' names as a file says.
     static let nameService = LoadableLibrary("libnss_wrapper.so")
+    /// resolv_wrapper, which answers for DNS as a file says.
+    static let resolver = LoadableLibrary("libresolv_wrapper.so")
+    /// libfaketime, which sets the clock of one program.
+    static let clock = LoadableLibrary("faketime/libfaketimeMT.so.1")
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
 

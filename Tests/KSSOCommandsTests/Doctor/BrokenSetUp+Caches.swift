@@ -1,0 +1,64 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import Testing
+
+extension BrokenSetUp {
+    private static let mustBeRoot = geteuid() == 0 ? nil : "only root can give a file away"
+
+    static let caches = [
+        BrokenSetUp("a cache of another user", failsAt: "cache", naming: "belongs to the user with uid 65534", obstacle: mustBeRoot) {
+            try await withStation { station in
+                try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: "\(station.directory)/cache")
+                return try await station.doctor()
+            }
+        },
+        BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/left.sock is stale", "nobody answers") {
+            try await withStation(signsIn: false) { station in
+                let path = "\(station.directory)/left.sock"
+                try leaveSocket(at: path)
+                let own = try station.write("[libdefaults]\n kcm_socket = \(path)\n", to: "kcm.conf")
+                let environment = ["KRB5_CONFIG": "\(own):\(station.realm.configurationPath)", "KRB5CCNAME": "KCM:"]
+                return try await station.doctor(environment: environment)
+            }
+        },
+        BrokenSetUp(
+            "a full disk",
+            failsAt: "cache",
+            naming: "can't be written",
+            "the disk is full",
+            obstacle: PrivateMounts.arePossible ? nil : PrivateMounts.reason
+        ) {
+            try await withStation { station in
+                let folder = "\(station.directory)/full"
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+                let script = """
+                    mount -t tmpfs -o size=64k none "$1"
+                    cp "$2" "$1/cache"
+                    dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || :
+                    shift 2
+                    exec "$@"
+                    """
+                return try await station.doctor(environment: ["KRB5CCNAME": "FILE:\(folder)/cache"]) { command in
+                    PrivateMounts.command(script, [folder, "\(station.directory)/cache"] + command)
+                }
+            }
+        },
+    ]
+
+    private struct Refused: Error { let code: Int32 }
+
+    /// What a server leaves that was killed.
+    private static func leaveSocket(at path: String) throws {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        guard status == 0, listen(descriptor, 1) == 0 else { throw Refused(code: errno) }
+    }
+}

@@ -1,0 +1,27 @@
+import HTTPNegotiate
+import KerberosTesting
+import Testing
+
+extension BrokenSetUp {
+    static let profiles = [
+        BrokenSetUp("a profile with a misspelt key", failsAt: "profile", naming: "PlainHTTPHostss", "PlainHTTPHosts is probably meant") {
+            try await withStation { station in
+                let misspelt = profile().replacing("PlainHTTPHosts", with: "PlainHTTPHostss")
+                try station.install(misspelt)
+                return try await station.doctor("http://localhost:9/")
+            }
+        },
+        BrokenSetUp("a host twice", failsAt: "profile", naming: "localhost stands in", "test.yaml as well") {
+            try await withStation { station in
+                try station.install(profile(hosts: ["localhost", "other.example.test"]), as: "zweites.yaml")
+                return try await station.doctor()
+            }
+        },
+        BrokenSetUp("a wildcard host", failsAt: "profile", naming: "\"*.example.test\" has a wildcard") {
+            try await withStation { station in
+                try station.install(profile(hosts: ["'*.example.test'"]))
+                return try await station.doctor("http://www.example.test:9/")
+            }
+        },
+    ]
+}

@@ -1,0 +1,59 @@
+import HTTPNegotiate
+import KerberosTesting
+import Testing
+
+extension BrokenSetUp {
+    static let realms = [
+        BrokenSetUp("a wrong clock", failsAt: "clock", naming: "the KDC's clock is 36", "s ahead of this machine's") {
+            try await withStation(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(3630))) { try await $0.doctor() }
+        },
+        BrokenSetUp("a KDC that swallows everything", failsAt: "kdc", naming: "KDC 127.0.0.1:", "does not answer", "no answer") {
+            try await withStation { station in
+                try await station.realm.pauseKDC()
+                return try await station.doctor()
+            }
+        },
+        BrokenSetUp(
+            "an SRV record that points nowhere",
+            failsAt: "kdc",
+            naming: "KDC localhost:",
+            "the SRV record _kerberos._tcp.EXAMPLE.TEST",
+            "does not answer",
+            obstacle: LoadableLibrary.resolver == nil || LoadableLibrary.nameService == nil
+                ? "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them" : nil
+        ) {
+            try await withStation { station in
+                try await station.realm.stopKDC()
+                return try await station.doctor(environment: try station.resolving("localhost", kdcPort: station.realm.kdcPort))
+            }
+        },
+        BrokenSetUp("a password that has expired", failsAt: "account", naming: "alice@EXAMPLE.TEST", "the password has expired") {
+            try await withStation(signsIn: false) { station in
+                _ = try await station.realm.kadmin(["modify_principal", "-pwexpire", "yesterday", "alice"])
+                return try await station.doctor()
+            }
+        },
+        BrokenSetUp("an account that is disabled", failsAt: "account", naming: "alice@EXAMPLE.TEST", "locked or disabled") {
+            try await withStation(signsIn: false) { station in
+                _ = try await station.realm.kadmin(["modify_principal", "-allow_tix", "alice"])
+                return try await station.doctor()
+            }
+        },
+    ]
+}
+
+extension Workstation {
+    /// The variables of a process for which DNS alone says where the realm's KDC is: at a port of this machine, by a name for it.
+    func resolving(_ host: String, kdcPort: Int) throws -> [String: String] {
+        let records = "SRV _kerberos._tcp.\(realm.name) \(host) \(kdcPort)\n"
+        let configuration = "[libdefaults]\n default_realm = \(realm.name)\n dns_lookup_kdc = true\n udp_preference_limit = 1\n"
+        let libraries = [LoadableLibrary.resolver, LoadableLibrary.nameService].compactMap { $0?.path }
+        return [
+            "LD_PRELOAD": libraries.joined(separator: " "), "RESOLV_WRAPPER_HOSTS": try write(records, to: "records"),
+            // libkrb5 asks for the name with the dot of the root, which DNS takes for the same.
+            "NSS_WRAPPER_HOSTS": try write("127.0.0.1 localhost \(host) \(host).\n", to: "hosts"),
+            "NSS_WRAPPER_DISABLE_DEEPBIND": "1", "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",
+            "KRB5_CONFIG": try write(configuration, to: "dns.conf"),
+        ]
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import Testing
+
+/// One thing that is wrong, made for real, and what the doctor must say of it first.
+struct BrokenSetUp: Sendable, CustomTestStringConvertible {
+    /// What is wrong.
+    let cause: String
+    /// The check that must fail first.
+    let check: String
+    /// What its detail must name.
+    let words: [String]
+    /// Why it can't be made on this machine; nil where it can.
+    var obstacle: String?
+    /// Makes it, and runs the doctor.
+    let diagnose: @Sendable () async throws -> Diagnosis
+
+    init(
+        _ cause: String,
+        failsAt check: String,
+        naming words: String...,
+        obstacle: String? = nil,
+        diagnose: @escaping @Sendable () async throws -> Diagnosis
+    ) {
+        self.cause = cause
+        self.check = check
+        self.words = words
+        self.obstacle = obstacle
+        self.diagnose = diagnose
+    }
+
+    var testDescription: String { cause }
+
+    static let all = profiles + realms + services + servers + caches
+
+    static let possible = all.filter { $0.obstacle == nil }
+}
+
+extension BrokenSetUp {
+    /// A realm with alice, and her seat with a profile for a host.
+    static func withStation(
+        _ options: TestRealmOptions = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"]),
+        hosts: [String] = ["localhost"],
+        signsIn: Bool = true,
+        _ body: (Workstation) async throws -> Diagnosis
+    ) async throws -> Diagnosis {
+        try await withTestRealm(options) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile(hosts: hosts))
+            if signsIn { try await station.signIn() }
+            return try await body(station)
+        }
+    }
+}
+
+extension Workstation {
+    /// Runs the doctor; its status must be that of its diagnosis.
+    func doctor(
+        _ arguments: String...,
+        environment: [String: String] = [:],
+        in command: ([String]) -> [String] = { $0 },
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Diagnosis {
+        let result = try await run(command(["ksso", "doctor", "--json"] + arguments), environment: environment)
+        let diagnosis = try #require(
+            try? JSONDecoder().decode(Diagnosis.self, from: Data(result.output.utf8)),
+            "\(result)",
+            sourceLocation: sourceLocation
+        )
+        #expect(result.exitStatus == (diagnosis.isHealthy ? 0 : 1), sourceLocation: sourceLocation)
+        #expect(result.errors == "", sourceLocation: sourceLocation)
+        return diagnosis
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso doctor` where nothing is broken, and what it leaves behind.
+@Suite(.protectedWeb)
+struct DoctorTests {
+    let station: Workstation
+    let url: String
+
+    init() throws {
+        station = try Workstation()
+        url = "\(try #require(WebTrait.server).url)/hello"
+        try station.install(profile())
+    }
+
+    private func verdicts(_ diagnosis: Diagnosis) -> [String: DiagnosticCheck.Verdict] {
+        Dictionary(diagnosis.checks.map { ($0.name, $0.verdict) }) { $1 }
+    }
+
+    @Test func nothingFails() async throws {
+        try await station.signIn()
+        let diagnosis = try await station.doctor(url)
+        #expect(diagnosis.isHealthy, "\(diagnosis)")
+        let verdicts = verdicts(diagnosis)
+        let good = ["profile", "configuration", "host", "name", "clock", "account", "cache", "visibility", "session", "expiry", "service"]
+        for name in good + ["keytab", "challenge", "token", "mutualAuthentication"] { #expect(verdicts[name] == .ok, "\(name)") }
+        // The realm's KDC listens at two ports, and krb5.conf has one.
+        #expect(verdicts["kdc"] == .warning)
+        #expect(verdicts["dns"] == .skipped)
+    }
+
+    /// Each layer in the order in which a sign-on passes it.
+    @Test func theOrder() async throws {
+        try await station.signIn()
+        let names = try await station.doctor(url).checks.map(\.name)
+        #expect(
+            names == [
+                "profile", "configuration", "host", "name", "dns", "kdc", "clock", "account", "cache", "visibility", "session", "expiry",
+                "service", "keytab", "challenge", "token", "mutualAuthentication", "browser",
+            ]
+        )
+    }
+
+    @Test func itChangesNothing() async throws {
+        try await station.signIn()
+        let cache = try Data(contentsOf: URL(fileURLWithPath: "\(station.directory)/cache"))
+        #expect(try await station.doctor(url).isHealthy)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(station.directory)/cache")) == cache)
+        #expect(try await station.realm.failedAttempts(of: "alice") == 0)
+    }
+
+    @Test func whatAPersonReads() async throws {
+        let result = try await station.ksso("doctor", "EXAMPLE.TEST")
+        #expect(result.exitStatus == 1)
+        #expect(result.errors == "")
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(lines.contains("✓ account: the KDC knows alice@EXAMPLE.TEST."))
+        let failure = try #require(lines.firstIndex(of: "✗ session: nobody of EXAMPLE.TEST is signed in."))
+        #expect(lines[failure + 1] == "    Sign in: ksso login")
+        #expect(lines.last == "It fails at session: nobody of EXAMPLE.TEST is signed in.")
+        #expect(!result.output.contains("challenge"))
+    }
+
+    @Test func aHostThatNoRuleCovers() async throws {
+        try await station.signIn()
+        let first = try #require(try await station.doctor("https://elsewhere.example.test/").firstFailure)
+        #expect(first.name == "host")
+        #expect(first.detail.contains("elsewhere.example.test is not answered"))
+    }
+
+    @Test func aProfileThatWasNamedAndIsNotThere() async throws {
+        let first = try #require(try await station.doctor("--profile", "/nonexistent.yaml").firstFailure)
+        #expect(first.name == "profile")
+        #expect(first.detail.contains("/nonexistent.yaml"))
+    }
+
+    @Test(arguments: ["[libdefaults\n", "[realms]\n }\n"]) func aConfigurationWithAFault(text: String) async throws {
+        let path = try station.write(text, to: "broken.conf")
+        let first = try #require(try await station.doctor(environment: ["KRB5_CONFIG": path]).firstFailure)
+        #expect(first.name == "configuration", "\(first)")
+        #expect(first.detail.contains("krb5.conf has a fault"))
+    }
+
+    /// The KDC swallows everything, and so does the server: the doctor goes on from one to the other, and ends.
+    @Test func everythingIsDead() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await station.signIn()
+            try await realm.pauseKDC()
+            try await TestSupport.ScriptedServer.run({ _ in .silence }) { server in
+                let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+                let verdicts = verdicts(diagnosis)
+                #expect(diagnosis.firstFailure?.name == "kdc")
+                #expect(verdicts["challenge"] == .failed)
+                #expect(verdicts["session"] == .ok)
+                #expect(verdicts["token"] == .skipped)
+            }
+        }
+    }
+
+    /// Where DNS alone says where the KDC is, our look-up and libkrb5's find the same.
+    @Test(
+        .enabled(
+            if: LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil,
+            "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"
+        )
+    )
+    func aKDCThatDNSNames() async throws {
+        let environment = try station.resolving("kdc.example.test", kdcPort: station.realm.kdcPort)
+        let login = try await station.ksso("login", "alice", "--password-stdin", "-q", input: "secret\n", environment: environment)
+        #expect(login == .done(""))
+        let diagnosis = try await station.doctor(environment: environment)
+        #expect(diagnosis.isHealthy, "\(diagnosis)")
+        let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
+        #expect(dns.verdict == .ok)
+        #expect(dns.detail == "DNS names the KDCs of EXAMPLE.TEST: kdc.example.test:\(station.realm.kdcPort).")
+        #expect(verdicts(diagnosis)["kdc"] == .ok)
+    }
+}

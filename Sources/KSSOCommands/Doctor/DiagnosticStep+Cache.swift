@@ -7,7 +7,7 @@ internal import SSOAgentClient
 
 extension DiagnosticStep {
     /// The default credential cache: where it is, whose it is, and whether there is room in it.
-    static let cache = DiagnosticStep.check("cache", limit: .seconds(2)) { findings in
+    static let cache = DiagnosticStep.check("cache") { findings in
         let client = findings.sso.kerberos.cacheClient
         let name: CredentialCacheName
         do throws(KerberosError) {

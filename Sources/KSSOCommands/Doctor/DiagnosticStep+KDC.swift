@@ -5,7 +5,7 @@ internal import KerberosSSO
 
 extension DiagnosticStep {
     /// Where the realm's KDCs are: as configured, else as DNS says.
-    static let locations = DiagnosticStep.check("dns", limit: .seconds(3)) { findings in
+    static let locations = DiagnosticStep.check("dns") { findings in
         guard let client = findings.client, let realm = findings.realm else { return .skipped("no realm is known.") }
         let known: KDCLocations
         do throws(KerberosError) {
@@ -72,12 +72,12 @@ extension DiagnosticStep {
     }
 
     /// Each KDC, by UDP and by TCP.
-    static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(4)) { findings in
+    static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm else { return [] }
         let places = Array(findings.locations.prefix(4))
         guard !places.isEmpty else { return [] }
         let session =
-            await firstResult(within: .seconds(1)) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm) } ?? nil
+            await firstResult(within: .seconds(2)) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm) } ?? nil
         let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
         findings.isGuess = session == nil && configured == nil
         let probe: KDCProbe

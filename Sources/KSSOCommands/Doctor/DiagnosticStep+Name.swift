@@ -3,10 +3,10 @@ internal import Kerberos
 
 extension DiagnosticStep {
     /// Whether the name service knows the host, and by which name.
-    static let name = DiagnosticStep.check("name", limit: .seconds(3)) { findings in
+    static let name = DiagnosticStep.check("name") { findings in
         guard let plan = findings.plan else { return .nothing }
         let host = plan.origin.host
-        guard let answer = await firstResult(within: .milliseconds(2500), { await NameService.host(host) }) else {
+        guard let answer = await firstResult(within: .seconds(3), { await NameService.host(host) }) else {
             return .failed(
                 "the name service does not answer for \(host).",
                 remedy: "Check the network, and the name servers of /etc/resolv.conf: getent hosts \(host)"

@@ -10,11 +10,11 @@ internal import NegotiateAsyncHTTPClient
 
 extension DiagnosticStep {
     /// What the server answers without a ticket.
-    static let challenge = DiagnosticStep.check("challenge", limit: .seconds(4)) { findings in
+    static let challenge = DiagnosticStep.check("challenge", limit: .seconds(5)) { findings in
         guard let url = findings.url, let plan = findings.plan else { return .nothing }
         let response: HTTPClientResponse
         do {
-            response = try await ask(url, NobodyAnswers()).response
+            response = try await unanswered(url)
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
@@ -33,6 +33,21 @@ extension DiagnosticStep {
         return answer.finding(of: "\(plan.origin)")
     }
 
+    /// The server's answer as it is. Ours refuses a first challenge with a token in it, such as NTLM's.
+    private static func unanswered(_ url: URL) async throws -> HTTPClientResponse {
+        do {
+            return try await ask(url, NobodyAnswers()).response
+        } catch let error as AuthorizationError where error.code == .invalidResponse {
+            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            configuration.timeout.connect = .seconds(3)
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            let response = try? await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(3))
+            try? await client.shutdown()
+            guard let response else { throw error }
+            return response
+        }
+    }
+
     private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
         let transport = error as? HTTPTransportError
         if transport?.code == .tls {
@@ -49,7 +64,7 @@ extension DiagnosticStep {
     }
 
     /// What it answers with one.
-    static let token = DiagnosticStep("token", limit: .seconds(4)) { findings in
+    static let token = DiagnosticStep("token", limit: .seconds(5)) { findings in
         guard let url = findings.url, let plan = findings.plan else { return [] }
         guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
             let reason = findings.isChallenged ? "there is no ticket for the server." : "the server did not ask for Negotiate."
@@ -117,7 +132,7 @@ extension DiagnosticStep {
         var request = HTTPClientRequest(url: url.absoluteString)
         request.headers.add(name: "User-Agent", value: "ksso")
         return try await NegotiatingHTTPClient.withClient(extension: credentials, configuration: configuration) { [request] client in
-            try await client.negotiate(request, timeout: .milliseconds(3500))
+            try await client.negotiate(request, timeout: .milliseconds(4500))
         }
     }
 }

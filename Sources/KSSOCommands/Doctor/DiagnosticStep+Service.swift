@@ -5,7 +5,7 @@ internal import KerberosSSO
 
 extension DiagnosticStep {
     /// Whether the KDC knows the service that the host's challenge needs.
-    static let service = DiagnosticStep.check("service", limit: .seconds(3)) { findings in
+    static let service = DiagnosticStep.check("service", limit: .seconds(5)) { findings in
         guard let plan = findings.plan else { return .nothing }
         guard let session = findings.session, let answer = findings.answer else {
             return .skipped(findings.session == nil ? "nobody is signed in." : "no KDC answered.")
@@ -20,7 +20,7 @@ extension DiagnosticStep {
                 wanted = try Principal(wanted.description + realm)
             }
             service = wanted
-            let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: .milliseconds(2500))
+            let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: .seconds(3))
             findings.serviceTicket = ticket
             let key = try await client.key(of: ticket)
             return .ok("the KDC knows \(ticket.server), and encrypts its tickets with its key \(key).")

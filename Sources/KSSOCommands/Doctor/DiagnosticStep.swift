@@ -11,7 +11,7 @@ struct DiagnosticStep: Sendable {
 
     init(
         _ name: String,
-        limit: Duration = .seconds(2),
+        limit: Duration = .seconds(4),
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
     ) {
         self.name = name
@@ -28,7 +28,7 @@ struct DiagnosticStep: Sendable {
     /// One check by the step's name.
     static func check(
         _ name: String,
-        limit: Duration = .seconds(2),
+        limit: Duration = .seconds(4),
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> Finding
     ) -> DiagnosticStep {
         DiagnosticStep(name, limit: limit) { findings in

@@ -9,7 +9,7 @@ struct KDCReport: Sendable {
     let outcomes: [(transport: KDCProbe.Transport, outcome: KDCProbe.Outcome)]
 
     /// How long one transport may take: name and answer together stay below the step's limit.
-    private static let limit = Duration.seconds(2)
+    private static let limit = Duration.seconds(3)
 
     init(_ place: LocatedKDC, _ probe: KDCProbe) async {
         self.place = place

@@ -16,7 +16,7 @@ extension BrokenSetUp {
         BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/left.sock is stale", "nobody answers") {
             try await withStation(signsIn: false) { station in
                 let path = "\(station.directory)/left.sock"
-                try leaveSocket(at: path)
+                try UnixSocket.leave(at: path)
                 let own = try station.write("[libdefaults]\n kcm_socket = \(path)\n", to: "kcm.conf")
                 let environment = ["KRB5_CONFIG": "\(own):\(station.realm.configurationPath)", "KRB5CCNAME": "KCM:"]
                 return try await station.doctor(environment: environment)
@@ -45,20 +45,4 @@ extension BrokenSetUp {
             }
         },
     ]
-
-    private struct Refused: Error { let code: Int32 }
-
-    /// What a server leaves that was killed.
-    private static func leaveSocket(at path: String) throws {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
-        }
-        guard status == 0, listen(descriptor, 1) == 0 else { throw Refused(code: errno) }
-    }
 }

@@ -1,0 +1,105 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What the doctor says of servers, programs and caches beyond the twenty causes.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
+struct DoctorServerTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+        try station.install(profile())
+    }
+
+    private func check(_ name: String, _ diagnosis: Diagnosis) throws -> DiagnosticCheck {
+        try #require(diagnosis.checks.first { $0.name == name }, "\(diagnosis)")
+    }
+
+    @Test func aServerThatDoesNotProveItself() async throws {
+        try await station.signIn()
+        try await withAcceptorServer(realm: station.realm, .init(finalToken: .dropped)) { server in
+            let diagnosis = try await station.doctor("\(server.url)/")
+            #expect(try check("token", diagnosis).verdict == .ok)
+            #expect(diagnosis.firstFailure?.name == "mutualAuthentication")
+        }
+    }
+
+    /// The reason is the server's alone: its clock is right, and its keytab is not here.
+    @Test func aServerWithAnotherKey() async throws {
+        try await station.signIn()
+        _ = try await station.realm.kadmin(["add_principal", "-randkey", "HTTP/other.example.test"])
+        let keytab = try await station.realm.keytab(for: "HTTP/other.example.test")
+        try await withAcceptorServer(realm: station.realm, .init(keytab: keytab)) { server in
+            let diagnosis = try await station.doctor("\(server.url)/", environment: ["KRB5_KTNAME": "\(station.directory)/none"])
+            #expect(try check("keytab", diagnosis).verdict == .skipped)
+            let first = try #require(diagnosis.firstFailure)
+            #expect(first.name == "token", "\(first)")
+            #expect(first.remedy?.contains("ksso doctor --keytab FILE URL") == true)
+        }
+    }
+
+    @Test func aPageThatAsksForNoSignIn() async throws {
+        try await station.signIn()
+        try await ScriptedServer.with({ _, _ in .response("200 OK", [], "open\n") }) { server in
+            let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+            #expect(diagnosis.isHealthy, "\(diagnosis)")
+            #expect(try check("challenge", diagnosis).verdict == .warning)
+            #expect(try check("token", diagnosis).verdict == .skipped)
+            // A ticket was got, and none was sent.
+            #expect(try check("service", diagnosis).verdict == .ok)
+            #expect(server.requests.allSatisfy { !$0.contains("Authorization") })
+        }
+    }
+
+    @Test func aNegotiateThatIsNTLM() async throws {
+        let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
+        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
+            let challenge = try check("challenge", try await station.doctor("http://localhost:\(server.port)/"))
+            #expect(challenge.verdict == .failed)
+            #expect(challenge.detail.contains("wants NTLM: its Negotiate token begins with NTLMSSP"))
+        }
+    }
+
+    @Test func aBrowserThatNoPolicyTells() async throws {
+        let path = try station.write("#!/bin/sh\n", to: "bin/chromium")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let browser = try check("browser", try await station.doctor("http://localhost:9/"))
+        #expect(browser.verdict == .warning)
+        #expect(browser.detail.contains("Chromium: no policy allows localhost") || browser.detail.contains("Chromium, "))
+    }
+
+    @Test func aPrincipalThatIsOnlyGuessed() async throws {
+        let account = try check("account", try await station.doctor(environment: ["USER": "nobody"]))
+        #expect(account.verdict == .warning)
+        #expect(account.detail.hasPrefix("nobody@EXAMPLE.TEST: the KDC does not know this principal"))
+    }
+
+    /// The tickets are with the agent, and a program that is started from here would look elsewhere.
+    @Test func ticketsThatOtherProgramsDoNotSee() async throws {
+        try await station.withAgent { _ in
+            try await station.signIn()
+            let diagnosis = try await station.doctor()
+            #expect(diagnosis.isHealthy, "\(diagnosis)")
+            #expect(try check("cache", diagnosis).detail.contains("KCM:"))
+            let visibility = try check("visibility", diagnosis)
+            #expect(visibility.verdict == .warning)
+            #expect(visibility.detail.contains(station.cache))
+        }
+    }
+
+    @Test func whatAnAgentThatWasKilledLeaves() async throws {
+        try await station.signIn()
+        try FileManager.default.createDirectory(
+            atPath: station.runtime,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        try UnixSocket.leave(at: "\(station.runtime)/kcm.sock")
+        let cache = try check("cache", try await station.doctor())
+        #expect(cache.verdict == .warning)
+        #expect(cache.detail.contains("\(station.runtime)/kcm.sock is left over"))
+    }
+}

@@ -4,7 +4,9 @@ public import HTTPNegotiate
 /// A configuration profile: the file that tells Macs, and here Linux, which realm answers which hosts.
 ///
 /// The file is the `.mobileconfig` that a device management sends to Macs (XML or binary property list), or YAML with the same keys.
-/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys.
+/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed file
+/// (CMS) is refused when its signature does not match; whether the signer counts says ``signature``, and a ``ProfilePolicy`` can demand it.
+/// The check runs the machine's `openssl`, for some ten milliseconds.
 public struct Profile: Sendable, Hashable {
     /// The file, as it was named.
     public let source: String
@@ -12,19 +14,24 @@ public struct Profile: Sendable, Hashable {
     public let payloads: [ExtensionPayload]
     /// What was made of every key.
     public let report: ProfileReport
+    /// Who signed the file; nil where nobody did.
+    public var signature: ProfileSignature? { report.signature }
 
     /// Reads a file.
     ///
-    /// Throws a ``ProfileError`` when it cannot be read, is no profile, or has a fault in a key that is acted on.
-    public init(contentsOf path: String) throws(ProfileError) {
-        try self.init(data: ProfileFile.read(path: path), source: path)
+    /// Throws a ``ProfileError`` when it cannot be read, is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    public init(contentsOf path: String, policy: ProfilePolicy) throws(ProfileError) {
+        try self.init(data: ProfileFile.read(path: path), source: path, policy: policy)
     }
+
+    /// Reads a file of a machine that demands nothing; see ``init(contentsOf:policy:)``.
+    public init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
 
     /// Reads a profile's content; `source` is the name that messages and verdicts use.
     ///
-    /// Throws a ``ProfileError`` when it is no profile, or has a fault in a key that is acted on.
-    public init(data: Data, source: String) throws(ProfileError) {
-        let reader = try ProfileReader(data: data, source: source)
+    /// Throws a ``ProfileError`` when it is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    public init(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) {
+        let reader = try ProfileReader(data: data, source: source, policy: policy)
         if let rejection = reader.report.rejection { throw rejection }
         self.source = source
         payloads = reader.payloads
@@ -34,12 +41,12 @@ public struct Profile: Sendable, Hashable {
     /// What the profile says to those who answer challenges, one for each payload.
     public var configurations: [ExtensionConfiguration] { payloads.map { $0.configuration(source: source) } }
 
-    /// Reports on every key without refusing a profile for its faults; see ``ProfileReport/check(data:source:)`` for what it throws.
+    /// Reports on every key without refusing a profile for its faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
     public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(data: data, source: source)
     }
 
-    /// Reports on every key of a file; see ``ProfileReport/check(data:source:)`` for what it throws.
+    /// Reports on every key of a file; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
     public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(contentsOf: path)
     }

@@ -21,6 +21,10 @@ struct ProfileCollection {
         }
         for host in profile.payloads.flatMap(\.hosts) { owners[host] = profile.source }
         result.profiles.append(profile)
+        if let signature = profile.signature, !signature.isTrusted {
+            let message = "\(profile.source): The profile is \(signature)."
+            result.warnings.append(ProfileWarning(.untrustedSigner, source: profile.source, message: message))
+        }
         for row in profile.report.rows {
             guard case .misspelt = row.verdict else { continue }
             result.warnings.append(ProfileWarning(.misspeltKey, source: profile.source, message: "\(profile.source): \(row)."))

@@ -27,7 +27,9 @@ struct ProfileDocument {
 
     init(data: Data, source: String) throws(ProfileError) {
         guard data.count <= Self.maximumSize else { throw .tooLarge(source) }
-        if let refusal = Self.signature(data, source: source) { throw refusal }
+        if Self.isSigned(data) {
+            throw ProfileError(.malformed, source: source, reason: "What is signed here is signed again. Take one of the signatures off.")
+        }
         guard data.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw ProfileError(.empty, source: source, reason: "The file is empty. Write a profile into it, or remove it.")
         }
@@ -95,16 +97,10 @@ struct ProfileDocument {
     }
 
     /// A signed profile is CMS in DER or BER: a sequence, whose length makes the second byte one that no text has there.
-    private static func signature(_ data: Data, source: String) -> ProfileError? {
+    static func isSigned(_ data: Data) -> Bool {
         let head = Array(data.prefix(2))
         let isBinary = head.count == 2 && head[0] == 0x30 && head[1] >= 0x80
-        guard isBinary || data.starts(with: Array("-----BEGIN ".utf8)) else { return nil }
-        return ProfileError(
-            .signed,
-            source: source,
-            reason: "The profile is signed (CMS), and this version cannot check signatures. Use the unsigned profile, or take it out with: "
-                + "openssl cms -verify -inform DER -CAfile CA.pem -in SIGNED -out UNSIGNED"
-        )
+        return isBinary || data.starts(with: Array("-----BEGIN ".utf8))
     }
 
     /// What the content says counts; a name alone makes no property list.

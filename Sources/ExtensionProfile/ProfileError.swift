@@ -21,8 +21,16 @@ public struct ProfileError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let tooLarge = Code(rawValue: "tooLarge")
         /// The file holds nothing.
         public static let empty = Code(rawValue: "empty")
-        /// The file is signed (CMS), which this version does not read.
+        /// The file is signed (CMS), and the signature can't be checked on this machine.
         public static let signed = Code(rawValue: "signed")
+        /// The file is signed, and the signature does not match its content.
+        public static let badSignature = Code(rawValue: "badSignature")
+        /// The file is not signed, and the machine's policy wants it signed.
+        public static let unsigned = Code(rawValue: "unsigned")
+        /// The file is signed by somebody whom the anchors of the machine's policy do not vouch for.
+        public static let untrustedSigner = Code(rawValue: "untrustedSigner")
+        /// The machine's policy can't be used, so that no profile can.
+        public static let policyUnusable = Code(rawValue: "policyUnusable")
         /// The file's payloads are encrypted for one device.
         public static let encrypted = Code(rawValue: "encrypted")
         /// The file is no property list, or no YAML.

@@ -10,9 +10,15 @@ struct ProfileReader {
     private(set) var payloads: [ExtensionPayload] = []
     private var hosts: [PayloadChecker.Host] = []
 
-    init(data: Data, source: String) throws(ProfileError) {
-        let document = try ProfileDocument(data: data, source: source)
+    /// - Parameter policy: What the machine demands. A signature is checked whether or not one is demanded.
+    init(data: Data, source: String, policy: ProfilePolicy) throws(ProfileError) {
         report = ProfileReport(source: source)
+        var content = data
+        if data.count <= ProfileDocument.maximumSize, ProfileDocument.isSigned(data) {
+            (content, report.signature) = try ProfileSignature.check(data, source: source, anchors: policy.anchors)
+        }
+        report.refusal = policy.refusal(of: report.signature, source: source)
+        let document = try ProfileDocument(data: content, source: source)
         for envelope in document.envelopes { checkEnvelope(envelope) }
         for entry in document.entries { read(entry, format: document.format) }
         checkFile()

@@ -15,28 +15,34 @@ public struct ProfileReport: Sendable, Hashable {
     /// How many payloads are for the Kerberos extension.
     public internal(set) var kerberosPayloadCount = 0
 
+    /// Who signed the file; nil where nobody did.
+    public internal(set) var signature: ProfileSignature?
+    /// Why the machine's policy refuses the file; nil where it does not.
+    public internal(set) var refusal: ProfileError?
+
     init(source: String) { self.source = source }
 
     /// Reports on a profile's content.
     ///
-    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, signed, encrypted, or neither a
-    /// property list nor YAML.
-    public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
-        try ProfileReader(data: data, source: source).report
+    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, encrypted, has a signature that does
+    /// not match, or is neither a property list nor YAML.
+    public static func check(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
+        try ProfileReader(data: data, source: source, policy: policy).report
     }
 
-    /// Reports on a file. Throws as ``check(data:source:)`` does, and when the file cannot be read.
-    public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
-        try check(data: ProfileFile.read(path: path), source: path)
+    /// Reports on a file. Throws as ``check(data:source:policy:)`` does, and when the file cannot be read.
+    public static func check(contentsOf path: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
+        try check(data: ProfileFile.read(path: path), source: path, policy: policy)
     }
 
     /// The rows that should be mended.
     public var errors: [ProfileReportRow] { rows.filter(\.verdict.isError) }
 
     /// Whether anything should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it
-    /// cannot have, a host that stands twice, or no payload for the Kerberos extension at all. An unknown key is only a warning.
+    /// cannot have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An unknown
+    /// key is only a warning.
     public var hasErrors: Bool {
-        kerberosPayloadCount == 0 || !errors.isEmpty || advice.contains { $0.severity == .error }
+        refusal != nil || kerberosPayloadCount == 0 || !errors.isEmpty || advice.contains { $0.severity == .error }
     }
 
     /// Whether there is an unknown key, or a remark that is graver than advice.
@@ -46,6 +52,7 @@ public struct ProfileReport: Sendable, Hashable {
 
     /// Why ``Profile`` refuses the file; nil when it is usable. The first fault is named, the others are counted.
     public var rejection: ProfileError? {
+        if let refusal { return refusal }
         var faults: [ProfileError] = []
         for row in rows where row.rejectsFile {
             let code: ProfileError.Code =

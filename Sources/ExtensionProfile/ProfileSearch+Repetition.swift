@@ -1,9 +1,10 @@
+import Dispatch
 import Foundation
 
 extension ProfileSearch {
     /// The files and folders whose change may change what ``run()`` finds, whether or not they are there.
     package var places: [String] {
-        guard explicitPaths.isEmpty else { return explicitPaths }
+        guard explicitPaths.isEmpty else { return explicitPaths + ["\(systemDirectory)/\(ProfilePolicy.fileName)"] }
         return [systemDirectory] + (userDirectory.map { [$0] + links(in: $0) } ?? [])
     }
 
@@ -14,9 +15,17 @@ extension ProfileSearch {
         var collection = ProfileCollection()
         guard explicitPaths.isEmpty else {
             let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
+            let policy: ProfilePolicy
+            do throws(ProfileError) {
+                policy = try self.policy()
+            } catch {
+                collection.reject(error)
+                return collection.finished()
+            }
             for path in explicitPaths {
                 do {
-                    try collection.add(Profile(data: ProfileFile.read(path: path, trust: trust), source: path))
+                    let data = try ProfileFile.read(path: path, trust: trust)
+                    try collection.add(Profile(data: data, source: path, policy: policy))
                 } catch {
                     if ProfileFile.exists(path) { collection.reject(error) }
                 }
@@ -24,6 +33,16 @@ extension ProfileSearch {
             return collection.finished()
         }
         return found()
+    }
+
+    /// ``run()``, on a thread that may wait for a disk and for the check of a signature.
+    package func runAside() async throws(ProfileError) -> ProfileSearchResult {
+        let result = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [self] in
+                continuation.resume(returning: Result { () throws(ProfileError) in try run() })
+            }
+        }
+        return try result.get()
     }
 
     /// What such a link leads to changes elsewhere.

@@ -5,7 +5,8 @@ import HTTPNegotiate
 ///
 /// Files that are named, by argument or in `KSSO_PROFILE`, are the only ones then, and each must be usable. Otherwise every
 /// `*.mobileconfig`, `*.yaml` and `*.yml` counts, of the machine's directory first and then of the user's, in the order of their names.
-/// There a file that is broken, that others can write, or that repeats a host of an earlier one is left out, with a warning.
+/// There a file that is broken, that others can write, or that repeats a host of an earlier one is left out, with a warning. The file
+/// `policy.yaml` of the machine's directory is a ``ProfilePolicy``, and holds for all of them, named ones included.
 public struct ProfileSearch: Sendable {
     /// The files that were named; when there are any, no directory is looked into.
     public var explicitPaths: [String]
@@ -48,29 +49,46 @@ public struct ProfileSearch: Sendable {
     /// Throws a ``ProfileError`` when a file that was named cannot be used. What is found in the directories is never an error.
     public func run() throws(ProfileError) -> ProfileSearchResult {
         guard !explicitPaths.isEmpty else { return found() }
+        let policy = try policy()
         var collection = ProfileCollection()
-        for path in explicitPaths { try collection.add(Profile(contentsOf: path)) }
+        for path in explicitPaths { try collection.add(Profile(contentsOf: path, policy: policy)) }
         return collection.finished()
     }
+
+    /// What the machine's administrator demands of profiles. Throws a ``ProfileError`` when that is there and can't be used.
+    public func policy() throws(ProfileError) -> ProfilePolicy {
+        try ProfilePolicy(directory: systemDirectory, trust: systemTrust)
+    }
+
+    /// Nothing that the machine's directory holds is anybody else's.
+    private var systemTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [systemOwner], followsLinks: false) }
 
     /// What is found in the directories.
     func found() -> ProfileSearchResult {
         var collection = ProfileCollection()
-        look(into: systemDirectory, ProfileFile.Trust(owners: [systemOwner], followsLinks: false), &collection)
+        let policy: ProfilePolicy
+        do throws(ProfileError) {
+            policy = try self.policy()
+        } catch {
+            collection.reject(error)
+            return collection.finished()
+        }
+        look(into: systemDirectory, systemTrust, policy, &collection)
         if let userDirectory {
             // Links are the habit of those who keep their settings elsewhere; only they themselves can have made them.
-            look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), &collection)
+            look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), policy, &collection)
         }
         return collection.finished()
     }
 
-    private func look(into path: String, _ trust: ProfileFile.Trust, _ collection: inout ProfileCollection) {
+    private func look(into path: String, _ trust: ProfileFile.Trust, _ policy: ProfilePolicy, _ collection: inout ProfileCollection) {
         do {
             guard let directory = try ProfileFile.directory(path: path, trust: trust) else { return }
             for name in try directory.names() where ProfileSearch.isProfile(name) {
+                guard path != systemDirectory || name != ProfilePolicy.fileName else { continue }
                 do {
                     let data = try directory.read(name: name, trust: trust)
-                    try collection.add(Profile(data: data, source: "\(path)/\(name)"))
+                    try collection.add(Profile(data: data, source: "\(path)/\(name)", policy: policy))
                 } catch {
                     collection.reject(error)
                 }

@@ -15,6 +15,8 @@ public struct ProfileWarning: Sendable, Hashable, CustomStringConvertible {
         public static let rejected = Code(rawValue: "rejected")
         /// The file is used, and one of its keys is probably misspelt.
         public static let misspeltKey = Code(rawValue: "misspeltKey")
+        /// The file is used, and is signed by somebody whom no anchor vouches for.
+        public static let untrustedSigner = Code(rawValue: "untrustedSigner")
         /// More than one profile says that its realm is the default.
         public static let severalDefaultRealms = Code(rawValue: "severalDefaultRealms")
     }

@@ -13,28 +13,41 @@ struct ProfileCommand: AsyncParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check a profile key by key; ends with 1 when something must be mended."
+            abstract: "Check a profile key by key; ends with 1 when something must be mended.",
+            discussion: "Each line is a key, and what becomes of it here; ! marks what must be mended. The last line counts them."
         )
 
         @Argument(help: "The profile: a .mobileconfig, or YAML.")
         var file: String
+        @Flag(help: "Print one JSON document.")
+        var json = false
 
         func run() async throws {
             let report: ProfileReport
             do {
-                report = try ProfileReport.check(contentsOf: file)
+                report = try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy())
             } catch {
                 throw CommandFailure(.failed, error.message)
             }
+            if json { try Console.printJSON(ProfileCheckDocument(report)) } else { show(report) }
+            guard report.hasErrors else { return }
+            throw CommandFailure(.failed, json ? "\(file): it must be mended." : "\(file): the lines marked with ! must be mended.")
+        }
+
+        private func show(_ report: ProfileReport) {
             let width = report.rows.map { $0.path.description.count }.max() ?? 0
             for row in report.rows {
                 let path = row.path.description.padding(toLength: width, withPad: " ", startingAt: 0)
                 Console.print("\(row.verdict.isError ? "!" : " ") \(path)  \(row.verdict)")
             }
+            if let signature = report.signature { Console.print("  \(signature)") }
+            if let refusal = report.refusal { Console.print("! \(refusal.reason)") }
             for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
             for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
             if report.kerberosPayloadCount == 0 { Console.print("! there is no payload for the Kerberos extension in this file") }
-            if report.hasErrors { throw CommandFailure(.failed, "\(file): the lines marked with ! must be mended.") }
+            let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
+            let order = ["used", "notApplicable", "notYet", "unknown", "misspelt", "wrongType", "badValue", "missing"]
+            Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
         }
     }
 
@@ -44,7 +57,10 @@ struct ProfileCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await common.run { sso in
-                for configuration in sso.kerberos.policy.configurations { show(configuration) }
+                for profile in sso.profiles {
+                    for configuration in profile.configurations { show(configuration) }
+                    if let signature = profile.signature { Console.print("    \(signature)") }
+                }
                 if sso.profiles.isEmpty {
                     Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.")
                 }

@@ -31,7 +31,7 @@ public final class SingleSignOn: CredentialExtension {
             guard !needsAgent || runtime.cacheSocket != nil else {
                 throw AuthorizationError(.agentNotRunning, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
             }
-            let found = try ProfileSearch(explicitPaths: paths, environment: environment).run()
+            let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
             self.init(found, credential: .sessions, settings: settings)
         case .inProcess(let profiles, let credential):
             self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings)

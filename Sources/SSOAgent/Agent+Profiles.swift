@@ -27,8 +27,8 @@ extension Agent {
     /// Reads the profiles for the first time.
     ///
     /// - Throws: `ProfileError` when one that was named can't be used.
-    func readProfiles() throws -> ProfileSearchResult {
-        let found = try options.search.run()
+    func readProfiles() async throws -> ProfileSearchResult {
+        let found = try await options.search.runAside()
         for warning in found.warnings { journal.failure("warning: \(warning.message)") }
         noteReading(of: found.profiles)
         return found

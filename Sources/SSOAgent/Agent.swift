@@ -41,7 +41,7 @@ package final class Agent: Sendable {
         defer { withExtendedLifetime(lock) {} }
         // Before they are read, so that no change is missed.
         let watch = FileWatch { [search = options.search] in search.places }
-        let profiles = try readProfiles()
+        let profiles = try await readProfiles()
         let current = CurrentExtension(try await options.makeExtension(profiles.profiles))
         var leftovers = [options.runtime.sessionConfiguration]
         defer { for path in leftovers { try? FileManager.default.removeItem(atPath: path) } }
@@ -70,7 +70,7 @@ package final class Agent: Sendable {
     }
 
     private func writeConfiguration() async throws {
-        let kerberos = try await options.makeExtension(try readProfiles().profiles)
+        let kerberos = try await options.makeExtension(try await readProfiles().profiles)
         try writeConfiguration(kerberos.policy)
     }
 

@@ -28,6 +28,12 @@ struct ProfilesInForce: Sendable {
     func verdict(on found: ProfileSearchResult) -> Verdict {
         let broken = found.warnings.filter { warning in
             guard warning.code == .rejected else { return false }
+            // What the machine's policy does not want any more is to go; a policy that can't be read may be being written.
+            switch warning.error?.code {
+            case .policyUnusable: return true
+            case .unsigned, .untrustedSigner: return false
+            default: break
+            }
             // A folder that can't be used takes its files with it.
             return profiles.contains { $0.source == warning.source || $0.source.hasPrefix(warning.source + "/") }
         }

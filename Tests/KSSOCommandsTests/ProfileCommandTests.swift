@@ -53,6 +53,38 @@ struct ProfileCommandTests {
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
+    @Test func whoSignedIt() async throws {
+        let signed = "Tests/ExtensionProfileTests/Fixtures/signed.mobileconfig"
+        let result = try await station.ksso("profile", "check", repositoryFile(signed))
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(
+            result.output.contains(/(?m)^  signed by CN=Example, issued by CN=Example, until .*: not trusted: self-signed/),
+            "\(result)"
+        )
+        let shown = try await station.ksso("profile", "show", "--profile", repositoryFile(signed))
+        #expect(shown.output.contains("    signed by CN=Example") && shown.errors.contains("warning: "), "\(shown)")
+    }
+
+    @Test(.enabled(if: MachineProfiles.arePossible, "only root can lay a folder over /etc, and not on every machine"))
+    func aMachineThatWantsSignatures() async throws {
+        let machine = "\(station.directory)/machine"
+        try FileManager.default.createDirectory(atPath: "\(machine)/ksso", withIntermediateDirectories: true)
+        let identity = try await station.realm.makeServerIdentity(host: "localhost")
+        try station.write("RequireSignedProfiles: true\nProfileAnchors: [\(identity.certificatePath)]\n", to: "machine/ksso/policy.yaml")
+        let path = try station.install(profile())
+        func ksso(_ words: String...) async throws -> CommandResult {
+            try await station.run(MachineProfiles.command(over: machine, ["ksso"] + words))
+        }
+        let show = try await ksso("profile", "show")
+        #expect(show.errors.contains("\(path): The profile is not signed") && !show.output.contains("EXAMPLE.TEST"), "\(show)")
+        let named = try await ksso("explain", "https://localhost/", "--profile", path)
+        #expect(named.exitStatus == 1 && named.errors.contains("The profile is not signed"), "\(named)")
+        let check = try await ksso("profile", "check", path)
+        #expect(check.exitStatus == 1 && check.output.contains("! The profile is not signed"), "\(check)")
+        try station.write("nonsense", to: "machine/ksso/policy.yaml")
+        #expect(try await ksso("profile", "show").errors.contains("until it is mended, none is used"))
+    }
+
     @Test func aFileThatIsNotThere() async throws {
         let result = try await station.ksso("profile", "check", "/nonexistent")
         #expect(result == .failure(1, "/nonexistent: It cannot be opened: No such file or directory."))

@@ -52,6 +52,23 @@ import Testing
         #expect(!inForce.mayPass(folder.search.runAgain()))
     }
 
+    /// A policy that wants signatures ends what has none; one that can't be read changes nothing.
+    @Test func thePolicyOfTheMachineCounts() throws {
+        let folder = try Self.folder()
+        let machine = try Folder()
+        try machine.chmod(0o755)
+        var search = folder.search
+        search.systemDirectory = machine.path
+        search.systemOwner = geteuid()
+        let inForce = ProfilesInForce(try search.run())
+        try machine.text("nonsense", to: "policy.yaml")
+        guard case .stay(let broken) = inForce.verdict(on: search.runAgain()) else { return #expect(Bool(false)) }
+        #expect(broken.map { $0.error?.code } == [.policyUnusable])
+        try machine.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
+        try machine.text("RequireSignedProfiles: true\nProfileAnchors: [\(machine.path)/anchor.pem]\n", to: "policy.yaml")
+        #expect(inForce.verdict(on: search.runAgain()) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
+    }
+
     @Test func aFileThatIsGoneMayBeOneThatIsReplaced() throws {
         let folder = try Self.folder()
         var inForce = ProfilesInForce(try folder.search.run())

@@ -1,0 +1,105 @@
+import Foundation
+
+extension ProfileSignature {
+    /// Checks a signed profile, and takes the content out.
+    ///
+    /// Throws a ``ProfileError`` when the signature does not match, or can't be checked.
+    static func check(_ data: Data, source: String, anchors: [Data]) throws(ProfileError) -> (content: Data, signature: ProfileSignature) {
+        do {
+            let run = try SignatureCheckRun()
+            try run.write(data, to: "signed")
+            let isPEM = data.starts(with: Array("-----BEGIN ".utf8))
+            let verify = [
+                "cms", "-verify", "-binary", "-inform", isPEM ? "PEM" : "DER", "-in", run.path("signed"), "-out", run.path("content"),
+            ]
+            let match = try run.run(verify + ["-noverify", "-signer", run.path("signers.pem")])
+            guard match.isSuccess, let content = run.read("content"), let certificates = run.read("signers.pem") else {
+                throw unmatched(match.text, source: source)
+            }
+            let signers = try signers(certificates, run)
+            guard !signers.isEmpty else { throw unmatched("", source: source) }
+            let trust = try trust(verify, anchors, run)
+            return (content, ProfileSignature(signers: signers, trust: trust))
+        } catch let error as ProfileError {
+            throw error
+        } catch {
+            let cause = (error as? SignatureCheckRun.Failure)?.reason ?? "\(error)"
+            throw ProfileError(
+                .signed,
+                source: source,
+                reason: "The profile is signed (CMS), and its signature can't be checked: \(cause)."
+            )
+        }
+    }
+
+    private static func unmatched(_ text: String, source: String) -> ProfileError {
+        let isSigned = text.contains("verification failure") || text.contains("verify error") || text.contains("digest")
+        return ProfileError(
+            .badSignature,
+            source: source,
+            reason: isSigned
+                ? "The signature (CMS) does not match the content: the file was changed after it was signed. Get it anew."
+                : "This is no signed profile (CMS SignedData with its content), although it begins like one. Get it anew."
+        )
+    }
+
+    private static func trust(
+        _ verify: [String],
+        _ anchors: [Data],
+        _ run: borrowing SignatureCheckRun
+    ) throws(SignatureCheckRun.Failure) -> Trust {
+        // A profile may be signed with a certificate for anything: the anchor is what is believed.
+        var arguments = verify + ["-purpose", "any"]
+        if !anchors.isEmpty {
+            try run.write(Data(anchors.joined(separator: Data("\n".utf8))), to: "anchors.pem")
+            arguments += ["-CAfile", run.path("anchors.pem"), "-no-CApath", "-no-CAstore", "-partial_chain"]
+        }
+        let result = try run.run(arguments)
+        if result.isSuccess { return .trusted }
+        guard try run.run(arguments + ["-no_check_time"]).isSuccess else { return .untrusted(reason: reason(result.text)) }
+        guard let date = try signingTime(verify, run), date < Date() else { return .expired }
+        let then = try run.run(arguments + ["-attime", String(Int(date.timeIntervalSince1970))])
+        return then.isSuccess ? .trustedWhenSigned(date) : .expired
+    }
+
+    private static func reason(_ text: String) -> String {
+        guard let range = text.range(of: "Verify error:") else { return "its certificates lead to no anchor" }
+        return text[range.upperBound...].prefix { !$0.isNewline }.trimmingCharacters(in: .whitespaces)
+    }
+
+    /// The attribute of RFC 5652 section 11.3, which is signed with the content.
+    private static func signingTime(_ verify: [String], _ run: borrowing SignatureCheckRun) throws(SignatureCheckRun.Failure) -> Date? {
+        let input = Array(verify.drop { $0 != "-inform" }.prefix(4))
+        let lines = try run.run(["cms", "-cmsout", "-print", "-noout"] + input).text.split(separator: "\n")
+        let times = lines.drop { !$0.contains("signingTime") }.dropFirst().prefix { !$0.contains("object:") }
+        return times.lazy.compactMap { line in
+            ["UTCTIME:", "GENERALIZEDTIME:"].lazy.compactMap { line.range(of: $0)?.upperBound }.first.flatMap { date(line[$0...]) }
+        }.first
+    }
+
+    private static func signers(_ certificates: Data, _ run: borrowing SignatureCheckRun) throws(SignatureCheckRun.Failure) -> [Signer] {
+        let end = "-----END CERTIFICATE-----"
+        let blocks = String(decoding: certificates, as: UTF8.self).components(separatedBy: end).dropLast()
+        var signers: [Signer] = []
+        for block in blocks {
+            try run.write(Data((block + end + "\n").utf8), to: "signer.pem")
+            let fields = ["-subject", "-issuer", "-startdate", "-enddate", "-nameopt", "RFC2253,-esc_msb,utf8"]
+            let text = try run.run(["x509", "-noout", "-in", run.path("signer.pem")] + fields).text
+            func value(_ name: String) -> Substring {
+                text.split(separator: "\n").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1) ?? ""
+            }
+            guard let from = date(value("notBefore")), let until = date(value("notAfter")) else { continue }
+            signers.append(Signer(subject: String(value("subject")), issuer: String(value("issuer")), validFrom: from, validUntil: until))
+        }
+        return signers
+    }
+
+    /// `Nov  1 16:47:47 2026 GMT`.
+    private static func date(_ text: Substring) -> Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "MMM d HH:mm:ss yyyy 'GMT'"
+        return formatter.date(from: text.split(separator: " ").joined(separator: " "))
+    }
+}

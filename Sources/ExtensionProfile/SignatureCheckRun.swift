@@ -1,0 +1,135 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One look at a signature: a private folder, and the machine's openssl, which is run in it.
+///
+/// No shell, none of our variables, and a deadline for each run. What it runs, and what it runs on, are files, so that nothing secret or long
+/// stands in its arguments.
+struct SignatureCheckRun: ~Copyable {
+    /// What a run left.
+    struct Outcome {
+        let status: Int32
+        /// What it wrote to its standard output and error.
+        let text: String
+
+        var isSuccess: Bool { status == 0 }
+    }
+
+    /// Why nothing can be said of a signature.
+    struct Failure: Error {
+        let reason: String
+    }
+
+    static let program = "/usr/bin/openssl"
+    /// For one run, which takes milliseconds.
+    private static let deadline = Duration.seconds(10)
+    private static let outputLimit = 1 << 16
+
+    let folder: String
+
+    init() throws(Failure) {
+        let template = FileManager.default.temporaryDirectory.path + "/ksso-signature-XXXXXX"
+        var bytes = Array(template.utf8CString)
+        let isMade = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return false }
+            return unsafe mkdtemp(start) != nil
+        }
+        guard isMade else { throw Failure(reason: "no folder can be made in \(FileManager.default.temporaryDirectory.path)") }
+        folder = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    /// Where a file of the folder is.
+    func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    /// Writes a file into the folder.
+    func write(_ data: Data, to name: String) throws(Failure) {
+        do {
+            try data.write(to: URL(filePath: path(name)))
+        } catch {
+            throw Failure(reason: "\(path(name)) can't be written")
+        }
+    }
+
+    /// A file that a run has left in the folder; nil where it left none.
+    func read(_ name: String) -> Data? { FileManager.default.contents(atPath: path(name)) }
+
+    /// Runs openssl to its end.
+    func run(_ arguments: [String]) throws(Failure) -> Outcome {
+        let (output, input) = try Self.channel()
+        defer { close(output) }
+        let started = Result { () throws(Failure) in try Self.start(arguments, output: input) }
+        close(input)
+        let process = try started.get()
+        let text = Self.read(output, until: .now + Self.deadline)
+        // After the end of its output this ends a process that lingers, and changes nothing for one that has ended.
+        if text == nil { kill(process, SIGKILL) }
+        var status: Int32 = 0
+        while unsafe waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { throw Failure(reason: "the end of \(Self.program) can't be seen") }
+        }
+        guard let text else { throw Failure(reason: "\(Self.program) does not come to an end") }
+        return Outcome(status: status, text: text)
+    }
+
+    /// Closed in every other child process, which would else keep it open: the end of the output is the end of the run.
+    private static func channel() throws(Failure) -> (output: Int32, input: Int32) {
+        var ends: [Int32] = [-1, -1]
+        #if canImport(Darwin)
+            let status = unsafe socketpair(AF_UNIX, SOCK_STREAM, 0, &ends)
+            for end in ends where status == 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        #else
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+            let status = unsafe socketpair(AF_UNIX, type, 0, &ends)
+        #endif
+        guard status == 0 else { throw Failure(reason: "no channel to a program can be made") }
+        return (ends[0], ends[1])
+    }
+
+    private static func start(_ arguments: [String], output: Int32) throws(Failure) -> pid_t {
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = unsafe posix_spawn_file_actions_t()
+        #endif
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
+        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        let variables = unsafe [strdup("LC_ALL=C"), nil]
+        defer { unsafe (words + variables).forEach { unsafe free($0) } }
+        var process: pid_t = 0
+        let status = unsafe posix_spawn(&process, program, &actions, nil, words, variables)
+        guard status == 0 else { throw Failure(reason: "\(program) can't be run: \(unsafe String(cString: strerror(status)))") }
+        return process
+    }
+
+    /// What comes until the end; nil when the time is up first.
+    private static func read(_ descriptor: Int32, until end: ContinuousClock.Instant) -> String? {
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let left = end - .now
+            guard left > .zero else { return nil }
+            var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&request, 1, Int32(left / .milliseconds(1)) + 1)
+            guard ready != 0, ready > 0 || errno == EINTR else { return nil }
+            guard ready > 0 else { continue }
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Foundation.read(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return String(decoding: text, as: UTF8.self) }
+            guard count > 0 || errno == EINTR else { return nil }
+            // More than that no one reads, but it must go on until its end.
+            if count > 0, text.count < outputLimit { text += buffer[..<count] }
+        }
+    }
+}

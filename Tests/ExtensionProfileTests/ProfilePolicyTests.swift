@@ -1,0 +1,104 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+@testable import ExtensionProfile
+
+/// `policy.yaml`, which says whether profiles must be signed.
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: SignatureCheckRun.program), "openssl is missing"))
+struct ProfilePolicyTests {
+    private let system: TemporaryFolder
+    private let user: TemporaryFolder
+    private let authority: SigningAuthority
+    private let me = ProfileFile.currentUser
+
+    init() throws {
+        system = try TemporaryFolder()
+        user = try TemporaryFolder()
+        authority = try SigningAuthority()
+        try authority.issue("Profiles")
+    }
+
+    private var search: ProfileSearch {
+        ProfileSearch(environment: [:], systemDirectory: system.path, userDirectory: user.path, systemOwner: me, user: me)
+    }
+
+    private func requireSignatures() throws {
+        try system.write("RequireSignedProfiles: true\nProfileAnchors: [\(authority.anchor)]\n", to: "policy.yaml")
+    }
+
+    @discardableResult
+    private func sign(_ folder: TemporaryFolder, _ name: String, realm: String) throws -> String {
+        let data = try authority.sign(profileText(realm: realm, hosts: "\(realm.lowercased())"), as: "Profiles")
+        try data.write(to: URL(filePath: "\(folder.path)/\(name)"))
+        return "\(folder.path)/\(name)"
+    }
+
+    @Test func `it holds for the machine's, the user's and named profiles, also when they are read again`() throws {
+        try requireSignatures()
+        try sign(system, "a.yaml", realm: "A.TEST")
+        try sign(user, "b.yaml", realm: "B.TEST")
+        try system.write(profileText(realm: "C.TEST", hosts: "c.test"), to: "c.yaml")
+        let unsigned = try user.write(profileText(realm: "D.TEST", hosts: "d.test"), to: "d.yaml")
+        for result in [try search.run(), search.runAgain()] {
+            #expect(result.configurations.map(\.realm) == ["A.TEST", "B.TEST"])
+            #expect(result.warnings.map { $0.error?.code } == [.unsigned, .unsigned], "\(result.warnings)")
+        }
+        var named = search
+        named.explicitPaths = [unsigned]
+        #expect(throws: ProfileError.self) { try named.run() }
+        #expect(named.runAgain().profiles.isEmpty)
+        named.explicitPaths = ["\(user.path)/b.yaml"]
+        #expect(try named.run().configurations.map(\.realm) == ["B.TEST"])
+        #expect(named.places.contains("\(system.path)/policy.yaml"))
+    }
+
+    @Test func `without it a signer whom nobody knows is warned of`() throws {
+        try sign(user, "b.yaml", realm: "B.TEST")
+        let result = try search.run()
+        #expect(result.configurations.map(\.realm) == ["B.TEST"])
+        #expect(result.warnings.map(\.code) == [.untrustedSigner])
+        try system.write("ProfileAnchors: [\(authority.anchor)]", to: "policy.yaml")
+        #expect(try search.run().warnings.isEmpty)
+    }
+
+    @Test func `the user's file of that name is a profile`() throws {
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "policy.yaml")
+        #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
+        #expect(try search.policy() == .none)
+    }
+
+    @Test(arguments: [
+        ("RequireSignedProfiles: yes", "expected a boolean"), ("RequireSignedProfiles: true", "wants the certificates"),
+        ("ProfileAnchors: x.pem", "from the root on"), ("RequireSignedProfile: true", "Not a key of the policy"),
+        ("ProfileAnchors: [/nonexistent.pem]", "cannot be opened"), ("ProfileAnchors: [/etc/passwd]", "no certificate"), ("[", "not YAML"),
+        ("- a", "One dictionary"),
+    ])
+    func `what can't be read lets no profile in`(_ text: String, _ message: String) throws {
+        try system.write(text, to: "policy.yaml")
+        try sign(user, "b.yaml", realm: "B.TEST")
+        let result = try search.run()
+        #expect(result.profiles.isEmpty)
+        #expect(result.warnings.map { $0.error?.code } == [.policyUnusable])
+        #expect(result.warnings.first?.message.contains(message) == true, "\(result.warnings)")
+        #expect(search.runAgain().profiles.isEmpty)
+    }
+
+    @Test func `what others can write lets no profile in`() throws {
+        try requireSignatures()
+        try sign(user, "b.yaml", realm: "B.TEST")
+        #expect(try search.run().configurations.count == 1)
+        for (file, mode) in [("policy.yaml", 0o666), ("", 0o777)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(system.path)/\(file)")
+            #expect(try search.run().warnings.map { $0.error?.code } == [.policyUnusable])
+            try FileManager.default.setAttributes([.posixPermissions: file.isEmpty ? 0o755 : 0o644], ofItemAtPath: "\(system.path)/\(file)")
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: authority.anchor)
+        #expect(try search.run().profiles.isEmpty)
+    }
+
+    @Test func `an empty one demands nothing`() throws {
+        try system.write("# nothing yet\n", to: "policy.yaml")
+        #expect(try search.policy() == .none)
+    }
+}

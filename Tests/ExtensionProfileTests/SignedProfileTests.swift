@@ -1,0 +1,122 @@
+import Foundation
+import HTTPNegotiate
+import Testing
+
+@testable import ExtensionProfile
+
+/// Profiles that openssl has signed, and what is made of the signature.
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: SignatureCheckRun.program), "openssl is missing"))
+struct SignedProfileTests {
+    private static let text = profileText(realm: "A.TEST", hosts: "a.test")
+
+    private func policy(_ authority: SigningAuthority, requiresSignature: Bool = true) throws -> ProfilePolicy {
+        ProfilePolicy(requiresSignature: requiresSignature, anchors: [try authority.anchorData])
+    }
+
+    @Test(arguments: [["-outform", "DER"], ["-outform", "PEM"], ["-outform", "DER", "-stream"], ["-outform", "DER", "-noattr"]])
+    func `a signed profile is read, and its signer told`(_ options: [String]) throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles")
+        let data = try authority.sign(Self.text, as: "Profiles", options)
+        let profile = try Profile(data: data, source: "a.mobileconfig.yaml", policy: policy(authority))
+        #expect(profile.configurations.map(\.realm) == ["A.TEST"])
+        let signature = try #require(profile.signature)
+        #expect(signature.trust == .trusted && signature.isTrusted)
+        #expect(signature.signers.map(\.subject) == ["CN=Profiles,O=Corp"])
+        #expect(signature.signers.map(\.issuer) == ["CN=Corp CA,O=Corp"])
+        #expect(signature.signers.allSatisfy { $0.validFrom < Date() && $0.validUntil > Date() })
+        #expect(try Profile(data: Data(Self.text.utf8), source: "a.yaml").signature == nil)
+    }
+
+    @Test func `a property list stays one`() throws {
+        let signature = try #require(try Fixture.profile("signed.mobileconfig").signature)
+        guard case .untrusted(let reason) = signature.trust else { return #expect(Bool(false), "\(signature)") }
+        #expect(reason.contains("self-signed") && signature.signers.map(\.subject) == ["CN=Example"])
+    }
+
+    /// One byte of the content, of the signature, and of the signed attributes.
+    @Test(arguments: ["A.TEST", nil] as [String?])
+    func `a changed file is refused, whatever is demanded`(_ word: String?) throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles")
+        var data = try authority.sign(Self.text, as: "Profiles")
+        let place = try word.map { try #require(data.range(of: Data($0.utf8))).lowerBound } ?? data.index(before: data.endIndex)
+        data[place] ^= 1
+        for policy in [ProfilePolicy.none, try policy(authority)] {
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy) }
+            #expect(error.code == .badSignature, "\(error)")
+        }
+    }
+
+    @Test func `a signature without its content, half a file and a certificate are no profiles`() throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles")
+        let whole = try authority.sign(Self.text, as: "Profiles")
+        for data in [whole.prefix(whole.count / 2), Data([0x30, 0x82, 0x01, 0x00]), try authority.anchorData] {
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }
+            #expect(error.code == .badSignature && error.reason.contains("no signed profile"), "\(error)")
+        }
+        let twice = String(decoding: try authority.sign(Self.text, as: "Profiles", ["-outform", "PEM"]), as: UTF8.self)
+        let again = try authority.sign(twice, as: "Profiles")
+        #expect(throws: ProfileError.self) { try Profile(data: again, source: "a.yaml") }
+    }
+
+    @Test func `an authority that is not named vouches for nobody`() throws {
+        let (authority, other) = (try SigningAuthority(), try SigningAuthority())
+        try other.issue("Profiles")
+        let data = try other.sign(Self.text, as: "Profiles")
+        let profile = try Profile(data: data, source: "a.yaml", policy: policy(authority, requiresSignature: false))
+        #expect(profile.signature?.isTrusted == false)
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy(authority)) }
+        #expect(error.code == .untrustedSigner && error.reason.contains("CN=Profiles,O=Corp"), "\(error)")
+        // The system's authorities know neither.
+        #expect(try Profile(data: data, source: "a.yaml").signature?.isTrusted == false)
+    }
+
+    @Test func `the signer's own certificate may be the anchor`() throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles")
+        let data = try authority.sign(Self.text, as: "Profiles")
+        let own = try Data(contentsOf: URL(filePath: "\(#require(authority.folder).path)/Profiles.pem"))
+        let policy = ProfilePolicy(requiresSignature: true, anchors: [own])
+        #expect(try Profile(data: data, source: "a.yaml", policy: policy).signature?.trust == .trusted)
+    }
+
+    @Test func `an expired certificate counts if the signature is older, and only then`() throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Old", days: 1, start: Date(timeIntervalSinceNow: -10 * 86400))
+        // It says that it was made now; or, without attributes, nothing.
+        for options in [["-outform", "DER"], ["-outform", "DER", "-noattr"]] {
+            let data = try authority.sign(Self.text, as: "Old", options)
+            let signature = try Profile(data: data, source: "a.yaml", policy: policy(authority, requiresSignature: false)).signature
+            #expect(signature?.trust == .expired)
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy(authority)) }
+            #expect(error.code == .untrustedSigner && error.reason.contains("expired"))
+        }
+    }
+
+    @Test func `who demands signatures takes no profile without`() throws {
+        let authority = try SigningAuthority()
+        let error = try #require(throws: ProfileError.self) {
+            try Profile(data: Data(Self.text.utf8), source: "a.yaml", policy: policy(authority))
+        }
+        #expect(error.code == .unsigned)
+        let report = try ProfileReport.check(data: Data(Self.text.utf8), source: "a.yaml", policy: policy(authority))
+        #expect(report.hasErrors && report.refusal == error && !report.rows.isEmpty)
+    }
+
+    @Test func `nothing is left behind`() throws {
+        func count() throws -> Int {
+            let folder = FileManager.default.temporaryDirectory.path
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("ksso-signature-") }.count
+        }
+        let run = try SignatureCheckRun()
+        let folder = run.folder
+        let left = try count()
+        #expect(FileManager.default.fileExists(atPath: folder) && left > 0)
+        #expect(try run.run(["version"]).text.contains("SSL"))
+        #expect(try !run.run(["x509", "-in", "/nonexistent"]).isSuccess)
+        _ = consume run
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// An authority of a test's own, which signs profiles with openssl.
+final class SigningAuthority {
+    let folder = try? TemporaryFolder()
+    private var path: String { folder?.path ?? "/nonexistent" }
+
+    /// The authority's certificate.
+    var anchor: String { "\(path)/ca.pem" }
+    var anchorData: Data { get throws { try Data(contentsOf: URL(filePath: anchor)) } }
+
+    init() throws {
+        try openssl(["req", "-x509", "-days", "1", "-subj", "/O=Corp/CN=Corp CA", "-out", "ca.pem"] + Self.key("ca.key"))
+    }
+
+    /// Makes a certificate that the authority issues.
+    ///
+    /// - Parameter days: For how long it holds, from `start` on.
+    func issue(_ name: String, days: Int = 1, start: Date? = nil) throws {
+        try openssl(["req", "-subj", "/O=Corp/CN=\(name)", "-out", "\(name).csr"] + Self.key("\(name).key"))
+        try "".write(toFile: "\(path)/index.txt", atomically: true, encoding: .utf8)
+        let configuration = """
+            [ca]
+            default_ca = own
+            [own]
+            database = \(path)/index.txt
+            new_certs_dir = \(path)
+            rand_serial = yes
+            default_md = sha256
+            policy = any
+            [any]
+            O = optional
+            CN = supplied
+            """
+        try configuration.write(toFile: "\(path)/ca.cnf", atomically: true, encoding: .utf8)
+        let from = start ?? Date(timeIntervalSinceNow: -60)
+        let dates = ["-startdate", Self.stamp(from), "-enddate", Self.stamp(from.addingTimeInterval(Double(days) * 86400))]
+        try openssl(
+            [
+                "ca", "-batch", "-notext", "-config", "ca.cnf", "-cert", "ca.pem", "-keyfile", "ca.key", "-in", "\(name).csr", "-out",
+                "\(name).pem",
+            ]
+                + dates
+        )
+    }
+
+    /// Signs, with the content inside.
+    func sign(_ text: String, as name: String, _ options: [String] = ["-outform", "DER"]) throws -> Data {
+        try text.write(toFile: "\(path)/plain", atomically: true, encoding: .utf8)
+        let signer = ["-signer", "\(name).pem", "-inkey", "\(name).key"]
+        try openssl(["cms", "-sign", "-binary", "-nodetach", "-in", "plain", "-out", "signed"] + signer + options)
+        return try Data(contentsOf: URL(filePath: "\(path)/signed"))
+    }
+
+    private static func key(_ name: String) -> [String] {
+        ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", name]
+    }
+
+    private static func stamp(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "yyyyMMddHHmmss'Z'"
+        return formatter.string(from: date)
+    }
+
+    private func openssl(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(filePath: path)
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " "))")
+    }
+}

@@ -43,7 +43,12 @@ struct CommonOptions: ParsableArguments {
 
     private var settings: SingleSignOn.Settings {
         var settings = SingleSignOn.Settings()
-        if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
+        switch verbose {
+        case 0: break
+        // Of the trace what this project itself says: which KDCs are asked.
+        case 1: settings.trace = { line in if line.hasPrefix("KDCs of ") { Console.note(line.trimmingCharacters(in: .newlines)) } }
+        default: settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") }
+        }
         return settings
     }
 

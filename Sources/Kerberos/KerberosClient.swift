@@ -6,6 +6,9 @@ internal import Synchronization
 /// Calls run one after the other on a thread of their own, never on the threads that Swift's tasks share. A call that waits for a KDC
 /// has a deadline: past it the caller gets ``KerberosError/Code/kdcUnreachable`` and the client goes on with a new context, while the
 /// abandoned call ends by itself and its result is dropped.
+///
+/// Where ``RealmConfiguration/preferredKDCs`` is all that names KDCs of the realm, and none of these answers, DNS is asked for others; see
+/// ``kdcOrder()``.
 public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
@@ -15,11 +18,14 @@ public final class KerberosClient: Sendable {
 
     private struct State {
         var worker: RealmWorker
+        var route = KDCRoute.configured
+        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer.
+        var discoveredUntil: ContinuousClock.Instant?
+        var order: KDCOrder?
         /// Calls that nobody waits for any more and that have not ended.
         var abandonedCalls = 0
         /// Calls that may still wait for their turn.
         var waiting: [ObjectIdentifier: any AnyRealmJob] = [:]
-        var knownKDCs: Int?
     }
 
     /// A dead KDC holds each abandoned call for half a minute; more of them than this at once would only pile up threads.
@@ -36,6 +42,11 @@ public final class KerberosClient: Sendable {
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
+    /// A worker whose context finds the realm's KDCs in this way.
+    private func makeWorker(_ route: KDCRoute) -> RealmWorker {
+        RealmWorker(route == .configured ? configuration : configuration.withoutPreferredKDCs, clockOffset: clockOffset, trace: trace)
+    }
+
     /// Runs a call that stays on this machine.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
@@ -45,8 +56,32 @@ public final class KerberosClient: Sendable {
         return try await job.result().get()
     }
 
-    /// Runs a call that may ask a KDC, within the deadline.
-    func performOnNetwork<Value: Sendable>(
+    /// The way to the KDCs that is to be tried first now.
+    func firstRoute() -> KDCRoute {
+        state.withLock { state in
+            if state.route == .discovered, state.discoveredUntil.map({ $0 < .now }) ?? true {
+                (state.route, state.discoveredUntil, state.worker) = (.configured, nil, makeWorker(.configured))
+            }
+            return state.route
+        }
+    }
+
+    /// Puts a worker in office that finds the KDCs in another way; what is under way goes on with the old one.
+    func take(_ route: KDCRoute) {
+        state.withLock { state in
+            if route == .discovered { state.discoveredUntil = .now + Self.discoveredTime }
+            guard state.route != route else { return }
+            (state.route, state.worker) = (route, makeWorker(route))
+        }
+        guard route == .discovered else { return }
+        trace?("KDCs of \(configuration.realm): none of those preferred answers, DNS is asked for others.\n")
+    }
+
+    /// For so long the preferred KDCs are not waited for again.
+    private static let discoveredTime = Duration.seconds(60)
+
+    /// Runs a call that may ask a KDC, within the deadline, by the way to the KDCs that is in office.
+    func performByOneRoute<Value: Sendable>(
         subject: String,
         deadline limit: Duration?,
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
@@ -111,7 +146,7 @@ public final class KerberosClient: Sendable {
         let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
             guard job.abandon(with: error) == .whileItRuns else { return (state.worker, []) }
             state.abandonedCalls += 1
-            state.worker = RealmWorker(configuration, clockOffset: clockOffset, trace: trace)
+            state.worker = makeWorker(state.route)
             return (state.worker, state.waiting.values.filter { !$0.hasBegun })
         }
         for job in jobs { Task { await self.run(job, on: worker) } }
@@ -127,13 +162,20 @@ public final class KerberosClient: Sendable {
 
     /// 10 seconds with one KDC known; 25 with several, since libkrb5 turns to the second after 10.
     func defaultDeadline() async throws(KerberosError) -> Duration {
-        var count = state.withLock { $0.knownKDCs }
-        if count == nil {
-            count = try await perform { [realm = configuration.realm] context throws(KerberosError) in
-                try context.values(["realms", realm, "kdc"]).count
-            }
-            state.withLock { [count] in $0.knownKDCs = count }
+        try await kdcOrder().named.count == 1 ? .seconds(10) : .seconds(25)
+    }
+
+    /// Where the realm's KDCs are looked for, as the profile and krb5.conf say; no network.
+    public func kdcOrder() async throws(KerberosError) -> KDCOrder {
+        if let order = state.withLock({ $0.order }) { return order }
+        // Before anything has put another way in office.
+        let order = try await perform { [configuration] context throws(KerberosError) in
+            let named = try context.values(["realms", configuration.realm, "kdc"])
+            let words = try context.values(["libdefaults", "dns_lookup_kdc"]) + context.values(["libdefaults", "dns_fallback"])
+            let isAllowed = words.first.map(Context.isTrue) ?? true
+            return KDCOrder(named: named, asksDNS: isAllowed && named.allSatisfy(configuration.preferredKDCs.contains))
         }
-        return count == 1 ? .seconds(10) : .seconds(25)
+        state.withLock { $0.order = order }
+        return order
     }
 }

@@ -16,6 +16,8 @@ public struct RealmConfiguration: Sendable, Hashable {
     public var base: Base
     /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
     public var defaultCacheName: String?
+    /// Whether the files' KDCs of the realm are passed over as well, so that libkrb5 asks DNS: they may repeat the preferred ones.
+    var hidesConfiguredKDCs = false
 
     /// The files that a configuration stands on.
     public enum Base: Sendable, Hashable {

@@ -12,6 +12,8 @@ struct LoadableLibrary {
     static let resolver = LoadableLibrary("libresolv_wrapper.so")
     /// libfaketime, which sets the clock of one program.
     static let clock = LoadableLibrary("faketime/libfaketimeMT.so.1")
+    /// libkrb5's plugin for certificates.
+    static let pkinit = LoadableLibrary("krb5/plugins/preauth/pkinit.so")
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
 

@@ -1,0 +1,105 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// A profile whose preferred KDCs are out of reach, and a DNS, made up, that names the real one.
+@Suite(
+    .enabled(
+        if: LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil,
+        "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"
+    )
+)
+struct DiscoveredKDCTests {
+    private static let options = TestRealmOptions(
+        users: ["alice": "secret"],
+        services: ["HTTP/localhost"],
+        clientRelations: ["dns_lookup_kdc": "true"]
+    )
+
+    /// A seat where krb5.conf names no KDC, and the variables of a child process whose DNS says what is given.
+    private func withDNS(
+        preferred: [String],
+        record: (TestRealm) -> String,
+        _ body: (Workstation, [String: String]) async throws -> Void
+    ) async throws {
+        let libraries = [try #require(LoadableLibrary.resolver).path, try #require(LoadableLibrary.nameService).path]
+        try await withTestRealm(Self.options) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile(data: ["preferredKDCs: [\(preferred.joined(separator: ", "))]"]))
+            let lines = try String(contentsOfFile: realm.configurationPath, encoding: .utf8).split(separator: "\n")
+            let others = lines.filter { !$0.contains("kdc = 127.0.0.1") }
+            let environment = [
+                "LD_PRELOAD": libraries.joined(separator: ":"),
+                "RESOLV_WRAPPER_HOSTS": try station.write(record(realm) + "\n", to: "records"),
+                // A name in a record ends with a dot, and glibc does not look such a one up in /etc/hosts.
+                "NSS_WRAPPER_HOSTS": try station.write("127.0.0.1 localhost\n", to: "hosts"), "NSS_WRAPPER_DISABLE_DEEPBIND": "1",
+                "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",  // with which no sanitizer lives
+                "KRB5_CONFIG": try station.write(others.joined(separator: "\n") + "\n", to: "krb5.conf"),
+            ]
+            #expect(others.count == lines.count - 1)
+            try await body(station, environment)
+        }
+    }
+
+    @Test func whatDNSNamesComesAfterThem() async throws {
+        try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
+            station,
+            environment in
+            let explained = try await station.ksso("explain", "https://localhost/", environment: environment)
+            #expect(
+                explained.output.contains(
+                    "+ kdc: the KDCs of EXAMPLE.TEST are tried in this order: 127.0.0.1:1, then those that DNS names (SRV)."
+                )
+            )
+            let login = try await station.ksso(
+                "login",
+                "alice",
+                "--password-stdin",
+                "--verbose",
+                input: "secret\n",
+                environment: environment
+            )
+            #expect(login.exitStatus == 0, "\(login)")
+            #expect(login.errors.contains("KDCs of EXAMPLE.TEST: none of those preferred answers, DNS is asked for others."))
+            // A wrong password is sent once, by whichever way.
+            let before = try await station.realm.failedAttempts(of: "alice")
+            let wrong = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "wrong\n", environment: environment)
+            #expect(wrong.exitStatus == 1 && wrong.errors.contains("the password is wrong"), "\(wrong)")
+            #expect(try await station.realm.failedAttempts(of: "alice") == before + 1)
+        }
+    }
+
+    @Test func aPreferredOneThatAnswersLeavesDNSAlone() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { real in
+            try await withDNS(preferred: ["127.0.0.1:\(real.kdcPort)"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
+                station,
+                environment in
+                let login = try await station.ksso("login", "alice", "--password-stdin", "-v", input: "secret\n", environment: environment)
+                #expect(login.exitStatus == 0 && !login.errors.contains("DNS"), "\(login)")
+            }
+        }
+    }
+
+    @Test func wherePreferredOnesAndDNSAreDeadAnErrorNamesBoth() async throws {
+        try await withDNS(preferred: ["127.0.0.1:1"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
+            station,
+            environment in
+            let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+            #expect(login.exitStatus == 6 && login.errors.contains("DNS names no other KDC that answers."), "\(login)")
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: !FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/krb5/plugins/tls/k5tls.so"),
+            "krb5-k5tls is installed"
+        )
+    )
+    func aProxyWithoutThePluginIsNamed() async throws {
+        try await withDNS(preferred: ["kkdcp://127.0.0.1:1/kdc"], record: { _ in "A nothing.test 127.0.0.1" }) { station, environment in
+            let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+            #expect(login.exitStatus == 6 && login.errors.contains("install krb5-k5tls"), "\(login)")
+        }
+    }
+}

@@ -65,7 +65,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public var teamIdentifier: String? { keys["TeamIdentifier"]?.string }
     /// The kind of sign-on, `Credential`: `Type`.
     public var type: String? { keys["Type"]?.string }
-    /// The Mac programs that do without sign-on: `DeniedBundleIdentifiers`. It means nothing on Linux.
+    /// The programs that do without sign-on: `DeniedBundleIdentifiers`. Of a Mac's by bundle identifier, which means nothing on Linux; of
+    /// Linux's by path or systemd unit.
     public var deniedBundleIdentifiers: [String]? { keys["DeniedBundleIdentifiers"]?.strings }
     /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Where it is not there a Mac cancels it,
     /// and here it is answered.
@@ -86,6 +87,19 @@ public struct ExtensionPayload: Sendable, Hashable {
     public var payloadDescription: String? { keys["PayloadDescription"]?.string }
     /// `PayloadOrganization`.
     public var payloadOrganization: String? { keys["PayloadOrganization"]?.string }
+
+    /// Where the certificate is that the user signs in with, as libkrb5 names it: `CertificateIdentity`, a key of our own.
+    public var certificateIdentity: String? { keys[CertificateIdentityKey.name]?.string }
+
+    private var signInRules: SignInRules {
+        SignInRules(
+            allowsPassword: extensionData.allowPassword ?? true,
+            allowsCertificate: extensionData.allowSmartCard ?? true,
+            prefersCertificate: extensionData.startInSmartCardMode ?? false,
+            certificateIdentity: certificateIdentity,
+            issuerFilter: extensionData.identityIssuerAutoSelectFilter
+        )
+    }
 
     /// What the payload says to those who answer challenges. `source` is the profile's file, for their verdicts.
     public func configuration(source: String) -> ExtensionConfiguration {
@@ -110,6 +124,10 @@ public struct ExtensionPayload: Sendable, Hashable {
             allowedPeers: allowedPeers,
             credentialCallers: extensionData.credentialCallers,
             passwords: extensionData.passwordRules,
+            deniedCallers: (deniedBundleIdentifiers ?? []).compactMap { CredentialCaller($0) },
+            credentialUseMode: extensionData.credentialUseMode,
+            monitorsCredentials: extensionData.monitorCredentialsCache ?? true,
+            signIn: signInRules,
             source: source
         )
     }

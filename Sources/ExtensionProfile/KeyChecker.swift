@@ -45,10 +45,11 @@ enum KeyChecker {
         case let name where HostList(rawValue: name) != nil: each(value) { text throws(HostRuleError) in _ = try HostRule(text) }
         case let name where SessionLimitKey(rawValue: name) != nil:
             SessionLimitKey(rawValue: name).map { sessionLimitFaults(value, of: $0) } ?? []
+        case CertificateIdentityKey.name: certificateIdentityFault(value.string ?? "").map { [Fault($0)] } ?? []
         case RenewalKey.name: renewalFault(value).map { [Fault($0)] } ?? []
         case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
         case AllowedPeerEntry.key: allowedPeerFaults(value.dictionary ?? [:])
-        case "credentialBundleIdACL": callerFaults(value.strings ?? [])
+        case "credentialBundleIdACL", "DeniedBundleIdentifiers": callerFaults(value.strings ?? [])
         case "preferredKDCs": each(value) { text throws(HostRuleError) in _ = try PreferredKDC(text) }
         case "principalName": principalFault(value.string ?? "").map { [Fault($0)] } ?? []
         case "domainRealmMapping": mappingFaults(value.dictionary ?? [:])

@@ -14,7 +14,9 @@ extension ProfileKey {
 
     private static let managedPrograms = State.notApplicable("no device management installs single programs here")
     private static let platformTicket = State.notApplicable("no Platform SSO signs users in to this machine")
-    private static let smartCard = State.notYet("signing in with a certificate or smart card is not offered")
+    private static let site = State.notApplicable(
+        "a site's servers are looked up by LDAP and by names in DNS that libkrb5 does not ask for; preferredKDCs names them"
+    )
 
     /// Which realm, who, and how its servers are found.
     private static let identity: [ProfileKey] = [
@@ -28,7 +30,11 @@ extension ProfileKey {
             .notApplicable("it names a cache of a Mac's collection; here KRB5CCNAME or krb5.conf name it"),
             isDeprecated: true
         ),
-        key("certificateUUID", .string, smartCard),
+        key(
+            "certificateUUID",
+            .string,
+            .notApplicable("it names a certificate in a Mac's keychain; here CertificateIdentity or krb5.conf's pkinit_identities name one")
+        ),
     ]
 
     /// Which program may use the credential, and when.
@@ -36,21 +42,11 @@ extension ProfileKey {
         key("credentialBundleIdACL", .strings, .used),
         key("includeManagedAppsInBundleIdACL", .boolean, managedPrograms, default: .boolean(false)),
         key("includeKerberosAppsInBundleIdACL", .boolean, .used, default: .boolean(false)),
-        key(
-            "credentialUseMode",
-            .string,
-            .notYet("programs that choose a credential by themselves follow krb5.conf"),
-            default: .string("always")
-        ),
+        key("credentialUseMode", .string, .used, default: .string("always")),
         key("usePlatformSSOTGT", .boolean, platformTicket, default: .boolean(false)),
         key("allowPlatformSSOAuthFallback", .boolean, platformTicket, default: .boolean(true)),
         key("performKerberosOnly", .boolean, .used, default: .boolean(false)),
-        key(
-            "monitorCredentialsCache",
-            .boolean,
-            .notYet("the agent watches its own caches whatever it says; the system's are read when a request needs them"),
-            default: .boolean(true)
-        ),
+        key("monitorCredentialsCache", .boolean, .used, default: .boolean(true)),
     ]
 
     /// Passwords: their age, their rules, how they are changed and kept.
@@ -82,13 +78,13 @@ extension ProfileKey {
 
     /// Active Directory.
     private static let directory: [ProfileKey] = [
-        key("siteCode", .string, .notYet("domain controllers are found without their site")),
-        key("useSiteAutoDiscovery", .boolean, .notYet("domain controllers are found without their site"), default: .boolean(true)),
-        key("requireTLSForLDAP", .boolean, .notYet("no LDAP connection is made"), default: .boolean(false)),
+        key("siteCode", .string, site),
+        key("useSiteAutoDiscovery", .boolean, site, default: .boolean(true)),
+        key("requireTLSForLDAP", .boolean, .notApplicable("no LDAP is spoken, with TLS or without"), default: .boolean(false)),
         key(
             "replicationTime",
             .integer,
-            .notYet("the age of a password is not asked for after a change"),
+            .notApplicable("a password's age is not looked up in the directory, so no change has to reach all its servers first"),
             default: .integer(900),
             isDeprecated: true
         ),
@@ -104,9 +100,9 @@ extension ProfileKey {
             .notApplicable("nobody is asked to set anything up before the first sign-in"),
             default: .boolean(false)
         ),
-        key("identityIssuerAutoSelectFilter", .string, smartCard),
-        key("allowSmartCard", .boolean, smartCard, default: .boolean(true)),
-        key("allowPassword", .boolean, .notYet("a password is always accepted"), default: .boolean(true)),
-        key("startInSmartCardMode", .boolean, smartCard, default: .boolean(false)),
+        key("identityIssuerAutoSelectFilter", .string, .used),
+        key("allowSmartCard", .boolean, .used, default: .boolean(true)),
+        key("allowPassword", .boolean, .used, default: .boolean(true)),
+        key("startInSmartCardMode", .boolean, .used, default: .boolean(false)),
     ]
 }

@@ -27,13 +27,9 @@ extension ProfileKey {
         ProfileKey("SignOutOnSessionEnd", .payload, .boolean, .used),
         ProfileKey("SignOutExempt", .payload, .strings, .used),
         ProfileKey("RenewAtFraction", .payload, .number, .used),
+        ProfileKey("CertificateIdentity", .payload, .string, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
-        ProfileKey(
-            "DeniedBundleIdentifiers",
-            .payload,
-            .strings,
-            .notApplicable("it names Mac programs by bundle identifier, which Linux programs have not")
-        ),
+        ProfileKey("DeniedBundleIdentifiers", .payload, .strings, .used),
         ProfileKey("ScreenLockedBehavior", .payload, .string, .used),
         ProfileKey("URLs", .payload, .any, forRedirect),
         ProfileKey("AuthenticationMethod", .payload, .any, forPlatform),

@@ -11,7 +11,7 @@ public struct DecisionReason: Sendable, Hashable, Codable {
     }
 
     /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
-    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`.
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`.
     public let rule: String
     /// What the rule said.
     public let verdict: Verdict

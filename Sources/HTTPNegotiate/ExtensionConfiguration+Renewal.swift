@@ -7,6 +7,9 @@ extension Sequence<ExtensionConfiguration> {
         let fractions = lazy.filter { $0.realm == realm }.compactMap(\.usableRenewalFraction)
         return fractions.min().map { lifetime * $0 } ?? lifetime * 2 / 3
     }
+
+    /// Whether an agent gets the tickets of a realm anew before a request needs them.
+    package func monitorsCredentials(of realm: String) -> Bool { !contains { $0.realm == realm && !$0.monitorsCredentials } }
 }
 
 extension ExtensionConfiguration {

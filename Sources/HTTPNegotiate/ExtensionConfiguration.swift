@@ -47,6 +47,14 @@ public struct ExtensionConfiguration: Sendable, Hashable {
     public var credentialCallers: [CredentialCaller]?
     /// What it says of passwords.
     public var passwords: PasswordRules
+    /// The programs that get none of the agent's tickets: `DeniedBundleIdentifiers`.
+    public var deniedCallers: [CredentialCaller]
+    /// Whose credential answers: `credentialUseMode`. Nil is as ``CredentialUseMode/whenNotSpecified``.
+    public var credentialUseMode: CredentialUseMode?
+    /// Whether an agent gets tickets anew by itself: `monitorCredentialsCache`. Else when a request needs them, or the network changes.
+    public var monitorsCredentials: Bool
+    /// With what a user may sign in.
+    public var signIn: SignInRules
     /// Where it comes from, for verdicts: the profile's file name.
     public var source: String
 
@@ -72,6 +80,10 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         allowedPeers: [AllowedPeer] = [],
         credentialCallers: [CredentialCaller]? = nil,
         passwords: PasswordRules = .init(),
+        deniedCallers: [CredentialCaller] = [],
+        credentialUseMode: CredentialUseMode? = nil,
+        monitorsCredentials: Bool = true,
+        signIn: SignInRules = .init(),
         source: String = ""
     ) {
         self.realm = realm
@@ -94,6 +106,10 @@ public struct ExtensionConfiguration: Sendable, Hashable {
         self.allowedPeers = allowedPeers
         self.credentialCallers = credentialCallers
         self.passwords = passwords
+        self.deniedCallers = deniedCallers
+        self.credentialUseMode = credentialUseMode
+        self.monitorsCredentials = monitorsCredentials
+        self.signIn = signIn
         self.source = source
     }
 }

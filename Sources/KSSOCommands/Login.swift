@@ -12,7 +12,14 @@ struct Login: AsyncParsableCommand {
     var realm: String?
     @Option(help: ArgumentHelp("Sign in with a key of this keytab, without asking.", valueName: "file"))
     var keytab: String?
-    @Flag(help: "Read the password from standard input: its first line.")
+    @Option(
+        help: ArgumentHelp(
+            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; default is the one that the profile or krb5.conf names.",
+            valueName: "identity"
+        )
+    )
+    var certificate: String?
+    @Flag(help: "Read the password, or with --certificate the PIN, from standard input: its first line.")
     var passwordStdin = false
     @Option(help: "How long the ticket shall hold, such as 10h.")
     var lifetime: Lifetime?
@@ -28,6 +35,7 @@ struct Login: AsyncParsableCommand {
 
     func validate() throws {
         if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin exclude each other.") }
+        if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate exclude each other.") }
     }
 
     func run() async throws {
@@ -40,7 +48,7 @@ struct Login: AsyncParsableCommand {
             let session = try await sso.signIn(
                 principal,
                 realm: realm,
-                using: try await source(),
+                using: try await source(sso),
                 options: InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration),
                 cache: cache.map(CredentialCacheName.init(rawValue:))
             )
@@ -64,14 +72,21 @@ struct Login: AsyncParsableCommand {
         return try await sso.sessions().sessions.first { $0.principal == wanted && $0.isSignedIn }
     }
 
-    private func source() async throws -> InitialCredentialSource {
+    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
         if let keytab { return .keytab(keytab) }
+        if let certificate {
+            let identity = certificate == "default" ? nil : certificate
+            if passwordStdin { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            // One without a PIN needs nobody to be asked.
+            return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
+        }
         if passwordStdin { return .password(try await StandardInput.secretLine()) }
         guard !quiet else { throw CommandFailure(.notInteractive, "a password is needed, and --quiet forbids asking.") }
         guard Console.hasTerminal else {
             let message = "a password is needed, and there is no terminal to ask on. Give it with --password-stdin, or use --keytab."
             throw CommandFailure(.notInteractive, message)
         }
-        return .prompter(.terminal)
+        let realm = try await sso.principal(principal, realm: realm).realm
+        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
     }
 }

@@ -11,7 +11,7 @@ extension Context {
         switch source {
         case .keytab(let name): try check(krb5_kt_resolve(raw, name, &keytab), .readKeytab, subject: name)
         case .clientKeytab: try check(krb5_kt_client_default(raw, &keytab), .readKeytab, subject: subject)
-        case .password, .prompter: break
+        case .password, .prompter, .certificate: break
         }
         guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is named.") }
         defer { krb5_kt_close(raw, keytab) }

@@ -7,7 +7,7 @@ extension KerberosClient {
     /// `krb5_get_init_creds_password`, does not go on to the realm's primary KDC after a refusal.
     ///
     /// - Throws: ``KerberosError``; among its codes `wrongPassword`, `unknownPrincipal`, `passwordExpired`, `accountLocked`,
-    ///   `kdcUnreachable`, `clockSkew`, `keytabUnusable`, `keytabEntryMissing`, `notInteractive`, `canceled`.
+    ///   `kdcUnreachable`, `clockSkew`, `keytabUnusable`, `keytabEntryMissing`, `certificateRefused`, `notInteractive`, `canceled`.
     public func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
@@ -26,6 +26,17 @@ extension KerberosClient {
             try context.withKeytab(source, subject: "keytab") { keytab throws(KerberosError) in
                 try context.firstPrincipal(in: keytab)
             }
+        }
+    }
+
+    /// The certificate that krb5.conf names (`pkinit_identities`); nil where it names none.
+    public func configuredCertificate() async throws(KerberosError) -> String? {
+        try await perform { [realm = configuration.realm] context throws(KerberosError) in
+            let places = [["libdefaults", realm], ["realms", realm], ["libdefaults"]]
+            for place in places {
+                if let identity = try context.values(place + ["pkinit_identities"]).first { return identity }
+            }
+            return nil
         }
     }
 
@@ -74,8 +85,20 @@ extension Context {
             try check(noted, .signIn, subject: principal.description)
 
             var prompter: (any Prompter)?
-            if case .prompter(let given) = source { prompter = given }
-            let bridge = PrompterBridge(principal: principal, prompter: prompter, deadline: deadline)
+            var refusesPasswords = false
+            switch source {
+            case .prompter(let given): prompter = given
+            case .certificate(let identity, let given):
+                (prompter, refusesPasswords) = (given, true)
+                try use(certificate: identity, for: principal, requested)
+            case .password, .keytab, .clientKeytab: break
+            }
+            let bridge = PrompterBridge(
+                principal: principal,
+                prompter: prompter,
+                refusesPasswords: refusesPasswords,
+                deadline: deadline
+            )
             return try withExtendedLifetime((bridge, expiry)) { () throws(KerberosError) in
                 var exchange: krb5_init_creds_context?
                 let data = Unmanaged.passUnretained(bridge).toOpaque()
@@ -95,6 +118,20 @@ extension Context {
         }
     }
 
+    private func use(
+        certificate identity: String?,
+        for principal: Principal,
+        _ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?
+    ) throws(KerberosError) {
+        guard LibraryPlugin.pkinit.isAvailable(in: self) else {
+            let message = "signing in with a certificate needs libkrb5's PKINIT plugin: install krb5-pkinit."
+            throw KerberosError(.certificateRefused, subject: principal.description, message: message)
+        }
+        guard let identity else { return }
+        let status = krb5_get_init_creds_opt_set_pa(raw, options, "X509_user_identity", identity)
+        try check(status, .signIn, subject: principal.description)
+    }
+
     private func finish(
         _ exchange: krb5_init_creds_context?,
         for principal: Principal,
@@ -110,7 +147,7 @@ extension Context {
             let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
             try check(status, .signIn, subject: principal.description)
             try run(exchange, .signIn, subject: principal.description)
-        case .prompter:
+        case .prompter, .certificate:
             try run(exchange, .signIn, subject: principal.description)
         case .keytab, .clientKeytab:
             try withKeytab(source, subject: principal.description) { keytab throws(KerberosError) in

@@ -58,6 +58,8 @@ extension KerberosError {
         case .notInteractive: "a password is needed and nobody can be asked."
         case .canceled: "canceled."
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
+        case .certificateRefused:
+            "no certificate could be used (\(text)). Check file, key, card and PIN, and whether the KDC knows the certificate; no password was tried."
         case .policyRefused: "the KDC's policy refuses this (\(text)). Ask your administrator."
         default: text.isEmpty ? "unexpected failure of libkrb5." : "\(text)."
         }

@@ -5,10 +5,13 @@ final class PrompterBridge {
     private let principal: Principal
     private let prompter: (any Prompter)?
     private let deadline: CallDeadline
+    /// Whether a password would be sent in the place of what was to be sent.
+    private let refusesPasswords: Bool
     /// Why a question got no answer. libkrb5 itself may say no more than that pre-authentication failed.
     private(set) var refusal: KerberosError.Code?
 
-    init(principal: Principal, prompter: (any Prompter)?, deadline: CallDeadline) {
+    init(principal: Principal, prompter: (any Prompter)?, refusesPasswords: Bool = false, deadline: CallDeadline) {
+        self.refusesPasswords = refusesPasswords
         self.principal = principal
         self.prompter = prompter
         self.deadline = deadline
@@ -29,6 +32,11 @@ final class PrompterBridge {
         banner: String?
     ) -> krb5_error_code {
         guard let prompter else { return refuse(.notInteractive) }
+        // libkrb5 goes on to the password when a certificate, a card or a PIN is wrong.
+        if refusesPasswords, prompts.indices.contains(where: { PromptRequest.Kind(types?[$0]) == .password }) {
+            // What came first is the cause: a PIN that nobody gave, say.
+            return refuse(refusal ?? .certificateRefused)
+        }
         let request = PromptRequest(
             principal: principal,
             banner: banner,

@@ -19,6 +19,11 @@ extension AuthorizationPlan {
         }
     }
 
+    /// The principal that a request names, where the profile lets it choose.
+    func choice(of request: AuthorizationRequest) -> String? {
+        configuration.credentialUseMode?.choice(request.principal) ?? (configuration.credentialUseMode == nil ? request.principal : nil)
+    }
+
     /// Who answers whom with a credential.
     func identity(with credential: InitiatorCredential) -> AuthorizationIdentity {
         AuthorizationIdentity(

@@ -42,7 +42,8 @@ extension KerberosExtension {
         }
         return try await questionFlights.run(principal) { [self] () async throws(KerberosError) in
             do throws(KerberosError) {
-                let session = try await signIn(principal.description, using: .prompter(prompter), options: options)
+                let source = try await interactiveSource(realm: principal.realm, prompter: prompter)
+                let session = try await signIn(principal.description, using: source, options: options)
                 refusedQuestions.forget(principal)
                 return session
             } catch {

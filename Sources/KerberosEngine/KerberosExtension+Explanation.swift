@@ -25,6 +25,8 @@ extension KerberosExtension {
             let detail = "no ticket for \(plan.servicePrincipal) yet: the KDC is asked at the first challenge."
             reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
         }
+        if let mode = plan.configuration.credentialUseMode { reasons.append(mode.reason) }
+        if let reason = await kdcReason(plan) { reasons.append(reason) }
         reasons += await processReasons(for: plan, session: session, ticket: ticket)
         return Explanation(
             url: url.absoluteString,
@@ -39,9 +41,18 @@ extension KerberosExtension {
     private func presentSession(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
         let list = try await sessions()
         if keytabSession != nil { return list.sessions.first }
-        let wanted = try plan.configuration.principalName.map { name throws(KerberosError) in try Principal(name, defaultRealm: plan.realm)
-        }
+        let wanted = try wanted(for: plan, named: nil, in: list)
         return list.session(realm: wanted?.realm ?? plan.realm, principal: wanted).flatMap { $0.isSignedIn ? $0 : nil }
+    }
+
+    /// Where the KDCs are looked for, where the profile has a say in it.
+    private func kdcReason(_ plan: AuthorizationPlan) async -> DecisionReason? {
+        guard !plan.configuration.preferredKDCs.isEmpty, let order = try? await clients.client(for: plan.realm).kdcOrder() else {
+            return nil
+        }
+        let rest = order.asksDNS ? ", then those that DNS names (SRV)" : ""
+        let detail = "the KDCs of \(plan.realm) are tried in this order: \(order.named.joined(separator: ", "))\(rest)."
+        return DecisionReason(rule: "kdc", verdict: .passed, detail: detail)
     }
 
     private func sessionReason(_ session: Session?, plan: AuthorizationPlan) -> DecisionReason {
@@ -55,5 +66,18 @@ extension KerberosExtension {
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
         let detail = whom.map { "\($0) is not signed in." } ?? "nobody of \(plan.realm) is signed in."
         return DecisionReason(rule: "session", verdict: .failed, detail: detail)
+    }
+}
+
+extension CredentialUseMode {
+    /// What the profile says of who answers.
+    fileprivate var reason: DecisionReason {
+        let effect =
+            switch self {
+            case .always: "the extension's credential answers, whichever principal a program names"
+            case .whenNotSpecified: "the extension's credential answers unless a program names another principal"
+            case .kerberosDefault: "libkrb5's default credential answers: the primary cache's principal, whatever its realm"
+            }
+        return DecisionReason(rule: "credentialUseMode", verdict: .passed, detail: "\(rawValue): \(effect).")
     }
 }

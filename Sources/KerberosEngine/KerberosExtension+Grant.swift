@@ -36,7 +36,7 @@ extension KerberosExtension {
 
     /// A grant from a credential that is ready, without asking anybody; nil where there is none, or the KDC would be asked.
     func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
-        let key = InitiatorStore.Key(plan, principal: request.principal)
+        let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
         guard let credential = initiators.fresh(key, now: options.clock()), !credential.canDelegate else { return nil }
         return try? makeGrant(for: plan, request: request, with: credential)
     }

@@ -4,8 +4,9 @@ internal import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Asks the KDC for a ticket-granting ticket; has an expired password changed first where somebody can be asked. A key is sent once for all who send it at the same time: each wrong one is counted there,
-    /// and enough of them lock the account. What a person gives is the one caller's own.
+    /// Asks the KDC for a ticket-granting ticket; has an expired password changed first where somebody can be asked. A key is sent once for
+    /// all who send it at the same time: each wrong one is counted there, and enough of them lock the account. What a person gives is the one
+    /// caller's own.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
@@ -21,6 +22,10 @@ extension KerberosExtension {
                 throw expired(error)
             }
         case .prompter(let prompter): return try await initialCredential(for: principal, asking: prompter, options: options)
+        case .certificate:
+            // A person may take minutes to give the PIN, which the realm's other requests must not wait for.
+            let client = clients.makeClient(for: principal.realm)
+            return SignInTicket(try await client.initialCredential(for: principal, using: source, options: options))
         case .keytab(let name): keytab = name
         case .clientKeytab: keytab = nil
         }

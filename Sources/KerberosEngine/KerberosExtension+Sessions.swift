@@ -4,7 +4,9 @@ public import Kerberos
 extension KerberosExtension {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList {
-        if let keytabSession { return SessionList(sessions: await keytabSession.existing(), damagedCaches: [], occupiedCaches: []) }
+        if let keytabSession {
+            return SessionList(sessions: await keytabSession.existing(), damagedCaches: [], occupiedCaches: [], primaryCache: nil)
+        }
         return try await sessionStore.read()
     }
 
@@ -29,18 +31,25 @@ extension KerberosExtension {
             if let name, try Principal(name, defaultRealm: plan.realm) != session.principal { throw .notSignedIn(name) }
             return session
         }
-        let wanted = try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
-            try Principal(text, defaultRealm: plan.realm)
-        }
-        let found = try await sessionStore.read().session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        let list = try await sessionStore.read()
+        let wanted = try wanted(for: plan, named: name, in: list)
+        let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
         // Several services may find nobody signed in at once: one sign-in, one question.
-        let flight = SessionFlight(realm: plan.realm, principal: wanted, mayAsk: mayAsk)
+        let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk)
         if let found, found.isUsable(at: options.clock()) {
             // As long as the old ticket holds, nobody waits for the KDC.
             if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
             return found
         }
         return try await sessionFlights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+    }
+
+    /// Who is to answer: the caller's choice, else the profile's principal, or the default credential's where the profile leaves it to that.
+    func wanted(for plan: AuthorizationPlan, named name: String?, in list: SessionList) throws(KerberosError) -> Principal? {
+        if name == nil, plan.configuration.credentialUseMode == .kerberosDefault { return list.primary?.principal }
+        return try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
+            try Principal(text, defaultRealm: plan.realm)
+        }
     }
 
     /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a person.
@@ -82,8 +91,10 @@ extension KerberosExtension {
         }
     }
 
+    /// What no keytab has got is renewed by an agent, if it looks after the realm's tickets; else when a request comes that needs them.
     private func isDue(_ session: Session) -> Bool {
-        session.keytabSource != nil && session.isDue(at: options.clock(), policy)
+        let isOurs = session.keytabSource != nil || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
+        return isOurs && session.isDue(at: options.clock(), policy)
     }
 }
 

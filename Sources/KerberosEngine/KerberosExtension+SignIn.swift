@@ -10,7 +10,8 @@ extension KerberosExtension {
     /// - Parameters:
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - source: the password, the keytab, or who answers what libkrb5 asks, and is asked for another password where it has expired.
+    ///   - source: the password, the keytab, the certificate, or who answers what libkrb5 asks, and is asked for another password where it
+    ///     has expired. A profile may forbid passwords or certificates.
     ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked for,
     ///     unless these options say otherwise.
     ///   - cache: the cache to fill; nil lets the rule above choose.
@@ -24,6 +25,7 @@ extension KerberosExtension {
         cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> Session {
         let principal = try await principal(name, realm: realm, source: source)
+        let source = try await permitted(source, realm: principal.realm)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
         let client = clients.client(for: principal.realm)

@@ -9,12 +9,12 @@ extension KerberosExtension {
         for plan: AuthorizationPlan,
         request: AuthorizationRequest
     ) async throws(AuthorizationError) -> InitiatorCredential {
-        let key = InitiatorStore.Key(plan, principal: request.principal)
+        let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
         do throws(KerberosError) {
             return try await ticketFlights.run(flight) { [self] () async throws(KerberosError) in
-                try await makeInitiatorCredential(for: plan, principal: request.principal, flight: flight)
+                try await makeInitiatorCredential(for: plan, principal: plan.choice(of: request), flight: flight)
             }
         } catch {
             throw AuthorizationError(error)
@@ -97,7 +97,7 @@ extension InitiatorStore.Key {
     init(_ plan: AuthorizationPlan, principal: String?) {
         self.init(
             realm: plan.realm,
-            principal: principal ?? plan.configuration.principalName,
+            principal: principal ?? (plan.configuration.credentialUseMode == .kerberosDefault ? nil : plan.configuration.principalName),
             service: plan.servicePrincipal,
             delegation: plan.delegation
         )

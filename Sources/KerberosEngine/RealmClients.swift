@@ -44,10 +44,16 @@ final class RealmClients: Sendable {
             otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
                 .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
             domainRealms: options.configurations.domainRealmEntries,
-            libdefaults: options.libdefaults,
+            libdefaults: options.libdefaults.merging(certificateRelations(of: realm)) { $1 },
             base: options.base,
             defaultCacheName: options.defaultCacheName
         )
+    }
+
+    /// What leaves the certificates in question that the profile's filter lets through.
+    private func certificateRelations(of realm: String) -> [String: String] {
+        guard let filter = DecisionPolicy(options.configurations).signInRules(of: realm).issuerFilter else { return [:] }
+        return ["pkinit_cert_match": CertificateFilter.rule(issuer: filter)]
     }
 }
 

@@ -13,7 +13,7 @@ enum SessionMark {
     static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
         switch source {
-        case .password, .prompter: break
+        case .password, .prompter, .certificate: break
         case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: absolute(name)]) { $1 }
         case .clientKeytab: marks.merge([acquiredBy: "keytab", keytab: ""]) { $1 }
         }

@@ -9,6 +9,10 @@ public struct SessionList: Sendable {
     /// Caches with tickets that hold, whoever acquired them, those without a ticket-granting ticket included.
     let occupiedCaches: [CredentialCacheName]
 
+    /// The session of the primary cache, or of the one cache that there is: libkrb5's default credential. Nil where that is no session.
+    var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
+    let primaryCache: CredentialCacheName?
+
     /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.
     public func session(realm: String, principal: Principal? = nil) -> Session? {
         if let principal { return sessions.first { $0.principal == principal } }

@@ -42,10 +42,13 @@ struct SessionStore: Sendable {
                 damaged.append(error)
             }
         }
+        let primary = try await primaryCache()
+        let standard = try await local.defaultCacheName()
         return SessionList(
-            sessions: Self.markingDefaults(sessions, primary: try await primaryCache()),
+            sessions: Self.markingDefaults(sessions, primary: primary),
             damagedCaches: damaged,
-            occupiedCaches: occupied
+            occupiedCaches: occupied,
+            primaryCache: primary ?? standard
         )
     }
 

@@ -41,11 +41,14 @@ struct RealmFiles: Sendable {
             let password = peer.passwordPort.map { "        kpasswd_server = 127.0.0.1:\($0)\n" } ?? ""
             return "    \(peer.realm) = {\n        kdc = 127.0.0.1:\(peer.port)\n\(password)    }\n"
         }.joined()
+        let modules = options.pluginModules.sorted { $0.key < $1.key }.map { "    \($0.key) = {\n        module = \($0.value)\n    }\n" }
         return """
             [libdefaults]
             \(relations(defaults))
             [realms]
             \(realms)
+            [plugins]
+            \(modules.joined())
             [logging]
                 kdc = FILE:\(logPath)
 

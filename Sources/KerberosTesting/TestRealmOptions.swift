@@ -20,6 +20,8 @@ public struct TestRealmOptions: Sendable {
     public var clientRelations: [String: String]
     /// Relations for the realm's part of kdc.conf; they replace those that the kit writes.
     public var kdcRelations: [String: String]
+    /// Plugins for client and KDC, by the interface of libkrb5's `[plugins]`: `clpreauth` is `pkinit:/usr/lib/…/pkinit.so`.
+    public var pluginModules: [String: String] = [:]
 
     /// Creates options; each has a default.
     public init(

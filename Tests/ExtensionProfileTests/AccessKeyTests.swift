@@ -17,6 +17,41 @@ import Testing
         return try #require(Profile(data: Data(text.utf8), source: "a.yaml").configurations.first)
     }
 
+    @Test func `programs of Linux can be denied, and a Mac's are passed over`() throws {
+        let denied = try configuration("DeniedBundleIdentifiers: [com.apple.Safari, /usr/bin/curl, 'unit:a.service', /opt/app/]")
+            .deniedCallers
+        #expect(denied == [.executable("/usr/bin/curl"), .unit("a.service"), .folder("/opt/app/")])
+        #expect(throws: ProfileError.self) { try configuration("DeniedBundleIdentifiers: ['unit:a']") }
+        #expect(try configuration("").deniedCallers.isEmpty)
+    }
+
+    @Test func `how to sign in, whose credential answers and who looks after it`() throws {
+        let plain = try configuration("")
+        #expect(plain.signIn == SignInRules() && plain.credentialUseMode == nil && plain.monitorsCredentials)
+        let keys = [
+            "allowPassword: false", "allowSmartCard: false", "startInSmartCardMode: true", "identityIssuerAutoSelectFilter: '*CA*'",
+            "credentialUseMode: kerberosDefault", "monitorCredentialsCache: false",
+        ]
+        let rules = try configuration("CertificateIdentity: 'PKCS11:'\nExtensionData: {\(keys.joined(separator: ", "))}")
+        #expect(
+            rules.signIn
+                == SignInRules(
+                    allowsPassword: false,
+                    allowsCertificate: false,
+                    prefersCertificate: true,
+                    certificateIdentity: "PKCS11:",
+                    issuerFilter: "*CA*"
+                )
+        )
+        #expect(rules.credentialUseMode == .kerberosDefault && !rules.monitorsCredentials)
+    }
+
+    @Test(arguments: ["/etc/cert.pem", "FILE:", "file:/a", "PKCS13:x", ""])
+    func `what libkrb5 knows as no certificate is refused`(_ text: String) {
+        let error = #expect(throws: ProfileError.self) { try configuration("CertificateIdentity: '\(text)'") }
+        #expect(error?.code == .badValue)
+    }
+
     @Test func `AllowedPeers names users and groups by number, each with hosts`() throws {
         let peers = try configuration("AllowedPeers: {gid:0: [a.example.test], 'uid:33': [.example.test]}").allowedPeers
         #expect(peers.map(\.peer) == [.group(0), .user(33)])

@@ -21,7 +21,7 @@ import Testing
         #expect(
             told.map { $0.first }
                 == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]
-                + SessionLimitKey.allCases.map(\.rawValue) + [RenewalKey.name]).map { "| `\($0)`" }
+                + SessionLimitKey.allCases.map(\.rawValue) + [RenewalKey.name, CertificateIdentityKey.name]).map { "| `\($0)`" }
         )
         #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
     }

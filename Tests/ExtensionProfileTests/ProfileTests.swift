@@ -71,7 +71,7 @@ import Testing
         #expect(profile.report.rejection == nil)
         #expect(
             profile.report.errors.map(\.path.description).sorted() == [
-                "ExtensionData.credentialUseMode", "ExtensionData.replicationTime", "ExtensionData.requireUserPresence",
+                "ExtensionData.replicationTime", "ExtensionData.requireUserPresence", "ExtensionData.siteCode",
                 "ExtensionData.usePlatformSSOTGT",
             ]
         )

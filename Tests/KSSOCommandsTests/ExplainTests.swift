@@ -101,6 +101,7 @@ struct ExplainTests {
                 preemptive: A request goes without a ticket first: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
               + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
+              + credentialUseMode: always: the extension's credential answers, whichever principal a program names.
               + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings refuses this user's tokens that \
             carry none.
 
@@ -127,7 +128,7 @@ struct ExplainTests {
             ("scheme", "passed"), ("address", "passed"), ("hostRule", "passed"), ("serviceRealm", "notApplicable"),
             ("servicePrincipal", "notApplicable"), ("channelBinding", "passed"), ("mutualAuthentication", "passed"),
             ("delegation", "notApplicable"), ("preemptive", "notApplicable"), ("session", "passed"), ("ticket", "notApplicable"),
-            ("channelBinding", "passed"),
+            ("credentialUseMode", "passed"), ("channelBinding", "passed"),
         ]
         #expect(document.reasons.map(\.rule) == verdicts.map(\.0))
         #expect(document.reasons.map(\.verdict) == verdicts.map(\.1))

@@ -87,6 +87,26 @@ struct SeveralPrincipalsTests {
         #expect(error?.message.contains("carol@EXAMPLE.TEST") == true)
     }
 
+    /// Bob is the default of the realm, and his cache the primary one.
+    @Test(
+        arguments: [
+            (.always, nil, "alice", "bob@EXAMPLE.TEST"), (.always, "alice", "bob", "alice@EXAMPLE.TEST"),
+            (.whenNotSpecified, nil, "alice", "alice@EXAMPLE.TEST"), (.whenNotSpecified, "alice", "bob", "bob@EXAMPLE.TEST"),
+            (.whenNotSpecified, "alice", nil, "alice@EXAMPLE.TEST"), (.kerberosDefault, "alice", nil, "bob@EXAMPLE.TEST"),
+            (.kerberosDefault, "bob", "alice", "alice@EXAMPLE.TEST"),
+        ] as [(CredentialUseMode, String?, String?, String)]
+    )
+    func whoseCredentialAnswersSaysTheProfile(mode: CredentialUseMode, principal: String?, named: String?, answers: String) async throws {
+        let (_, kerberos) = try await twoSignedIn(cache: "DIR") {
+            $0.options.configurations[0].credentialUseMode = mode
+            $0.options.configurations[0].principalName = principal
+        }
+        for _ in 1...2 { #expect(try await kerberos.grant(host, as: named).principal == answers) }
+        let explanation = await kerberos.explanation(for: try #require(URL(string: "https://\(host)/")))
+        #expect(explanation.reasons.contains { $0.rule == "credentialUseMode" && $0.detail.hasPrefix(mode.rawValue) })
+        if named == nil { #expect(explanation.principal == answers) }
+    }
+
     @Test func anExpiredSessionDoesNotAnswerForItsRealm() async throws {
         var home = try Home(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].principalName = nil

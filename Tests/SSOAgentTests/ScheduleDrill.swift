@@ -10,10 +10,15 @@ struct ScheduleDrill {
     var now = Moment(wall: start, uptime: 5000)
     private(set) var events: [AgentEvent] = []
 
-    init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, jitter: Double = 1) {
+    init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, monitorsCredentials: Bool = true, jitter: Double = 1) {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        let configuration = ExtensionConfiguration(realm: "A.TEST", sessionLimits: limits, renewalFraction: renewalFraction)
+        let configuration = ExtensionConfiguration(
+            realm: "A.TEST",
+            sessionLimits: limits,
+            renewalFraction: renewalFraction,
+            monitorsCredentials: monitorsCredentials
+        )
         schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
     }
 

@@ -24,6 +24,25 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.networkAvailable])
     }
 
+    @Test(arguments: [false, true])
+    func `where the profile leaves tickets to the requests, a due one waits for the network`(_ hasKeytab: Bool) {
+        var drill = Drill(monitorsCredentials: false)
+        drill.observe(Drill.session(renewUntil: hasKeytab ? nil : 604_800, keytab: hasKeytab))
+        // One that is not due is not wanted either, then or later.
+        drill.schedule.networkChanged(at: drill.now)
+        drill.pass(1)
+        #expect(drill.actions() == [probe])
+        drill.schedule.probeFinished(realm: "A.TEST", isReachable: true, at: drill.now)
+        #expect(drill.run(for: 30000) == [])
+        drill.schedule.networkChanged(at: drill.now)
+        #expect(drill.actions() == [.refresh(key)])
+        drill.schedule.refreshFinished(key, .refreshed, at: drill.now)
+        drill.observe(Drill.session(from: 30001, to: 66001, renewUntil: hasKeytab ? nil : 604_800, keytab: hasKeytab, signedIn: 0))
+        drill.pass(0.5)
+        #expect(drill.actions() == [probe])
+        #expect(drill.run(for: 30000) == [])
+    }
+
     @Test func `without an answer it is asked again for a quarter of a minute`() {
         var drill = Drill()
         drill.schedule.networkChanged(at: drill.now)

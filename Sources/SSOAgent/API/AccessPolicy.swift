@@ -13,6 +13,8 @@ package struct AccessPolicy: Sendable {
     package let owner: UInt32
     /// Each configuration's programs, where it names any.
     private let callerLists: [[CredentialCaller]]
+    /// Each configuration's programs that get nothing.
+    private let deniedCallers: [CredentialCaller]
     /// The agent's own program, which holds the tickets anyway.
     private let ownExecutable: String?
     private let identify: @Sendable (Int32) -> CallerIdentity
@@ -32,13 +34,14 @@ package struct AccessPolicy: Sendable {
     ) {
         self.owner = owner
         callerLists = configurations.compactMap(\.credentialCallers)
+        deniedCallers = configurations.flatMap(\.deniedCallers)
         self.ownExecutable = ownExecutable
         self.identify = identify
     }
 
     /// Whether a peer may use the credential caches. They hold the tickets of every realm, so each list must name the program.
     package func permitsCaches(_ peer: PeerCredential) -> Bool {
-        peer.userID == owner && callerLists.allSatisfy { permits($0, peer) }
+        peer.userID == owner && callerLists.allSatisfy { permits($0, peer) } && !denies(deniedCallers, peer)
     }
 
     /// Whether a peer may ask for anything at all.
@@ -79,6 +82,9 @@ package struct AccessPolicy: Sendable {
             }
             return
         }
+        if let denied = plan?.configuration.deniedCallers, denies(denied, peer) {
+            throw .forbidden("DeniedBundleIdentifiers names this program (process \(peer.processID)).")
+        }
         guard let list = plan?.configuration.credentialCallers else { return }
         guard permits(list, peer) else {
             throw .forbidden("credentialBundleIdACL does not name this program (process \(peer.processID)).")
@@ -86,10 +92,19 @@ package struct AccessPolicy: Sendable {
     }
 
     private func permits(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
-        if peer.processID == getpid() { return true }
+        names(list, peer) { $0 || $1 }
+    }
+
+    private func denies(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
+        !list.isEmpty && names(list, peer) { !$0 && $1 }
+    }
+
+    /// - Parameter verdict: From whether it is this program, and whether the list names it.
+    private func names(_ list: [CredentialCaller], _ peer: PeerCredential, _ verdict: (Bool, Bool) -> Bool) -> Bool {
+        if peer.processID == getpid() { return verdict(true, false) }
         let caller = identify(peer.processID)
-        if let executable = caller.executable, executable == ownExecutable { return true }
-        return list.contains { $0.matches(executable: caller.executable, unit: caller.unit) }
+        let isOwn = caller.executable != nil && caller.executable == ownExecutable
+        return verdict(isOwn, list.contains { $0.matches(executable: caller.executable, unit: caller.unit) })
     }
 }
 
@@ -97,7 +112,7 @@ extension ExtensionConfiguration {
     /// What another user's client needs for its verdicts.
     fileprivate var withoutNamesOfOthers: ExtensionConfiguration {
         var copy = self
-        (copy.allowedPeers, copy.credentialCallers, copy.source) = ([], nil, "")
+        (copy.allowedPeers, copy.credentialCallers, copy.deniedCallers, copy.source) = ([], nil, [], "")
         return copy
     }
 

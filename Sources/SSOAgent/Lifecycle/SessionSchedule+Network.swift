@@ -4,6 +4,7 @@ internal import SSOAgentClient
 extension SessionSchedule {
     /// Notes that the machine's network has changed: the KDCs are asked soon, and again after failures, for a quarter of a minute.
     package mutating func networkChanged(at now: Moment) {
+        for (key, entry) in entries where dueDate(entry)?.isOver(at: now) == true { entries[key]?.isWanted = true }
         for realm in Set(configurations.map(\.realm)).union(entries.values.map(\.session.realm)) {
             var reach = realms[realm] ?? RealmReach()
             reach.pause = RealmReach.firstPause

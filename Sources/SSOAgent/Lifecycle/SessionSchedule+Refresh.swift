@@ -7,6 +7,7 @@ extension SessionSchedule {
     package mutating func refreshFinished(_ key: SeenSession.Key, _ outcome: RefreshOutcome, at now: Moment) {
         guard var entry = entries[key] else { return }
         entry.attempt = nil
+        if outcome == .refreshed { entry.isWanted = false }
         switch outcome {
         case .refreshed:
             // It may have been seen in the cache already, and told of.
@@ -45,6 +46,11 @@ extension SessionSchedule {
     /// When a ticket is to be got anew: after two thirds of its life, or as the profile says. Nil when it can't be, or
     /// when it would end no later than it does.
     func refreshDate(_ entry: Entry) -> Deadline? {
+        entry.isWanted || configurations.monitorsCredentials(of: entry.session.realm) ? dueDate(entry) : nil
+    }
+
+    /// The same, whoever sees to it.
+    func dueDate(_ entry: Entry) -> Deadline? {
         let ticket = entry.session.ticket
         guard !entry.isStopped else { return nil }
         if !entry.session.hasKeytab {

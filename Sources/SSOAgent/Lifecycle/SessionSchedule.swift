@@ -37,6 +37,8 @@ package struct SessionSchedule: Sendable {
         var failures = 0
         /// No attempt before this, by the clock that only runs.
         var notBefore = -Double.infinity
+        /// Where the profile leaves tickets to the requests: whether the network has changed since one was due.
+        var isWanted = false
         /// A refresh has succeeded: the next look shows another ticket, which may have the same times.
         var isRefreshed = false
         /// The KDC has refused for good, since there is no key to try with: until there is another ticket.

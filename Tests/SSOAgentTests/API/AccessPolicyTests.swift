@@ -77,6 +77,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [CredentialCaller.executable("/usr/bin/curl"), .folder("/usr/"), .unit("app.scope")], [true, false])
+    func aProgramThatIsDeniedGetsNothing(caller: CredentialCaller, isNamedToo: Bool) throws {
+        let configurations = [
+            try configuration {
+                $0.deniedCallers = [caller]
+                $0.credentialCallers = isNamedToo ? [.executable("/usr/bin/curl"), .unit("backup.service")] : nil
+            }, ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")]),
+        ]
+        for (identity, may) in [(Self.curl, false), (Self.backup, true)] {
+            let policy = policy(configurations, caller: identity)
+            #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
+            #expect(try refusal(policy, peer(), "https://www.b.test/", of: configurations) == nil)
+            #expect(policy.permitsCaches(peer()) == may)
+        }
+        // The agent's own program holds the tickets anyway.
+        let own = policy(configurations, caller: Self.curl, own: "/usr/bin/curl")
+        #expect(try refusal(own, peer(), "https://www.a.test/", of: configurations) == nil)
+        #expect(own.permitsCaches(peer()) && policy(configurations, caller: Self.curl).permitsCaches(peer(process: getpid())))
+    }
+
     @Test func withoutAListEveryProgramOfTheUserMay() throws {
         let configurations = [try configuration { _ in }]
         #expect(try refusal(policy(configurations), peer(), "https://www.a.test/", of: configurations) == nil)

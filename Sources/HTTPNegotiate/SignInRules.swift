@@ -1,0 +1,29 @@
+/// With what a user may sign in to a realm.
+public struct SignInRules: Sendable, Hashable {
+    /// Whether a password may be used: `allowPassword`.
+    public var allowsPassword: Bool
+    /// Whether a certificate or smart card may be used: `allowSmartCard`.
+    public var allowsCertificate: Bool
+    /// Whether the certificate comes first where one is configured: `startInSmartCardMode`.
+    public var prefersCertificate: Bool
+    /// Where the certificate is, as libkrb5 names it, such as `FILE:/etc/cert.pem,/etc/key.pem`: `CertificateIdentity`. Nil: krb5.conf's
+    /// `pkinit_identities`.
+    public var certificateIdentity: String?
+    /// Which certificates come into question, by their issuer, with `*` for any characters: `identityIssuerAutoSelectFilter`.
+    public var issuerFilter: String?
+
+    /// Makes rules; the defaults allow everything and prefer nothing.
+    public init(
+        allowsPassword: Bool = true,
+        allowsCertificate: Bool = true,
+        prefersCertificate: Bool = false,
+        certificateIdentity: String? = nil,
+        issuerFilter: String? = nil
+    ) {
+        self.allowsPassword = allowsPassword
+        self.allowsCertificate = allowsCertificate
+        self.prefersCertificate = prefersCertificate
+        self.certificateIdentity = certificateIdentity
+        self.issuerFilter = issuerFilter
+    }
+}

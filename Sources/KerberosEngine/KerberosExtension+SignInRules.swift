@@ -1,0 +1,63 @@
+internal import HTTPNegotiate
+public import Kerberos
+
+extension KerberosExtension {
+    /// How a person signs in to a realm: with the certificate where the profile begins with it and one is configured, or allows nothing
+    /// else; else by what libkrb5 asks.
+    public func interactiveSource(
+        realm: String?,
+        prompter: any Prompter
+    ) async throws(KerberosError) -> InitialCredentialSource {
+        guard let realm = if let realm { realm } else { try await defaultRealm() } else { return .prompter(prompter) }
+        let rules = policy.signInRules(of: realm)
+        guard rules.allowsCertificate, rules.prefersCertificate || !rules.allowsPassword else { return .prompter(prompter) }
+        guard try await certificate(of: realm) != nil else { return .prompter(prompter) }
+        return .certificate(nil, prompter)
+    }
+
+    /// The certificate that the profile names for a realm, else krb5.conf.
+    func certificate(of realm: String) async throws(KerberosError) -> String? {
+        if let own = policy.signInRules(of: realm).certificateIdentity { return own }
+        return try await clients.client(for: realm).configuredCertificate()
+    }
+
+    /// A source as the profile lets it be used: with the realm's certificate where none is named.
+    ///
+    /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm allows no sign-in of this kind.
+    func permitted(_ source: InitialCredentialSource, realm: String) async throws(KerberosError) -> InitialCredentialSource {
+        let rules = policy.signInRules(of: realm)
+        func refusal(_ key: String, _ advice: String) -> KerberosError {
+            KerberosError(.policyRefused, subject: realm, message: "the profile of the realm says \(key): false. \(advice)")
+        }
+        switch source {
+        case .password, .prompter:
+            guard rules.allowsPassword else {
+                throw refusal("allowPassword", "Sign in with a certificate: ksso login --certificate IDENTITY")
+            }
+        case .certificate(let identity, let prompter):
+            guard rules.allowsCertificate else { throw refusal("allowSmartCard", "Sign in with the password: ksso login") }
+            guard identity == nil else { break }
+            guard let own = try await certificate(of: realm) else {
+                let message = "no certificate is configured: neither CertificateIdentity of the profile nor pkinit_identities of krb5.conf."
+                throw KerberosError(.certificateRefused, subject: realm, message: message)
+            }
+            return .certificate(own, prompter)
+        case .keytab, .clientKeytab: break
+        }
+        return source
+    }
+}
+
+extension DecisionPolicy {
+    /// What the profiles say together of signing in to a realm: what one of them forbids is forbidden.
+    func signInRules(of realm: String) -> SignInRules {
+        let rules = configurations.filter { $0.realm == realm }.map(\.signIn)
+        return SignInRules(
+            allowsPassword: rules.allSatisfy(\.allowsPassword),
+            allowsCertificate: rules.allSatisfy(\.allowsCertificate),
+            prefersCertificate: rules.contains(where: \.prefersCertificate),
+            certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
+            issuerFilter: rules.lazy.compactMap(\.issuerFilter).first
+        )
+    }
+}

@@ -1,0 +1,13 @@
+import Kerberos
+import Testing
+
+@Suite struct CertificateFilterTests {
+    @Test(arguments: [
+        ("*My CA2*", "<ISSUER>^.*My CA2.*$"), ("CN=A.B,O=C?", "<ISSUER>^CN=A[.]B,O=C.$"),
+        ("a+b(c)|[d]", "<ISSUER>^a[+]b[(]c[)][|][[]d[]]$"),
+        ("^x\\", "<ISSUER>^\\^x\\\\$"), ("<SUBJECT>x", "<ISSUER>^[<]SUBJECT[>]x$"), ("", "<ISSUER>^$"),
+    ])
+    func `a wildcard is the whole issuer's name, and nothing else of it is special`(_ wildcard: String, _ rule: String) {
+        #expect(CertificateFilter.rule(issuer: wildcard) == rule)
+    }
+}

@@ -11,8 +11,8 @@ public struct KSSOCommand: AsyncParsableCommand {
             "Exit status: 0 done, 1 failed, 3 no rule covers the host, 4 would have to ask and may not, 5 not signed in, 6 the KDC can't be reached, 64 usage, 130 canceled.",
         version: "0.1.0",
         subcommands: [
-            Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self, Exec.self,
-            Env.self, ConfigureCommand.self, DoctorCommand.self, AgentCommand.self,
+            Setup.self, Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self,
+            Exec.self, Env.self, ConfigureCommand.self, DoctorCommand.self, AgentCommand.self,
             ProfileCommand.self, RealmCommand.self, CacheKeeper.self,
         ]
     )

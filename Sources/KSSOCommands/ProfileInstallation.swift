@@ -1,0 +1,119 @@
+internal import ExtensionProfile
+internal import Foundation
+
+/// A profile that is put among those that `ksso` finds.
+struct ProfileInstallation {
+    /// Where to.
+    struct Place {
+        let directory: String
+        /// Whether every user of the machine reads it.
+        let isSystem: Bool
+        let search: ProfileSearch
+    }
+
+    private let name: String
+    private let content: Data
+    private let place: Place
+
+    private var path: String { "\(place.directory)/\(name)" }
+
+    /// A profile's file.
+    init(copying file: String, to place: Place) throws(CommandFailure) {
+        let suffixes = [".mobileconfig", ".yaml", ".yml"]
+        name = URL(fileURLWithPath: file).lastPathComponent
+        guard suffixes.contains(where: name.hasSuffix), !name.hasPrefix(".") else {
+            throw CommandFailure(.failed, "\(file): a profile's name ends in \(suffixes.joined(separator: ", ")). Give it such a name.")
+        }
+        do {
+            // It says in words what can't be read; the size is bounded.
+            _ = try ProfileReport.check(contentsOf: file, policy: place.search.policy())
+            content = try Data(contentsOf: URL(fileURLWithPath: file))
+        } catch {
+            throw CommandFailure(error, verbose: false)
+        }
+        self.place = place
+    }
+
+    /// A profile that is made.
+    init(realm: String, hosts: [String], principal: String?, in place: Place) {
+        name = "\(realm.lowercased().replacing("/", with: "_")).yaml"
+        let list = hosts.map(Self.quoted).joined(separator: ", ")
+        var lines = [
+            "# Made by: ksso setup", "ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension", "TeamIdentifier: apple",
+            "Type: Credential", "Realm: \(Self.quoted(realm))", "Hosts: [\(list)]",
+        ]
+        if let principal { lines += ["ExtensionData:", "  principalName: \(Self.quoted(principal))"] }
+        content = Data((lines.joined(separator: "\n") + "\n").utf8)
+        self.place = place
+    }
+
+    /// Single quotes, in which YAML knows no escape but two of them for one.
+    private static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
+
+    /// Checks the profile and puts it in its place, with nothing of another in its way.
+    ///
+    /// - Returns: The profile as it is in force now.
+    func run(force: Bool) throws -> Profile {
+        let profile = try Profile(data: content, source: path, policy: place.search.policy())
+        let before = FileManager.default.contents(atPath: path)
+        guard before != content else {
+            Console.print("\(path): installed already")
+            return try inForce(profile)
+        }
+        guard before == nil && !FileManager.default.fileExists(atPath: path) || force else {
+            throw CommandFailure(.failed, "\(path): another profile has this name. Replace it with: --force")
+        }
+        let others = try search.run().profiles.map(\.source).filter { $0 != path }
+        try write(content)
+        do {
+            let profile = try inForce(profile, beside: others)
+            Console.print("\(path): \(before == nil ? "installed" : "replaced")")
+            return profile
+        } catch {
+            // As it was: what is left out for its hosts, or for the folder's owner, is of no use there.
+            if let before { try? write(before) } else { try? FileManager.default.removeItem(atPath: path) }
+            throw error
+        }
+    }
+
+    /// For the installed ones, whatever else is named now.
+    private var search: ProfileSearch {
+        var search = place.search
+        search.explicitPaths = []
+        return search
+    }
+
+    /// The profile, as the search finds it; throws why it does not.
+    ///
+    /// - Parameter others: Those that must be in force too: a name that comes first takes the hosts of one that comes later.
+    private func inForce(_ profile: Profile, beside others: [String] = []) throws -> Profile {
+        let found = try search.run()
+        if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
+            throw CommandFailure(.failed, displaced.message)
+        }
+        if let profile = found.profiles.first(where: { $0.source == path }) { return profile }
+        let reason = found.warnings.first { $0.source == path || path.hasPrefix("\($0.source)/") || $0.error?.code == .policyUnusable }
+        throw CommandFailure(.failed, reason?.message ?? "\(path): the profile is not found there.")
+    }
+
+    private func write(_ data: Data) throws(CommandFailure) {
+        let files = FileManager.default
+        // Its name makes it no profile.
+        let draft = "\(place.directory)/.\(name).\(getpid())"
+        do {
+            try files.createDirectory(
+                atPath: place.directory,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: place.isSystem ? 0o755 : 0o700]
+            )
+            defer { try? files.removeItem(atPath: draft) }
+            guard files.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: place.isSystem ? 0o644 : 0o600]),
+                rename(draft, path) == 0
+            else { throw CommandFailure(.failed, "\(path): the file can't be written: \(String(cString: strerror(errno))).") }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file can't be written: \(error.localizedDescription)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+
+/// `ksso setup`: from a profile to a session whose programs are signed in.
+struct Setup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Install a profile, or make one; sign in; and set the session up.",
+        discussion: """
+            With a file, or with --realm and --host, the profile is checked and put into ~/.config/ksso; with neither, those that are installed \
+            count. Then you sign in, unless you are, and the session's programs are told where the tickets are. What is done already is left \
+            as it is, so that it can be repeated.
+
+            With --system the profile goes to /etc/ksso, for every user of the machine, and that is all: signing in is each user's own.
+            """
+    )
+
+    @Argument(help: "The profile: a .mobileconfig, or YAML.")
+    var file: String?
+    @Option(help: "Make a profile for this realm.")
+    var realm: String?
+    @Option(help: ArgumentHelp("A host that it answers; .corp.example is every host below corp.example.", valueName: "host"))
+    var host: [String] = []
+    @Option(help: "Who signs in; a profile that is made names it.")
+    var principal: String?
+    @Flag(help: "Read the password from standard input: its first line.")
+    var passwordStdin = false
+    @Flag(help: "Do not sign in.")
+    var noLogin = false
+    @Flag(help: "Install for every user of the machine, as root.")
+    var system = false
+    @Flag(help: "Replace another profile of the same name.")
+    var force = false
+
+    func validate() throws {
+        if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm exclude each other.") }
+        if realm == nil, !host.isEmpty { throw ValidationError("--host wants --realm.") }
+        if realm != nil, host.isEmpty { throw ValidationError("--realm wants at least one --host.") }
+        if system, file == nil, realm == nil { throw ValidationError("--system wants a file, or --realm and --host.") }
+        if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin exclude each other.") }
+    }
+
+    func run() async throws {
+        let search = ProfileSearch()
+        var realm = realm
+        if let installation = try installation(search) {
+            realm = try installation.run(force: force).configurations.first?.realm ?? realm
+        } else if try search.run().profiles.isEmpty {
+            throw CommandFailure(.usage, "no profile is installed. Name one, or make one: ksso setup --realm REALM --host .corp.example")
+        }
+        guard !system else { return Console.note("Each user then runs: ksso setup") }
+        if !noLogin { try await signIn(realm) }
+        let session = try ConfigureSession.parse(["--install"])
+        try await session.run()
+        try await SetupCheck.run(realm: realm, isSignedIn: !noLogin)
+    }
+
+    /// What is to be installed; nil where nothing was named.
+    private func installation(_ search: ProfileSearch) throws(CommandFailure) -> ProfileInstallation? {
+        if system, geteuid() != 0 { throw CommandFailure(.failed, "--system writes to \(search.systemDirectory), as root only.") }
+        guard let directory = system ? search.systemDirectory : search.userDirectory else {
+            throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
+        }
+        let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
+        if let file { return try ProfileInstallation(copying: file, to: place) }
+        if let realm { return ProfileInstallation(realm: realm, hosts: host, principal: principal, in: place) }
+        return nil
+    }
+
+    private func signIn(_ realm: String?) async throws {
+        var words = realm.map { ["--realm", $0] } ?? []
+        if passwordStdin { words.append("--password-stdin") }
+        if let principal { words += ["--", principal] }
+        let login = try Login.parse(words)
+        try await login.run()
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// `ksso setup`, from a profile or a realm's name to the first page.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
+struct SetupTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    private func setup(_ words: String..., input: String? = nil) async throws -> CommandResult {
+        try await station.run(["ksso", "setup"] + words, input: input)
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private var settings: String { "\(station.directory)/config/ksso" }
+
+    @Test func aProfileASignInAndAPage() async throws {
+        let file = try station.write(profile(), to: "corp.yaml")
+        let first = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
+        #expect(first.exitStatus == 0, "\(first)")
+        #expect(first.output.hasPrefix("\(settings)/corp.yaml: installed\nalice@EXAMPLE.TEST is signed in until "), "\(first)")
+        #expect(
+            first.output.contains("environment.d/60-ksso.conf: written\n") && first.errors.contains("Try it: ksso fetch https://localhost/")
+        )
+        #expect(try mode("\(settings)/corp.yaml") == 0o600)
+        try await withAcceptorServer(realm: station.realm) { server in
+            let page = try await station.ksso("fetch", "http://localhost:\(server.port)/")
+            #expect(page == .done("Hello alice@EXAMPLE.TEST\n"))
+        }
+        // Again: everything is there, and nobody is asked for a password.
+        for words in [[file], []] {
+            let again = try await station.run(["ksso", "setup"] + words)
+            #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
+            #expect(again.output.contains("environment.d/60-ksso.conf: as it should be\n"))
+        }
+    }
+
+    @Test func aProfileIsMade() async throws {
+        let made = try await setup("--realm", "EXAMPLE.TEST", "--host", ".corp.test", "--host", "it's.test", "--no-login")
+        #expect(made.exitStatus == 1 && made.errors.contains("Hosts[1]"), "\(made)")
+        #expect(!FileManager.default.fileExists(atPath: "\(settings)/example.test.yaml"))
+        let words = ["--realm", "EXAMPLE.TEST", "--host", ".corp.test", "--host", "localhost", "--principal", "alice", "--password-stdin"]
+        let second = try await station.run(["ksso", "setup"] + words, input: "secret\n")
+        #expect(second.exitStatus == 0 && second.output.hasPrefix("\(settings)/example.test.yaml: installed\n"), "\(second)")
+        let check = try await station.ksso("profile", "check", "\(settings)/example.test.yaml")
+        #expect(check.exitStatus == 0, "\(check)")
+        let shown = try await station.ksso("profile", "show").output
+        #expect(shown.contains("    hosts: .corp.test localhost\n") && shown.contains("    principal: alice\n"), "\(shown)")
+    }
+
+    @Test func anotherProfileIsNotOverwritten() async throws {
+        let present = try station.install(profile(hosts: ["a.test"]), as: "corp.yaml")
+        let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
+        let refused = try await setup(file, "--no-login")
+        #expect(refused == .failure(1, "\(present): another profile has this name. Replace it with: --force"))
+        #expect(try String(contentsOfFile: present, encoding: .utf8) == profile(hosts: ["a.test"]))
+        let replaced = try await setup(file, "--no-login", "--force")
+        #expect(replaced.exitStatus == 0 && replaced.output.hasPrefix("\(present): replaced\n"), "\(replaced)")
+    }
+
+    /// One with a fault, one whose host another has, and one that is no profile: nothing is left behind.
+    @Test(arguments: [("Realm: 5", "Realm: Found an integer"), ("Hosts: [a.test]", "stands in")])
+    func whatCanNotBeUsedIsNotInstalled(line: String, message: String) async throws {
+        try station.install(profile(hosts: ["a.test"]), as: "present.yaml")
+        let key = line.prefix { $0 != ":" }
+        let lines = profile(hosts: ["b.test"]).components(separatedBy: "\n").map { $0.hasPrefix("\(key):") ? line : $0 }
+        let file = try station.write(lines.joined(separator: "\n"), to: "new.yaml")
+        let result = try await setup(file, "--no-login")
+        #expect(result.exitStatus == 1 && result.errors.contains(message) && result.output == "", "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["present.yaml"])
+    }
+
+    @Test(arguments: [
+        ["--realm", "A.TEST"], ["--host", "a.test"], ["x.yaml", "--realm", "A.TEST", "--host", "a.test"], ["--system"],
+        ["--no-login", "--password-stdin"], [],
+    ])
+    func whatIsNoCommand(words: [String]) async throws {
+        let result = try await station.run(["ksso", "setup"] + words)
+        #expect(result.exitStatus == 64, "\(result)")
+        #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
+    }
+
+    @Test func aFileThatIsNotThereOrHasAnotherName() async throws {
+        #expect(try await setup("/nonexistent.yaml").errors.contains("/nonexistent.yaml: It cannot be opened"))
+        let file = try station.write(profile(), to: "corp.txt")
+        #expect(try await setup(file).errors.contains("a profile's name ends in .mobileconfig, .yaml, .yml"))
+    }
+}

@@ -20,6 +20,7 @@
 #include <arpa/nameser.h>
 #include <netdb.h>
 #include <resolv.h>
+#undef p_type  // also a field of what link.h declares
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>

@@ -16,6 +16,7 @@ extension KerberosExtension {
         realm: String? = nil,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
+        guard self.options.prompter != nil else { throw .nobodyToAsk(name ?? realm ?? "") }
         let principal = if let name { try await principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
         return try await ask(principal, options)
     }
@@ -36,10 +37,7 @@ extension KerberosExtension {
     }
 
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
-        guard let prompter = self.options.prompter else {
-            let message = "a password is needed, and there is nobody to ask. Sign in with: ksso login \(principal)"
-            throw KerberosError(.notInteractive, subject: principal.description, message: message)
-        }
+        guard let prompter = self.options.prompter else { throw .nobodyToAsk(principal.description) }
         return try await questionFlights.run(principal) { [self] () async throws(KerberosError) in
             do throws(KerberosError) {
                 let source = try await interactiveSource(realm: principal.realm, prompter: prompter)
@@ -51,6 +49,13 @@ extension KerberosExtension {
                 throw error
             }
         }
+    }
+}
+
+extension KerberosError {
+    fileprivate static func nobodyToAsk(_ subject: String) -> KerberosError {
+        let message = "a password is needed, and there is nobody to ask. Give it, or a keytab; or sign in with: ksso login"
+        return KerberosError(.notInteractive, subject: subject, message: message)
     }
 }
 

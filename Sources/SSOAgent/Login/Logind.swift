@@ -5,6 +5,11 @@ struct Logind: Sendable {
 
     let connection: DBusConnection
 
+    /// What logind answers about a session that is no more.
+    private static let absences = [
+        "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod", "\(name).NoSuchSession",
+    ]
+
     static func interface(_ name: String) -> String { "\(self.name).\(name)" }
 
     /// Has the bus send logind's signals, and tell when logind comes and goes.
@@ -35,8 +40,8 @@ struct Logind: Sendable {
             do {
                 let properties = try await call(path, "org.freedesktop.DBus.Properties", "GetAll", Self.interface("Session"))
                 state.sessions[path] = LoginState.Session(properties.first?.dictionary ?? [:])
-            } catch DBusError.failed {
-                // It has ended meanwhile.
+            } catch DBusError.failed(let name) where Self.absences.contains(name) {
+                // It has ended meanwhile. Any other error, such as that logind itself is gone, says nothing of the session.
             }
         }
         return state

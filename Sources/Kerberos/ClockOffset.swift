@@ -13,6 +13,9 @@ final class ClockOffset: Sendable {
         if offset != before { seconds.store(offset, ordering: .relaxed) }
     }
 
+    /// In seconds; 0 where no context has learned one.
+    var learned: Double { Double(seconds.load(ordering: .relaxed)) }
+
     /// Sets the clock of a context that has learned nothing yet.
     func apply(to context: Context) { context.setClock((seconds.load(ordering: .relaxed), 0)) }
 }

@@ -4,6 +4,8 @@ internal import CKerberos
 final class Context {
     let raw: krb5_context
     private let traceSink: TraceSink?
+    /// Keeps what libkrb5 has a pointer to.
+    var replies: ReplyNote?
 
     init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) throws(KerberosError) {
         let profile = try configuration.makeProfile()

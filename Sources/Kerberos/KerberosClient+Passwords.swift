@@ -53,7 +53,8 @@ extension KerberosClient {
         }
         let progress = ChangeProgress()
         do throws(KerberosError) {
-            try await performOnNetwork(subject: subject, deadline: deadline) { context, _ throws(KerberosError) in
+            // By the way that the ticket came: a request that is made again may change the password twice.
+            try await performByOneRoute(subject: subject, deadline: deadline) { context, _ throws(KerberosError) in
                 progress.hasBegun.store(true, ordering: .releasing)
                 try context.changePassword(with: credential, to: new)
             }
@@ -72,7 +73,7 @@ extension KerberosClient {
     /// - Throws: ``KerberosError``; `notInteractive` and `canceled`.
     package func answers(to request: PromptRequest, from prompter: any Prompter) async throws(KerberosError) -> [Secret] {
         let subject = request.principal.description
-        return try await performOnNetwork(subject: subject, deadline: nil) { _, deadline throws(KerberosError) in
+        return try await performByOneRoute(subject: subject, deadline: nil) { _, deadline throws(KerberosError) in
             let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
             guard deadline.pause(for: prompter) else { throw canceled }
             let outcome = Result { try prompter.answers(to: request) }

@@ -2,7 +2,8 @@ extension KerberosClient {
     /// Runs a call that may ask a KDC, within the deadline. Where DNS comes after the preferred KDCs each of the two has half of the deadline;
     /// the default one each has for itself.
     ///
-    /// Only a call that no KDC has answered is made again, so that a wrong password is not sent twice.
+    /// Only a call in which no KDC has said anything is made again: after a KDC's first word the password is on its way, and a wrong one is
+    /// counted each time.
     func performOnNetwork<Value: Sendable>(
         subject: String,
         deadline limit: Duration?,
@@ -26,10 +27,15 @@ extension KerberosClient {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let route = firstRoute()
+        let replies = ReplyNote()
         let first: KerberosError
         do throws(KerberosError) {
-            return try await performByOneRoute(subject: subject, deadline: limit, body)
-        } catch  where error.isOfReach {
+            return try await performByOneRoute(subject: subject, deadline: limit) { context, deadline throws(KerberosError) in
+                context.noteReplies(in: replies)
+                defer { context.noteReplies(in: nil) }
+                return try body(context, deadline)
+            }
+        } catch  where error.isOfReach && !replies.hasReply {
             first = error
         }
         take(route.other)
@@ -43,7 +49,7 @@ extension KerberosClient {
 }
 
 extension KerberosError {
-    /// Whether no KDC has answered.
+    /// Whether it says that no KDC could be reached.
     fileprivate var isOfReach: Bool { [.kdcUnreachable, .realmUnknown].contains(code) }
 
     fileprivate var namingDNS: KerberosError { adding("DNS names no other KDC that answers.") }

@@ -42,6 +42,9 @@ public final class KerberosClient: Sendable {
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
+    /// By how many seconds the KDC's clock is ahead, as far as this client has learned it.
+    package var learnedClockOffset: Double { clockOffset.learned }
+
     /// A worker whose context finds the realm's KDCs in this way.
     private func makeWorker(_ route: KDCRoute) -> RealmWorker {
         RealmWorker(route == .configured ? configuration : configuration.withoutPreferredKDCs, clockOffset: clockOffset, trace: trace)

@@ -38,7 +38,9 @@ extension KerberosError {
         case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
         case .accountLocked: "the account is locked or disabled. Ask your administrator to unlock it."
         case .accountExpired: "the account has expired. Ask your administrator."
-        case .kdcUnreachable where operation == .changePassword, .realmUnknown where operation == .changePassword:
+        case .realmUnknown where operation == .changePassword:
+            "nothing says where this realm's password server is. Name it by kpasswd_server or admin_server in krb5.conf; the password is as it was."
+        case .kdcUnreachable where operation == .changePassword:
             "the realm's password server can't be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the password is as it was."
         case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
         case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."

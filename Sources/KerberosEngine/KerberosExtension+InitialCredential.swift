@@ -25,7 +25,8 @@ extension KerberosExtension {
         case .certificate:
             // A person may take minutes to give the PIN, which the realm's other requests must not wait for.
             let client = clients.makeClient(for: principal.realm)
-            return SignInTicket(try await client.initialCredential(for: principal, using: source, options: options))
+            let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+            return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
         case .keytab(let name): keytab = name
         case .clientKeytab: keytab = nil
         }
@@ -45,14 +46,21 @@ extension KerberosExtension {
         let client = clients.makeClient(for: principal.realm)
         let memory = PasswordMemory(prompter)
         do throws(KerberosError) {
-            return SignInTicket(try await client.initialCredential(for: principal, using: .prompter(memory), options: options))
+            let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
+            return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
         } catch  where error.code == .passwordExpired {
             guard policy.configurations.passwordRules(for: principal.realm).isChangedHere else { throw expired(error) }
             memory.announce("The password of \(principal) has expired and has to be changed.")
             try await changePassword(of: principal, asking: memory, client: client)
             let changed = self.options.clock()
-            let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
-            return SignInTicket(ticket, passwordChanged: changed)
+            let ticket: Credential
+            do throws(KerberosError) {
+                ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
+            } catch  where [.passwordExpired, .wrongPassword].contains(error.code) {
+                // A KDC that has its data from another one learns of the change a while later.
+                throw error.saying("the password was changed, and the KDC that answered does not know it yet. Sign in again in a moment.")
+            }
+            return SignInTicket(ticket, passwordChanged: changed, clockOffset: client.learnedClockOffset)
         }
     }
 
@@ -71,10 +79,13 @@ struct SignInTicket {
     let credential: Credential
     /// When the password was changed on the way.
     let passwordChanged: Date?
+    /// By how many seconds the KDC's clock is ahead, where a client of the sign-in's own learned it; nil is what the realm's client knows.
+    let clockOffset: Double?
 
-    init(_ credential: Credential, passwordChanged: Date? = nil) {
+    init(_ credential: Credential, passwordChanged: Date? = nil, clockOffset: Double? = nil) {
         self.credential = credential
         self.passwordChanged = passwordChanged
+        self.clockOffset = clockOffset
     }
 }
 

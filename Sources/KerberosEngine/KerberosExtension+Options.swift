@@ -22,7 +22,7 @@ extension KerberosExtension {
         public var userName: String?
         /// Finds that person's own name, no part of which belongs into a complex password. Called when one is changed alone, since it may ask
         /// a directory.
-        public var displayName: @Sendable () -> String?
+        public var displayName: @Sendable () async -> String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
         /// Gets libkrb5's trace, line by line.
@@ -47,7 +47,7 @@ extension KerberosExtension {
             cacheSocket: String? = nil,
             additionalCacheDirectory: String? = nil,
             userName: String? = nil,
-            displayName: @escaping @Sendable () -> String? = { nil },
+            displayName: @escaping @Sendable () async -> String? = { nil },
             prompter: (any Prompter)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: @escaping @Sendable () -> Date = { Date() }

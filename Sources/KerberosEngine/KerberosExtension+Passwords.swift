@@ -25,7 +25,7 @@ extension KerberosExtension {
         to new: Secret
     ) async throws(KerberosError) -> PasswordChange {
         let principal = try await checkPasswordChange(of: name, realm: realm)
-        try check(new, for: principal, current: current)
+        try await check(new, for: principal, current: current)
         let client = clients.makeClient(for: principal.realm)
         try await client.changePassword(of: principal, from: current, to: new)
         return await noteChange(of: principal, to: new, client: client)
@@ -56,7 +56,7 @@ extension KerberosExtension {
             attemptsLeft -= 1
             do throws(KerberosError) {
                 let new = try await newPassword(for: principal, banner: banner, asking: memory, client: client)
-                try check(new, for: principal, current: memory.lastPassword)
+                try await check(new, for: principal, current: memory.lastPassword)
                 try await client.changePassword(with: credential, to: new)
                 memory.take(new)
                 return new
@@ -110,10 +110,10 @@ extension KerberosExtension {
     }
 
     /// Holds a new password to the profile's rules, before anybody else sees it.
-    private func check(_ new: Secret, for principal: Principal, current: Secret?) throws(KerberosError) {
+    private func check(_ new: Secret, for principal: Principal, current: Secret?) async throws(KerberosError) {
         let rules = passwordRules(for: principal.realm)
         let account = principal.components.first ?? ""
-        let displayName = rules.requiresComplexity && account == options.userName ? options.displayName() : nil
+        let displayName = rules.requiresComplexity && account == options.userName ? await options.displayName() : nil
         var sentences = unsafe new.withUnsafeBytes { unsafe rules.violations(of: $0, accountName: account, displayName: displayName) }
         if rules.history ?? 0 > 0, new == current { sentences.append("It must differ from the current one.") }
         if !sentences.isEmpty {
@@ -122,16 +122,23 @@ extension KerberosExtension {
     }
 
     /// Leaves the marks of a change in the caches of the principal, where every program of this project finds them. When the new password
-    /// expires the KDC says at a sign-in alone: one whose ticket is not kept.
+    /// expires the KDC says at a sign-in alone: one whose ticket is not kept, and only where there is one KDC. Another one might not know the
+    /// new password yet, and count a wrong one.
     private func noteChange(of principal: Principal, to new: Secret, client: KerberosClient) async -> PasswordChange {
         // To the bit as the mark has it, which counts from another year than a date does.
         let changed = Date(timeIntervalSince1970: options.clock().timeIntervalSince1970)
-        let caches = ((try? await sessionStore.read().sessions) ?? []).filter { $0.principal == principal }.map(\.cache)
+        let sessions = ((try? await sessionStore.read().sessions) ?? []).filter { $0.principal == principal }
+        let caches = sessions.map(\.cache)
         for cache in caches {
             try? await sessionStore.local.setMark(SessionMark.passwordExpires, to: "", in: cache)
             try? await sessionStore.local.setMark(SessionMark.passwordChanged, to: SessionMark.text(changed), in: cache)
         }
-        let announced = try? await client.initialCredential(for: principal, using: .password(new)).passwordExpires
+        var announced: Date?
+        if let order = try? await client.kdcOrder(), order.named.count == 1, !order.asksDNS {
+            announced = try? await client.initialCredential(for: principal, using: .password(new)).passwordExpires
+        }
+        // What a change does not move is the account's end, which a KDC may write in the same place.
+        if sessions.contains(where: { $0.passwordExpires != nil && $0.passwordExpires == announced }) { announced = nil }
         if let announced {
             for cache in caches {
                 try? await sessionStore.local.setMark(SessionMark.passwordExpires, to: SessionMark.text(announced), in: cache)

@@ -40,7 +40,13 @@ extension KerberosExtension {
             if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
                 await passwordChangeMark(of: ticket.client, in: target)
             }
-        try await client.replace(target, principal: ticket.client, credentials: [ticket], marks: marks)
+        try await client.replace(
+            target,
+            principal: ticket.client,
+            credentials: [ticket],
+            marks: marks,
+            clockOffset: answer.clockOffset
+        )
         if (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
         initiators.removeAll()
         return try await session(in: target)

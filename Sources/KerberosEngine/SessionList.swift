@@ -10,7 +10,7 @@ public struct SessionList: Sendable {
     let occupiedCaches: [CredentialCacheName]
 
     /// The session of the primary cache, or of the one cache that there is: libkrb5's default credential. Nil where that is no session.
-    var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
+    package var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
     let primaryCache: CredentialCacheName?
 
     /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.

@@ -53,11 +53,18 @@ public final class SingleSignOn: CredentialExtension {
                 cacheSocket: cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
-                displayName: { NSFullUserName() },
+                displayName: Self.fullUserName,
                 prompter: settings.prompter,
                 trace: settings.trace
             )
         )
+    }
+
+    /// A directory may be asked: on a thread that may wait for it.
+    @Sendable private static func fullUserName() async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: NSFullUserName()) }
+        }
     }
 
     /// The verdict for a URL, with every rule considered: what `ksso explain` prints. No network, no cache.

@@ -79,7 +79,8 @@ extension AgentClient {
     ///   - realm: The realm of a name that has none.
     ///   - password: The current password. It is sent to the KDC once, whatever becomes of the connection.
     ///   - newPassword: The new one.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words. After
+    ///   `timedOut`, `canceled` and `agentUnavailable` the password may have been changed.
     @discardableResult
     public func changePassword(
         of principal: String? = nil,
@@ -88,7 +89,13 @@ extension AgentClient {
         to newPassword: String
     ) async throws(AuthorizationError) -> PasswordChangeDocument {
         let request = PasswordRequest(principal: principal, realm: realm, password: password, newPassword: newPassword)
-        return try await post(AgentPath.password, request, isRepeatable: false)
+        do throws(AuthorizationError) {
+            // The agent may wait for a KDC several times over.
+            return try await post(AgentPath.password, request, isRepeatable: false, waitsForAPerson: true)
+        } catch  where [.timedOut, .canceled, .agentUnavailable].contains(error.code) {
+            let message = "\(error.message) The password may have been changed: try the new one first."
+            throw AuthorizationError(error.code, message, cause: error.cause)
+        }
     }
 
     /// Has the agent end what is in progress, and stop. Throws `AuthorizationError`.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPNegotiate
 import KerberosTesting
 import TestSupport
 import Testing
@@ -67,6 +68,42 @@ struct DiscoveredKDCTests {
             let wrong = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "wrong\n", environment: environment)
             #expect(wrong.exitStatus == 1 && wrong.errors.contains("the password is wrong"), "\(wrong)")
             #expect(try await station.realm.failedAttempts(of: "alice") == before + 1)
+        }
+    }
+
+    /// Whoever has answered knows of the attempt. Another KDC would count it once more.
+    @Test func aPreferredOneThatDiesAfterItsFirstWordIsTheOnlyOneAsked() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { real in
+            try await withForgetfulRelay(to: real.kdcPort) { relay in
+                try await withDNS(preferred: ["127.0.0.1:\(relay)"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" })
+                {
+                    station,
+                    environment in
+                    let login = try await station.ksso(
+                        "login",
+                        "alice",
+                        "--password-stdin",
+                        "-v",
+                        input: "wrong\n",
+                        environment: environment
+                    )
+                    #expect(login.exitStatus == 6 && !login.errors.contains("DNS"), "\(login)")
+                    #expect(try await station.realm.failedAttempts(of: "alice") == 0)
+                }
+            }
+        }
+    }
+
+    @Test func theDoctorLooksWhereTheSignInDoes() async throws {
+        try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
+            station,
+            environment in
+            _ = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+            let diagnosis = try await station.doctor(environment: environment)
+            #expect(diagnosis.isHealthy, "\(diagnosis)")
+            #expect(diagnosis.checks.filter { $0.name == "kdc" }.map(\.verdict).contains(.warning), "the preferred one is dead")
+            let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
+            #expect(dns.detail == "after 127.0.0.1:1, DNS names the KDCs of EXAMPLE.TEST: localhost:\(station.realm.kdcPort).")
         }
     }
 

@@ -34,6 +34,18 @@ struct ClockTests {
         }
     }
 
+    /// A person is asked on a client of its own, which alone hears the KDC.
+    @Test(arguments: [-3600, 3600])
+    func aSignInThatAsksKeepsTheTimeOfTheKDC(offset: Int) async throws {
+        try await withTestRealm(options(offset)) { realm in
+            let home = try Home(realm)
+            let session = try await home.makeExtension().signIn("alice", using: .prompter(CountingPrompter(answer: "secret")))
+            #expect(abs(session.clockOffset - Double(offset)) < 60)
+            // A stock program finds the offset in the cache.
+            _ = try await home.run("kvno", ["HTTP/\(host)"])
+        }
+    }
+
     /// The KDC's clock is set right while a process runs, and the user signs in again by other means: the process goes by the new cache.
     @Test(arguments: [-3600, 3600])
     func anOffsetThatIsNoMoreIsForgotten(offset: Int) async throws {

@@ -24,6 +24,8 @@ struct DiagnosticFindings: Sendable {
     var locations: [LocatedKDC] = []
     /// By how many seconds clocks may differ.
     var clockTolerance = 300.0
+    /// Whether libkrb5 goes by the KDC's clock: `kdc_timesync`.
+    var followsClock = true
     /// What the first KDC that answered said, and of whom.
     var answer: (principal: Principal, answer: KDCProbe.Answer)?
     /// Whether the principal of the answer was guessed from the user's name.

@@ -7,7 +7,10 @@ internal import SSOAgentClient
 
 extension DiagnosticStep {
     /// The default credential cache: where it is, whose it is, and whether there is room in it.
-    static let cache = DiagnosticStep.check("cache") { findings in
+    static let cache = DiagnosticStep.check(
+        "cache",
+        hangingRemedy: "Whoever keeps the credential caches does not answer. See: ksso agent status; systemctl status sssd-kcm"
+    ) { findings in
         let client = findings.sso.kerberos.cacheClient
         let name: CredentialCacheName
         do throws(KerberosError) {

@@ -4,42 +4,51 @@ internal import KerberosEngine
 internal import KerberosSSO
 
 extension DiagnosticStep {
-    /// Where the realm's KDCs are: as configured, else as DNS says.
+    /// Where the realm's KDCs are: as configured, and as DNS says where it is asked.
     static let locations = DiagnosticStep.check("dns") { findings in
         guard let client = findings.client, let realm = findings.realm else { return .skipped("no realm is known.") }
-        let known: KDCLocations
+        let order: KDCOrder
         do throws(KerberosError) {
-            known = try await client.kdcLocations()
+            order = try await client.kdcOrder()
+            findings.clockTolerance = try await client.clockTolerance()
+            findings.followsClock = try await client.libdefault("kdc_timesync").map { $0 != "0" } ?? true
         } catch {
             return .failed(error.description)
         }
-        findings.clockTolerance = known.clockTolerance
         let profile = findings.sso.kerberos.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
-        guard known.configured.isEmpty else {
-            findings.locations = known.configured.compactMap { entry in
-                let source = profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf"
-                return KDCAddress(entry).map { LocatedKDC(address: $0, transports: KDCProbe.Transport.allCases, source: source) }
+        findings.locations = order.named.compactMap { entry in
+            let source = profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf"
+            return KDCAddress(entry).map { LocatedKDC(address: $0, transports: KDCProbe.Transport.allCases, source: source) }
+        }
+        let hasProxy = findings.locations.count < order.named.count
+        guard order.asksDNS else {
+            guard !order.named.isEmpty else {
+                return .failed(
+                    "nothing says where the KDCs of \(realm) are: krb5.conf names none, and dns_lookup_kdc is false.",
+                    remedy: "Name them: preferredKDCs in the profile, or kdc in [realms] of krb5.conf."
+                )
             }
             guard !findings.locations.isEmpty else { return .skipped("a KDC proxy serves \(realm): it is not looked at by itself.") }
-            return .skipped("DNS is not asked for KDCs: the profile or krb5.conf names \(known.configured.count) of \(realm).")
-        }
-        guard known.asksDNS else {
-            return .failed(
-                "nothing says where the KDCs of \(realm) are: krb5.conf names none, and dns_lookup_kdc is false.",
-                remedy: "Name them: preferredKDCs in the profile, or kdc in [realms] of krb5.conf."
-            )
+            return .skipped("DNS is not asked for KDCs: the profile or krb5.conf names \(order.named.count) of \(realm).")
         }
         async let udp = NameService.serviceRecords("_kerberos._udp.\(realm)", secondsPerServer: 1)
         async let tcp = NameService.serviceRecords("_kerberos._tcp.\(realm)", secondsPerServer: 1)
-        return records(udp: await udp, tcp: await tcp, of: realm, &findings)
+        let (byDatagram, byStream) = await (udp, tcp)
+        let places = places(udp: byDatagram, tcp: byStream, of: realm)
+        findings.locations += places.filter { place in !findings.locations.contains { $0.address == place.address } }
+        guard order.named.isEmpty else {
+            guard !places.isEmpty else { return .skipped("DNS names no KDC of \(realm) beside those of the profile.") }
+            let preferred = hasProxy ? "the profile's" : order.named.joined(separator: ", ")
+            return .ok("after \(preferred), DNS names the KDCs of \(realm): \(names(of: places)).")
+        }
+        return records(places, isSilent: byDatagram == .noAnswer || byStream == .noAnswer, of: realm)
     }
 
-    private static func records(
-        udp: NameService.Records,
-        tcp: NameService.Records,
-        of realm: String,
-        _ findings: inout DiagnosticFindings
-    ) -> Finding {
+    private static func names(of places: [LocatedKDC]) -> String {
+        Set(places.map(\.address.description)).sorted().joined(separator: ", ")
+    }
+
+    private static func places(udp: NameService.Records, tcp: NameService.Records, of realm: String) -> [LocatedKDC] {
         var places: [LocatedKDC] = []
         for (records, transport) in [(udp, KDCProbe.Transport.udp), (tcp, .tcp)] {
             guard case .found(let records) = records else { continue }
@@ -53,12 +62,12 @@ extension DiagnosticStep {
                 }
             }
         }
-        findings.locations = places
-        if !places.isEmpty {
-            let names = Set(places.map(\.address.description)).sorted().joined(separator: ", ")
-            return .ok("DNS names the KDCs of \(realm): \(names).")
-        }
-        if udp == .noAnswer || tcp == .noAnswer {
+        return places
+    }
+
+    private static func records(_ places: [LocatedKDC], isSilent: Bool, of realm: String) -> Finding {
+        guard places.isEmpty else { return .ok("DNS names the KDCs of \(realm): \(names(of: places)).") }
+        if isSilent {
             return .failed(
                 "no name server answers for _kerberos._udp.\(realm), and krb5.conf names no KDC.",
                 remedy: "Check the network or the VPN: dig SRV _kerberos._udp.\(realm)"
@@ -104,7 +113,10 @@ extension DiagnosticStep {
         let allowed = Int(findings.clockTolerance)
         let remedy = "Set this machine's clock: timedatectl set-ntp true"
         if abs(offset) > findings.clockTolerance {
-            return .failed("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
+            let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
+            guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
+            // libkrb5 goes by the KDC's clock then. Certificates, Java and others do not.
+            return .warning("\(text), and libkrb5 makes up for it (kdc_timesync); others may not.", remedy: remedy)
         }
         if abs(offset) > min(60, findings.clockTolerance / 2) {
             return .warning("the KDC's clock is \(difference) this machine's, of \(allowed) seconds that are allowed.", remedy: remedy)

@@ -29,6 +29,14 @@ extension DiagnosticCheck {
         return checks
     }
 
+    /// Profiles that were not read in time.
+    static let silentProfiles = DiagnosticCheck(
+        "profile",
+        .failed,
+        "the profiles can't be read in time: a disk, or the check of a signature, hangs.",
+        remedy: "Look whether the folders answer: ls /etc/ksso ~/.config/ksso"
+    )
+
     /// A profile that was named and can't be used.
     static func profile(_ error: ProfileError) -> DiagnosticCheck {
         DiagnosticCheck(
@@ -75,10 +83,16 @@ extension DiagnosticStep {
             findings.realm = plan.realm
             return .ok("\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm).")
         case .ignore(let reasons):
-            let reason = reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers it."
+            let reason = reasons.last { $0.verdict == .failed }
+            let mend =
+                switch reason?.rule {
+                case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile."
+                case "hostRule": "Add the host to Hosts of the profile."
+                default: "Ask for a page that the profile covers."
+                }
             return .failed(
-                "\(url.host() ?? "the host") is not answered: \(reason)",
-                remedy: "Add the host to Hosts of the profile. Every rule that was considered: ksso explain URL"
+                "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
+                remedy: "\(mend) Every rule that was considered: ksso explain \(withoutUser(url.absoluteString))"
             )
         }
     }

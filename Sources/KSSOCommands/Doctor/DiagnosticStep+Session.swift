@@ -12,8 +12,13 @@ extension DiagnosticStep {
         let wanted: Principal?
         do throws(KerberosError) {
             list = try await findings.sso.sessions()
-            let name = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
-            wanted = try name.map { name throws(KerberosError) in try Principal(name, defaultRealm: realm) }
+            let configuration = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }
+            wanted =
+                if configuration?.credentialUseMode == .kerberosDefault {
+                    list.primary?.principal
+                } else {
+                    try configuration?.principalName.map { name throws(KerberosError) in try Principal(name, defaultRealm: realm) }
+                }
         } catch {
             return .failed(error.description)
         }

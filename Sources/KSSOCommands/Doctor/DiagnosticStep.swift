@@ -4,18 +4,22 @@ internal import HTTPNegotiate
 struct DiagnosticStep: Sendable {
     /// The name of its check, or of its first.
     let name: String
-    /// How long it may take; it is abandoned then. All of them together stay below the command's own limit.
+    /// How long it may take; it is abandoned then.
     let limit: Duration
+    /// What to do where it hangs.
+    let hangingRemedy: String?
     /// Looks, and leaves what it has found out in the findings.
     let look: @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
 
     init(
         _ name: String,
         limit: Duration = .seconds(4),
+        hangingRemedy: String? = nil,
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
     ) {
         self.name = name
         self.limit = limit
+        self.hangingRemedy = hangingRemedy
         self.look = look
     }
 
@@ -29,9 +33,10 @@ struct DiagnosticStep: Sendable {
     static func check(
         _ name: String,
         limit: Duration = .seconds(4),
+        hangingRemedy: String? = nil,
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> Finding
     ) -> DiagnosticStep {
-        DiagnosticStep(name, limit: limit) { findings in
+        DiagnosticStep(name, limit: limit, hangingRemedy: hangingRemedy) { findings in
             guard let check = await look(&findings).check(name) else { return [] }
             return [check]
         }

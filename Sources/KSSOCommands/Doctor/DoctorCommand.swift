@@ -31,21 +31,31 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let url = try target.flatMap { try $0.contains("://") ? checkedURL($0) : nil }
-        var checks: [DiagnosticCheck]
-        let sso: SingleSignOn
-        do {
-            let found = try ProfileSearch(explicitPaths: common.profile, environment: environment).run()
-            checks = DiagnosticCheck.profiles(found)
-            sso = try await common.open(found.profiles)
-        } catch let error as ProfileError {
-            checks = [.profile(error)]
-            sso = try await common.open([])
+        let start = ContinuousClock.now
+        let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
+        // A home on a server that is away, or the check of a signature, may hang.
+        let found = await firstResult(within: .seconds(4)) {
+            await Result { () async throws(ProfileError) in try await search.runAside() }
         }
+        var checks: [DiagnosticCheck]
+        var profiles: [Profile] = []
+        switch found {
+        case .success(let result): (checks, profiles) = (DiagnosticCheck.profiles(result), result.profiles)
+        case .failure(let error): checks = [.profile(error)]
+        case nil: checks = [.silentProfiles]
+        }
+        let sso = try await common.open(profiles)
         var findings = DiagnosticFindings(sso: sso, url: url, keytab: keytab, environment: environment)
         if url == nil { findings.realm = target }
-        checks += await Doctor().checks(findings)
+        checks += await Doctor(limit: Doctor.limit - start.duration(to: .now)).checks(findings)
         let diagnosis = Diagnosis(checks)
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
         if !diagnosis.isHealthy { throw CommandFailure(.failed) }
+    }
+}
+
+extension Result {
+    fileprivate init(_ work: () async throws(Failure) -> Success) async {
+        do throws(Failure) { self = .success(try await work()) } catch { self = .failure(error) }
     }
 }

@@ -85,6 +85,35 @@ struct DoctorTests {
     }
 
     /// The KDC swallows everything, and so does the server: the doctor goes on from one to the other, and ends.
+    @Test func aClockThatLibkrb5MakesUpForIsNoFailure() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-3630))) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await station.signIn()
+            let diagnosis = try await station.doctor()
+            #expect(diagnosis.isHealthy && verdicts(diagnosis)["clock"] == .warning, "\(diagnosis)")
+        }
+    }
+
+    /// The limit is for all of it. A slow machine starts and prints more slowly.
+    @Test func anAgentThatHangsIsNamedAndTheRestIsLookedAt() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await station.withAgent { agent in
+                try await station.signIn()
+                kill(pid_t(agent.process), SIGSTOP)
+                defer { kill(pid_t(agent.process), SIGCONT) }
+                let start = ContinuousClock.now
+                let diagnosis = try await station.doctor()
+                #expect(start.duration(to: .now) < .seconds(30))
+                let cache = try #require(diagnosis.checks.first { $0.name == "cache" })
+                #expect(cache.verdict == .failed && cache.remedy?.contains("ksso agent status") == true, "\(cache)")
+                for name in ["visibility", "session", "expiry"] { #expect(verdicts(diagnosis)[name] == .skipped) }
+            }
+        }
+    }
+
     @Test func everythingIsDead() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)

@@ -51,14 +51,16 @@ public final class KerberosExtension: CredentialExtension {
     public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
     /// Answers a challenge with an `Authorization` header; or signs in, refreshes, signs out, for the realm that covers the URL. An
-    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons.
+    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons. A sign-in asks only where the request may
+    /// and there is a prompter; a refresh and a sign-out ask nobody.
     ///
     /// The token is bound to the request's `channelBindings` where the plan binds and the scheme is https. Where the plan delegates, the KDC
     /// is asked for a ticket to pass on, by GSSAPI, which finds the KDC in the krb5.conf of this process (`KRB5_CONFIG`, else
     /// /etc/krb5.conf) or in DNS, whatever the profile says. That a server gets no ticket all the same is no error: `isDelegated` of the
     /// grant's exchange says it, and ``explanation(for:)`` says why.
     ///
-    /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `kdcUnreachable`, `failed` with the cause.
+    /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `notInteractive` when a ticket can't be refreshed without a person,
+    ///   `kdcUnreachable`, `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         let decision = policy.decision(for: request.url)
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
@@ -67,11 +69,10 @@ public final class KerberosExtension: CredentialExtension {
             return .headers(try await grant(for: plan, request: request))
         case .login, .refresh, .logout:
             do throws(KerberosError) {
-                try await perform(request.operation, plan: plan, request: request)
+                return .completed(try await perform(request.operation, plan: plan, request: request)?.reply)
             } catch {
                 throw AuthorizationError(error)
             }
-            return .completed
         default:
             let detail = "the operation \(request.operation) is not known."
             return .notHandled([DecisionReason(rule: "operation", verdict: .failed, detail: detail)])
@@ -94,17 +95,20 @@ public final class KerberosExtension: CredentialExtension {
         return readyGrant(for: plan, request: request)
     }
 
+    /// The session that the operation leaves behind; nil after a sign-out.
     private func perform(
         _ operation: AuthorizationOperation,
         plan: AuthorizationPlan,
         request: AuthorizationRequest
-    ) async throws(KerberosError) {
+    ) async throws(KerberosError) -> Session? {
         let mayAsk = request.isUserInterfaceEnabled && operation == .login
         let session = try await session(for: plan, principal: request.principal, mayAsk: mayAsk)
         switch operation {
-        case .refresh: try await refresh(session)
-        case .logout: try await signOut(session.principal)
-        default: break  // whoever asked to sign in is signed in now
+        case .refresh: return try await refresh(session)
+        case .logout:
+            try await signOut(session.principal)
+            return nil
+        default: return session  // whoever asked to sign in is signed in now
         }
     }
 }

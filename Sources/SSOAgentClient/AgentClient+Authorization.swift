@@ -35,7 +35,7 @@ extension AgentClient {
 
     private func outcome(_ reply: AuthorizeReply) throws(AuthorizationError) -> AuthorizationOutcome {
         switch reply.outcome {
-        case .completed: return .completed
+        case .completed: return .completed(reply.reply)
         case .notHandled: return .notHandled(reply.reasons ?? [])
         case .headers:
             guard let headers = reply.headers, let principal = reply.principal, let service = reply.servicePrincipal,

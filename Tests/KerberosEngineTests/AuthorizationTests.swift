@@ -93,29 +93,4 @@ struct AuthorizationTests {
         #expect(reasons == kerberos.decision(for: url).reasons)
         #expect(reasons.contains { $0.rule == "hostRule" && $0.verdict == .failed })
     }
-
-    @Test func signsOutByOperation() async throws {
-        let (_, kerberos) = try await signedIn()
-        let url = try #require(URL(string: "https://www.example.test/"))
-        for operation in [AuthorizationOperation.login, .refresh, .logout] {
-            guard case .completed = try await kerberos.beginAuthorization(with: .init(url: url, operation: operation)) else {
-                Issue.record("\(operation) was not completed")
-                return
-            }
-        }
-        #expect(try await kerberos.sessions().sessions.isEmpty)
-        let error = await authorizationError { try await kerberos.beginAuthorization(with: .init(url: url, operation: .login)) }
-        #expect(error?.code == .notSignedIn)
-    }
-
-    @Test func anUnknownOperationIsLeftAlone() async throws {
-        let (_, kerberos) = try await signedIn()
-        let url = try #require(URL(string: "https://www.example.test/"))
-        let outcome = try await kerberos.beginAuthorization(with: .init(url: url, operation: .init(rawValue: "unheard-of")))
-        guard case .notHandled(let reasons) = outcome else {
-            Issue.record("it was handled")
-            return
-        }
-        #expect(reasons.map(\.rule) == ["operation"])
-    }
 }

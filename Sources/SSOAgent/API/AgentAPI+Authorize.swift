@@ -13,7 +13,7 @@ extension AgentAPI {
         let authorization = try Self.authorization(message, context)
         if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
         switch try await outcome(of: authorization, context) {
-        case .completed: return try Self.response(AuthorizeReply(outcome: .completed))
+        case .completed(let reply): return try Self.response(AuthorizeReply(outcome: .completed, reply: reply))
         case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
         case .headers(let grant):
             var reply = AuthorizeReply(outcome: .headers)

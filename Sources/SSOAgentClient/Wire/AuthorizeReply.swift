@@ -23,9 +23,12 @@ package struct AuthorizeReply: Codable, Sendable {
     package var exchange: String?
     /// Why it was not handled.
     package var reasons: [DecisionReason]?
+    /// Who is signed in now, after a sign-in or a refresh.
+    package var reply: AuthorizationReply?
 
-    package init(outcome: Outcome, reasons: [DecisionReason]? = nil) {
+    package init(outcome: Outcome, reasons: [DecisionReason]? = nil, reply: AuthorizationReply? = nil) {
         self.outcome = outcome
+        self.reply = reply
         self.reasons = reasons
     }
 }

@@ -53,6 +53,29 @@ struct AuthorizeTests {
         }
     }
 
+    @Test(arguments: [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")])
+    func anOperationsReplyIsTheAgents(operation: AuthorizationOperation) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, signedIn: false) { agent in
+            let options = InitialCredentialOptions(renewableLifetime: .seconds(7200))
+            try await agent.kerberos.signIn("alice", using: .password(Secret("secret")), options: options)
+            let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.test/")), operation: operation)
+            switch try await agent.client().beginAuthorization(with: request) {
+            case .headers: Issue.record("\(operation) has no header")
+            case .notHandled(let reasons): #expect(operation.rawValue == "unheard-of" && reasons.map(\.rule) == ["operation"])
+            case .completed(nil): #expect(operation == .logout)
+            case .completed(let reply?):
+                #expect(operation == .login || operation == .refresh)
+                let session = try #require(try await agent.kerberos.sessions().sessions.first)
+                #expect(reply.userPrincipalName == "alice@EXAMPLE.TEST" && reply.realm == "EXAMPLE.TEST")
+                #expect(reply.cache == session.cache.rawValue && reply.passwordExpires == nil)
+                // The wire has whole seconds.
+                let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
+                #expect(abs(reply.ticketExpires.timeIntervalSince(end)) <= 1 && reply.renewUntil != nil)
+            }
+        }
+    }
+
     @Test func nobodySignedInIsTheSameErrorAsInProcess() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in

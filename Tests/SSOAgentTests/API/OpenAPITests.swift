@@ -46,6 +46,7 @@ import Testing
     @Test(arguments: [
         ("AuthorizeRequest", fields(AuthorizeRequest(url: ""))),
         ("AuthorizeReply", fields(AuthorizeReply(outcome: .completed))),
+        ("AuthorizationReply", fields(AuthorizationReply(userPrincipalName: "", realm: "", ticketExpires: .distantPast, cache: ""))),
         ("ContinueRequest", fields(ContinueRequest(token: Data()))),
         ("ContinueReply", fields(ContinueReply(step: .send))),
         ("IdentityReply", fields(IdentityReply(nil))),

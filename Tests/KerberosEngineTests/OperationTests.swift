@@ -1,0 +1,138 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What signs in, refreshes and signs out through the seam, and what it tells.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct OperationTests {
+    let home: Home
+    private let url = URL(string: "https://www.example.test/")
+
+    init() throws { home = try Home(try #require(TestRealm.current)) }
+
+    /// What an operation that is completed tells.
+    private func reply(
+        _ kerberos: KerberosExtension,
+        _ operation: AuthorizationOperation,
+        mayAsk: Bool = false
+    ) async throws -> AuthorizationReply? {
+        let request = AuthorizationRequest(url: try #require(url), operation: operation, isUserInterfaceEnabled: mayAsk)
+        guard case .completed(let reply) = try await kerberos.beginAuthorization(with: request) else {
+            throw AuthorizationError(.notHandled, "\(operation) was not completed.")
+        }
+        return reply
+    }
+
+    @Test func aSignInAndARefreshTellWhoIsSignedInAndASignOutNothing() async throws {
+        let user = "user\(UUID().uuidString.prefix(8))"
+        try await home.realm.addUser(user, password: "secret", flags: ["-pwexpire \"30 days\""])
+        let kerberos = home.makeExtension()
+        let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
+        let session = try await kerberos.signIn(user, using: .secret, options: options)
+        let login = try #require(try await reply(kerberos, .login))
+        #expect(login.userPrincipalName == "\(user)@EXAMPLE.TEST" && login.realm == "EXAMPLE.TEST")
+        #expect(login.cache == session.cache.rawValue)
+        #expect(login.ticketExpires == session.ticketExpires.addingTimeInterval(-session.clockOffset))
+        #expect(login.renewUntil == session.renewUntil?.addingTimeInterval(-session.clockOffset))
+        #expect(login.renewUntil != nil && login.passwordExpires != nil && login.passwordExpires == session.passwordExpires)
+        let refreshed = try #require(try await reply(kerberos, .refresh))
+        #expect(refreshed.userPrincipalName == login.userPrincipalName && refreshed.cache == login.cache)
+        let after = try #require(try await kerberos.sessions().sessions.first)
+        #expect(refreshed.ticketExpires == after.ticketExpires.addingTimeInterval(-after.clockOffset))
+        #expect(try await reply(kerberos, .logout) == nil)
+        #expect(try await kerberos.sessions().sessions.isEmpty)
+    }
+
+    @Test func whatIsNotKnownIsLeftOut() async throws {
+        let kerberos = home.makeExtension()
+        try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
+        let login = try #require(try await reply(kerberos, .login))
+        #expect(login.renewUntil == nil && login.passwordExpires == nil)
+    }
+
+    /// The KDC's clock may be another: a reply is by this machine's.
+    @Test func theTimesAreByThisMachinesClock() async throws {
+        try await withTestRealm(
+            TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(-7200))
+        ) { realm in
+            let kerberos = try Home(realm).makeExtension()
+            let session = try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
+            let login = try #require(try await reply(kerberos, .login))
+            #expect(session.clockOffset < -7000)
+            #expect(login.ticketExpires == session.ticketExpires.addingTimeInterval(-session.clockOffset))
+        }
+    }
+
+    @Test(arguments: [AuthorizationOperation.login, .refresh, .logout])
+    func nobodySignedIn(operation: AuthorizationOperation) async throws {
+        let error = await authorizationError { try await reply(home.makeExtension(), operation) }
+        #expect(error?.code == .notSignedIn)
+    }
+
+    @Test func aSignInAsksWhereItMayAndThereIsAPrompter() async throws {
+        var home = home
+        let prompter = CountingPrompter(answer: "secret")
+        home.options.prompter = prompter
+        home.options.userName = "alice"
+        let kerberos = home.makeExtension()
+        for operation in [AuthorizationOperation.login, .refresh] {
+            #expect(await authorizationError { try await reply(kerberos, operation) }?.code == .notSignedIn)
+        }
+        #expect(await authorizationError { try await reply(kerberos, .refresh, mayAsk: true) }?.code == .notSignedIn)
+        #expect(prompter.count == 0)
+        #expect(try await reply(kerberos, .login, mayAsk: true)?.userPrincipalName == "alice@EXAMPLE.TEST")
+        #expect(prompter.count == 1)
+    }
+
+    @Test(arguments: [false, true]) func aTicketThatOnlyAPersonCouldGetAnewIsNotRefreshed(mayAsk: Bool) async throws {
+        var home = home
+        let prompter = CountingPrompter(answer: "secret")
+        home.options.prompter = prompter
+        let kerberos = home.makeExtension()
+        // The KDC makes a ticket renewable unasked when it can't give the lifetime that was asked for.
+        try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
+        #expect(await authorizationError { try await reply(kerberos, .refresh, mayAsk: mayAsk) }?.code == .notInteractive)
+        #expect(prompter.count == 0)
+    }
+
+    @Test func anUnknownOperationIsLeftAlone() async throws {
+        let request = AuthorizationRequest(url: try #require(url), operation: .init(rawValue: "unheard-of"))
+        guard case .notHandled(let reasons) = try await home.makeExtension().beginAuthorization(with: request) else {
+            Issue.record("it was handled")
+            return
+        }
+        #expect(reasons.map(\.rule) == ["operation"])
+    }
+
+    /// An extension of somebody's own: its operation beside ours.
+    @Test func anOwnExtensionHandlesAnOperationOfItsOwn() async throws {
+        struct Greeting: CredentialExtension {
+            static let operation = AuthorizationOperation(rawValue: "greet")
+            let base: KerberosExtension
+
+            func decision(for url: URL) -> AuthorizationDecision { base.decision(for: url) }
+
+            func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
+                guard request.operation == Self.operation else { return try await base.beginAuthorization(with: request) }
+                let user = request.options["user"] ?? ""
+                return .completed(.init(userPrincipalName: user, realm: "", ticketExpires: .distantFuture, cache: ""))
+            }
+        }
+        let greeting = Greeting(base: home.makeExtension())
+        try await greeting.base.signIn("alice", using: .secret)
+        let url = try #require(url)
+        let own = AuthorizationRequest(url: url, operation: Greeting.operation, options: ["user": "bob"])
+        guard case .completed(let reply) = try await greeting.beginAuthorization(with: own) else {
+            Issue.record("the extension's own operation was not completed")
+            return
+        }
+        #expect(reply?.userPrincipalName == "bob")
+        guard case .headers = try await greeting.beginAuthorization(with: .init(url: url)) else {
+            Issue.record("a challenge was not answered")
+            return
+        }
+    }
+}

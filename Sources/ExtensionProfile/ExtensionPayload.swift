@@ -97,7 +97,9 @@ public struct ExtensionPayload: Sendable, Hashable {
             allowsCertificate: extensionData.allowSmartCard ?? true,
             prefersCertificate: extensionData.startInSmartCardMode ?? false,
             certificateIdentity: certificateIdentity,
-            issuerFilter: extensionData.identityIssuerAutoSelectFilter
+            issuerFilter: extensionData.identityIssuerAutoSelectFilter,
+            userNameLabel: extensionData.customUsernameLabel,
+            helpText: extensionData.helpText
         )
     }
 

@@ -92,8 +92,8 @@ extension ProfileKey {
 
     /// What a user sees when signing in.
     private static let signInWindow: [ProfileKey] = [
-        key("customUsernameLabel", .string, .notYet("the prompt names the principal")),
-        key("helpText", .string, .notYet("the prompt shows no further text")),
+        key("customUsernameLabel", .string, .used),
+        key("helpText", .string, .used),
         key(
             "delayUserSetup",
             .boolean,

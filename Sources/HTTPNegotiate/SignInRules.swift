@@ -1,4 +1,4 @@
-/// With what a user may sign in to a realm.
+/// With what a user may sign in to a realm, and what is said above the question.
 public struct SignInRules: Sendable, Hashable {
     /// Whether a password may be used: `allowPassword`.
     public var allowsPassword: Bool
@@ -11,6 +11,11 @@ public struct SignInRules: Sendable, Hashable {
     public var certificateIdentity: String?
     /// Which certificates come into question, by their issuer, with `*` for any characters: `identityIssuerAutoSelectFilter`.
     public var issuerFilter: String?
+    /// The organisation's word for the user name, which is shown above the question with the principal: `customUsernameLabel`. Nil: it is not
+    /// shown there.
+    public var userNameLabel: String?
+    /// Help that is shown above the question: `helpText`.
+    public var helpText: String?
 
     /// Makes rules; the defaults allow everything and prefer nothing.
     public init(
@@ -18,12 +23,16 @@ public struct SignInRules: Sendable, Hashable {
         allowsCertificate: Bool = true,
         prefersCertificate: Bool = false,
         certificateIdentity: String? = nil,
-        issuerFilter: String? = nil
+        issuerFilter: String? = nil,
+        userNameLabel: String? = nil,
+        helpText: String? = nil
     ) {
         self.allowsPassword = allowsPassword
         self.allowsCertificate = allowsCertificate
         self.prefersCertificate = prefersCertificate
         self.certificateIdentity = certificateIdentity
         self.issuerFilter = issuerFilter
+        self.userNameLabel = userNameLabel
+        self.helpText = helpText
     }
 }

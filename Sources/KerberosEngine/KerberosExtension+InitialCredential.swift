@@ -22,10 +22,11 @@ extension KerberosExtension {
                 throw expired(error)
             }
         case .prompter(let prompter): return try await initialCredential(for: principal, asking: prompter, options: options)
-        case .certificate:
+        case .certificate(let identity, let prompter):
             // A person may take minutes to give the PIN, which the realm's other requests must not wait for.
             let client = clients.makeClient(for: principal.realm)
-            let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+            let labelled = LabelledPrompter(prompter, policy.signInRules(of: principal.realm))
+            let ticket = try await client.initialCredential(for: principal, using: .certificate(identity, labelled), options: options)
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
         case .keytab(let name): keytab = name
         case .clientKeytab: keytab = nil
@@ -44,7 +45,7 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> SignInTicket {
         // A person may take minutes to answer, which the realm's other requests must not wait for.
         let client = clients.makeClient(for: principal.realm)
-        let memory = PasswordMemory(prompter)
+        let memory = PasswordMemory(LabelledPrompter(prompter, policy.signInRules(of: principal.realm)))
         do throws(KerberosError) {
             let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset)

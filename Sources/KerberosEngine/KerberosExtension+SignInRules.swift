@@ -57,7 +57,9 @@ extension DecisionPolicy {
             allowsCertificate: rules.allSatisfy(\.allowsCertificate),
             prefersCertificate: rules.contains(where: \.prefersCertificate),
             certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
-            issuerFilter: rules.lazy.compactMap(\.issuerFilter).first
+            issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
+            userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,
+            helpText: rules.lazy.compactMap(\.helpText).first
         )
     }
 }

@@ -20,7 +20,7 @@ import Testing
     private static let later: Set = [
         "allowPasswordChange", "performKerberosOnly", "pwExpireOverride", "pwNotificationDays", "pwReqLength", "pwReqComplexity",
         "pwReqMinAge",
-        "pwReqHistory", "pwReqText", "pwChangeURL", "allowAutomaticLogin", "customUsernameLabel", "helpText",
+        "pwReqHistory", "pwReqText", "pwChangeURL", "allowAutomaticLogin",
     ]
 
     @Test func `a full profile has every key that is known, and what becomes of each is settled`() throws {
@@ -40,6 +40,7 @@ import Testing
             }
         }
         let configuration = try #require(try Fixture.profile("full.yaml").configurations.first)
+        #expect(configuration.signIn.userNameLabel == "Staff number" && configuration.signIn.helpText == "Call 1234")
         #expect(
             configuration.preferredKDCs.map(\.mitSyntax) == ["kdc1.example.test", "kdc2.example.test:88", "https://proxy.example.test/kdc"]
         )
@@ -65,7 +66,8 @@ import Testing
         ]
         let access = ["credentialBundleIdACL", "includeKerberosAppsInBundleIdACL", "credentialUseMode", "monitorCredentialsCache"]
         let certificates = ["identityIssuerAutoSelectFilter", "allowSmartCard", "allowPassword", "startInSmartCardMode"]
-        #expect(Set(used) == Set(identity + passwords + access + certificates))
+        let prompt = ["customUsernameLabel", "helpText"]
+        #expect(Set(used) == Set(identity + passwords + access + certificates + prompt))
     }
 
     @Test(arguments: [

@@ -12,11 +12,12 @@ import Testing
 struct PinentryTests {
     /// Runs an agent at a terminal where its pinentry may ask.
     private func withAgent(
+        data: [String] = [],
         _ body: (Workstation, Conversation) async throws -> Void
     ) async throws -> (status: Int, transcript: String) {
         let pinentry = try #require(StockProgram.pinentry)
         let station = try Workstation()
-        try station.install(profile())
+        try station.install(profile(data: data))
         let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
         return try await Conversation.atTerminal(command, on: station, environment: pinentry.variables) { terminal in
             try await eventually { FileManager.default.fileExists(atPath: "\(station.runtime)/agent.sock") }
@@ -46,6 +47,17 @@ struct PinentryTests {
         }
         #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
         #expect(!transcript.contains("secret"), "what is typed is not shown: \(transcript)")
+    }
+
+    @Test func theProfilesWordsStandAboveTheQuestion() async throws {
+        _ = try await withAgent(data: ["customUsernameLabel: Staff number", "helpText: Call 1234"]) { station, terminal in
+            async let answer = ask(station)
+            try await terminal.wait(for: "Staff number: alice@EXAMPLE.TEST")
+            try await terminal.wait(for: "Call 1234")
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            try await terminal.type("secret\n")
+            #expect(try await answer.contains("Negotiate "))
+        }
     }
 
     @Test func aRequestThatMayNotAskAsksNobody() async throws {

@@ -44,6 +44,16 @@ struct TerminalTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
+    @Test func theProfilesWordsStandAboveThePrompt() async throws {
+        try station.install(profile(data: ["customUsernameLabel: Staff number", #"helpText: "Call 1234\e[2J""#]))
+        let transcript = try await atTerminal(guarded("ksso login")) { terminal in
+            try await terminal.wait(for: Self.prompt)
+            try await terminal.type("top-secret\n")
+            try await terminal.wait(for: "status=0\nsettings=0\n")
+        }
+        #expect(transcript.hasPrefix("Staff number: alice@EXAMPLE.TEST\nCall 1234\\u{1b}[2J\n\(Self.prompt)"), "\(transcript)")
+    }
+
     @Test func aWrongPasswordIsAskedForOnceOnly() async throws {
         try await realm.addUser("mallory", password: "right")
         let transcript = try await atTerminal(guarded("ksso login mallory")) { terminal in

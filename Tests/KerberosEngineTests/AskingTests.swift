@@ -28,6 +28,28 @@ import Testing
         }
     }
 
+    /// The profile's word for the user name and its help stand above the question, and nothing in them acts on a terminal.
+    @Test func theProfilesWordsStandAboveTheQuestion() async throws {
+        let realm = try #require(TestRealm.current)
+        let help = "Call 1234\nor \u{1B}[2J ask Bob" + String(repeating: "!", count: 3000)
+        let rules = SignInRules(userNameLabel: "Staff\nnumber", helpText: help)
+        let home = try Home(realm, configurations: [.init(realm: realm.name, hosts: [HostRule(".example.test")], signIn: rules)])
+        let prompter = AnsweringPrompter(["secret"])
+        try await home.makeExtension().signIn("alice", using: .prompter(prompter))
+        let banner = try #require(prompter.requests.first?.banner)
+        #expect(banner.hasPrefix("Staff\\u{a}number: alice@EXAMPLE.TEST\nCall 1234\nor \\u{1b}[2J ask Bob!"), "\(banner)")
+        #expect(banner.count < 1200 && banner.hasSuffix("!…"))
+    }
+
+    @Test(arguments: [SignInRules(), SignInRules(userNameLabel: "", helpText: "")])
+    func withoutSuchWordsNothingStandsThere(_ rules: SignInRules) async throws {
+        let realm = try #require(TestRealm.current)
+        let home = try Home(realm, configurations: [.init(realm: realm.name, hosts: [HostRule(".example.test")], signIn: rules)])
+        let prompter = AnsweringPrompter(["secret"])
+        try await home.makeExtension().signIn("alice", using: .prompter(prompter))
+        #expect(prompter.requests.map(\.banner) == [nil])
+    }
+
     @Test func aUserOfTheMachineWhoIsNoPrincipalIsToldHowToSignIn() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.userName = "nobody"

@@ -6,11 +6,12 @@ internal import HTTPNegotiate
 /// `ksso setup`: from a profile to a session whose programs are signed in.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Install a profile, or make one; sign in; and set the session up.",
+        abstract: "Install a profile, or make one; sign in; set the session up; and check it all.",
         discussion: """
             With a file, or with --realm and --host, the profile is checked and put into ~/.config/ksso; with neither, those that are installed \
             count. Then you sign in, unless you are, and the session's programs are told where the tickets are. What is done already is left \
-            as it is, so that it can be repeated.
+            as it is, so that it can be repeated. At last every layer is checked, as by ksso doctor: what fails is named, and the command \
+            ends with 1.
 
             With --system the profile goes to /etc/ksso, for every user of the machine, and that is all: signing in is each user's own.
             """
@@ -42,6 +43,7 @@ struct Setup: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
         let search = ProfileSearch()
         var realm = realm
         if let installation = try installation(search) {
@@ -53,7 +55,7 @@ struct Setup: AsyncParsableCommand {
         if !noLogin { try await signIn(realm) }
         let session = try ConfigureSession.parse(["--install"])
         try await session.run()
-        try await SetupCheck.run(realm: realm, isSignedIn: !noLogin)
+        if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
     }
 
     /// What is to be installed; nil where nothing was named.

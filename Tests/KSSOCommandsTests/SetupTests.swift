@@ -28,6 +28,7 @@ struct SetupTests {
         #expect(
             first.output.contains("environment.d/60-ksso.conf: written\n") && first.errors.contains("Try it: ksso fetch https://localhost/")
         )
+        #expect(first.output.hasSuffix("Checked: nothing fails. To see each layer: ksso doctor\n"), "\(first)")
         #expect(try mode("\(settings)/corp.yaml") == 0o600)
         try await withAcceptorServer(realm: station.realm) { server in
             let page = try await station.ksso("fetch", "http://localhost:\(server.port)/")
@@ -39,6 +40,27 @@ struct SetupTests {
             #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
             #expect(again.output.contains("environment.d/60-ksso.conf: as it should be\n"))
         }
+    }
+
+    /// All is written, and what keeps it from working is the first line that the doctor would say.
+    @Test func whatDoesNotWorkYetIsNamed() async throws {
+        try await station.realm.addUser("bob", password: "secret")
+        let file = try station.write(profile(data: ["principalName: bob"]), to: "corp.yaml")
+        let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
+        #expect(result.exitStatus == 1 && result.output.contains("environment.d/60-ksso.conf: written\n"), "\(result)")
+        let lines = result.errors.split(separator: "\n").map(String.init)
+        #expect(
+            lines.suffix(2) == [
+                "ksso: all is set up, and does not work yet. It fails at session: bob@EXAMPLE.TEST is not signed in.",
+                "    Sign in: ksso login bob@EXAMPLE.TEST",
+            ]
+        )
+        #expect(!result.output.contains("Checked") && !result.errors.contains("Try it"))
+    }
+
+    @Test func whoDoesNotSignInGetsNoCheck() async throws {
+        let result = try await setup(try station.write(profile(), to: "corp.yaml"), "--no-login")
+        #expect(result.exitStatus == 0 && !result.output.contains("Checked"), "\(result)")
     }
 
     @Test func aProfileIsMade() async throws {

@@ -34,14 +34,4 @@ extension DiagnosticStep {
         findings.session = session
         return .ok("\(session.principal) is signed in, in \(session.cache).")
     }
-
-    /// When ticket and password end.
-    static let expiry = DiagnosticStep.check("expiry") { findings in
-        guard let session = findings.session else { return .skipped("nobody is signed in.") }
-        let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
-        let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text($0))" } ?? ", and can't be renewed"
-        let text = "the ticket holds until \(Console.text(end))\(renewal)."
-        guard end.timeIntervalSinceNow < 600 else { return .ok(text) }
-        return .warning(text, remedy: "Get another: ksso refresh, or ksso login --force")
-    }
 }

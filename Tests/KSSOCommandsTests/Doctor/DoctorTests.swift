@@ -44,6 +44,29 @@ struct DoctorTests {
         )
     }
 
+    private static let expiries: [(flag: String, keys: [String], verdict: DiagnosticCheck.Verdict, words: String)] = [
+        ("-pwexpire never", [], .ok, "When the password expires is not known."),
+        ("-pwexpire \"60 days\"", [], .ok, "The password expires on "),
+        ("-pwexpire \"60 days\"", ["pwNotificationDays: 90"], .warning, "The password expires on "),
+        ("-pwexpire \"3 days\"", [], .warning, "The password expires on "),
+        ("-pwexpire \"3 days\"", ["performKerberosOnly: true"], .ok, "The password expires on "),
+    ]
+
+    /// A password's end that nobody knows is never told as one that has passed.
+    @Test(arguments: expiries)
+    func whenThePasswordExpires(
+        _ expiry: (flag: String, keys: [String], verdict: DiagnosticCheck.Verdict, words: String)
+    ) async throws {
+        let user = "user\(UUID().uuidString.prefix(8))"
+        try await station.realm.addUser(user, password: "secret", flags: [expiry.flag])
+        try station.install(profile(data: expiry.keys + ["principalName: \(user)"]))
+        try await station.signIn(user)
+        let check = try #require(try await station.doctor().checks.first { $0.name == "expiry" })
+        #expect(check.verdict == expiry.verdict && check.detail.contains(expiry.words), "\(check)")
+        #expect(check.detail.hasPrefix("the ticket holds until "), "\(check)")
+        #expect(check.remedy == (expiry.verdict == .ok ? nil : "Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
+    }
+
     @Test func itChangesNothing() async throws {
         try await station.signIn()
         let cache = try Data(contentsOf: URL(fileURLWithPath: "\(station.directory)/cache"))

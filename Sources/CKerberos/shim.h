@@ -54,6 +54,7 @@ static inline int ckerberos_gss_is_error(OM_uint32 major) { return GSS_ERROR(maj
 static const OM_uint32 ckerberos_s_continue_needed = GSS_S_CONTINUE_NEEDED;
 static const OM_uint32 ckerberos_s_bad_bindings = GSS_S_BAD_BINDINGS;
 static const OM_uint32 ckerberos_s_no_cred = GSS_S_NO_CRED;
+static const OM_uint32 ckerberos_s_credentials_expired = GSS_S_CREDENTIALS_EXPIRED;
 static const OM_uint32 ckerberos_s_defective_token = GSS_S_DEFECTIVE_TOKEN;
 static const OM_uint32 ckerberos_s_bad_mech = GSS_S_BAD_MECH;
 

@@ -4,7 +4,9 @@ extension KerberosError {
     /// The error for a status of GSSAPI (RFC 2743 section 1.2.1.1). The minor status's text is kept per thread: call it at once.
     static func gss(_ major: OM_uint32, _ minor: OM_uint32, subject: String) -> KerberosError {
         let majorText = gssText(major, type: GSS_C_GSS_CODE)
-        let minorText = gssText(minor, type: GSS_C_MECH_CODE)
+        // Of a ticket that ends in this very moment the mechanism says that all is well.
+        let mechanismText = gssText(minor, type: GSS_C_MECH_CODE)
+        let minorText = mechanismText == "Success" ? "" : mechanismText
         let text = minorText.isEmpty ? majorText : minorText
         let code = code(of: major, text: minorText)
         let message =
@@ -12,6 +14,7 @@ extension KerberosError {
             case .channelBindingsDiffer: "the server sees another TLS connection than we do: channel bindings differ. Is a proxy between?"
             case .invalidToken: "the server's token is no valid answer (\(text))."
             case .noCredentials: "there is no ticket that fits (\(text)). Sign in again."
+            case .ticketExpired: "the ticket has expired. Sign in again."
             default: "\(text.isEmpty ? "GSSAPI failed" : text)."
             }
         let number = Int32(bitPattern: minor)
@@ -33,6 +36,7 @@ extension KerberosError {
         switch ckerberos_gss_routine_error(major) {
         case ckerberos_s_bad_bindings: .channelBindingsDiffer
         case ckerberos_s_no_cred: .noCredentials
+        case ckerberos_s_credentials_expired: .ticketExpired
         case ckerberos_s_defective_token, ckerberos_s_bad_mech: .invalidToken
         default: causes.first { text.hasPrefix($0.text) }?.code ?? .other
         }

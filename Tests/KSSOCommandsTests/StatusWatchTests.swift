@@ -10,9 +10,12 @@ struct StatusWatchTests {
 
     init() throws { station = try Workstation() }
 
-    /// Reads the next document: one line.
+    /// Reads the next document: one line. What standard error says, which comes the same way here, is passed over.
     private func next(_ watch: Conversation) async throws -> StatusDocument {
-        try StatusDocument(json: await watch.wait(for: "\n"))
+        while true {
+            let line = try await watch.wait(for: "\n")
+            if !line.hasPrefix("ksso: ") { return try StatusDocument(json: line) }
+        }
     }
 
     /// Reads documents until one tells of these principals.

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #endif
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <gssapi/gssapi.h>
@@ -113,6 +114,39 @@ static inline int ckerberos_open_process(int process) {
     return -1;
 #endif
 }
+
+// The user's keyring in the kernel (user-keyring(7)), for which the C library has no functions. -1 with errno, as system calls have it.
+#ifdef __linux__
+static const int ckerberos_thread_keyring = -1; /* KEY_SPEC_THREAD_KEYRING */
+static const int ckerberos_user_keyring = -4;   /* KEY_SPEC_USER_KEYRING */
+
+static inline long ckerberos_add_key(const char *description, const void *content, size_t count, int keyring) {
+    return syscall(SYS_add_key, "user", description, content, count, (long)keyring);
+}
+static inline long ckerberos_find_key(const char *description) {
+    return syscall(SYS_keyctl, 10L /* KEYCTL_SEARCH */, (long)ckerberos_user_keyring, "user", description, 0L);
+}
+static inline long ckerberos_read_key(long key, void *content, size_t size) {
+    return syscall(SYS_keyctl, 11L /* KEYCTL_READ */, key, content, size, 0L);
+}
+// All rights for who possesses it and for the user; none for anybody else.
+static inline long ckerberos_close_key(long key) { return syscall(SYS_keyctl, 5L /* KEYCTL_SETPERM */, key, 0x3f3f0000L, 0L, 0L); }
+static inline long ckerberos_link_key(long key, int keyring) { return syscall(SYS_keyctl, 8L /* KEYCTL_LINK */, key, (long)keyring, 0L, 0L); }
+static inline long ckerberos_unlink_key(long key, int keyring) {
+    return syscall(SYS_keyctl, 9L /* KEYCTL_UNLINK */, key, (long)keyring, 0L, 0L);
+}
+static inline long ckerberos_revoke_key(long key) { return syscall(SYS_keyctl, 3L /* KEYCTL_REVOKE */, key, 0L, 0L, 0L); }
+#else
+static const int ckerberos_thread_keyring = -1, ckerberos_user_keyring = -4;
+static inline long ckerberos_no_keyring(void) { errno = ENOSYS; return -1; }
+static inline long ckerberos_add_key(const char *a, const void *b, size_t c, int d) { return ckerberos_no_keyring(); }
+static inline long ckerberos_find_key(const char *a) { return ckerberos_no_keyring(); }
+static inline long ckerberos_read_key(long a, void *b, size_t c) { return ckerberos_no_keyring(); }
+static inline long ckerberos_close_key(long a) { return ckerberos_no_keyring(); }
+static inline long ckerberos_link_key(long a, int b) { return ckerberos_no_keyring(); }
+static inline long ckerberos_unlink_key(long a, int b) { return ckerberos_no_keyring(); }
+static inline long ckerberos_revoke_key(long a) { return ckerberos_no_keyring(); }
+#endif
 
 // Asks DNS for records of a type with a resolver of its own, each server once and for so many seconds (res_nquery(3), which is a macro).
 // The answer's length, which may be more than fits; -1 when DNS says that there are none, -2 when it does not say.

@@ -99,7 +99,8 @@ public struct ExtensionPayload: Sendable, Hashable {
             certificateIdentity: certificateIdentity,
             issuerFilter: extensionData.identityIssuerAutoSelectFilter,
             userNameLabel: extensionData.customUsernameLabel,
-            helpText: extensionData.helpText
+            helpText: extensionData.helpText,
+            allowsAutomaticLogin: extensionData.allowAutomaticLogin ?? true
         )
     }
 

@@ -52,7 +52,7 @@ extension ProfileKey {
     /// Passwords: their age, their rules, how they are changed and kept.
     private static let passwords: [ProfileKey] = [
         key("allowPasswordChange", .boolean, .used, default: .boolean(true)),
-        key("allowAutomaticLogin", .boolean, .notYet("no password is saved"), default: .boolean(true)),
+        key("allowAutomaticLogin", .boolean, .used, default: .boolean(true)),
         key(
             "requireUserPresence",
             .boolean,

@@ -17,6 +17,9 @@ public struct SignInRules: Sendable, Hashable {
     /// Help that is shown above the question: `helpText`.
     public var helpText: String?
 
+    /// Whether a password may be kept and sign in by itself: `allowAutomaticLogin`.
+    public var allowsAutomaticLogin: Bool
+
     /// Makes rules; the defaults allow everything and prefer nothing.
     public init(
         allowsPassword: Bool = true,
@@ -25,7 +28,8 @@ public struct SignInRules: Sendable, Hashable {
         certificateIdentity: String? = nil,
         issuerFilter: String? = nil,
         userNameLabel: String? = nil,
-        helpText: String? = nil
+        helpText: String? = nil,
+        allowsAutomaticLogin: Bool = true
     ) {
         self.allowsPassword = allowsPassword
         self.allowsCertificate = allowsCertificate
@@ -34,5 +38,6 @@ public struct SignInRules: Sendable, Hashable {
         self.issuerFilter = issuerFilter
         self.userNameLabel = userNameLabel
         self.helpText = helpText
+        self.allowsAutomaticLogin = allowsAutomaticLogin
     }
 }

@@ -91,6 +91,8 @@ extension KerberosError {
         public static let policyRefused = Code(rawValue: "policyRefused")
         /// No certificate could be used to sign in: it, its key or its card is not there, the PIN is wrong, or the KDC wants another.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
+        /// No password can be kept here, or the one that is kept can't be had.
+        public static let secretStoreUnusable = Code(rawValue: "secretStoreUnusable")
         /// The peer's token is no valid answer: `GSS_S_DEFECTIVE_TOKEN`, `GSS_S_BAD_MECH`.
         public static let invalidToken = Code(rawValue: "invalidToken")
         /// The two ends have different channel bindings: `GSS_S_BAD_BINDINGS`.

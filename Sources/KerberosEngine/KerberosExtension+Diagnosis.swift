@@ -20,6 +20,7 @@ extension KerberosExtension {
         options.cacheSocket = nil
         options.additionalCacheDirectory = nil
         options.prompter = nil
+        options.secretStore = nil
         return KerberosExtension(options)
     }
 }

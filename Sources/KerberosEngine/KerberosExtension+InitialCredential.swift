@@ -15,9 +15,10 @@ extension KerberosExtension {
         let client = clients.client(for: principal.realm)
         let keytab: String?
         switch source {
-        case .password:
+        case .password(let password):
             do throws(KerberosError) {
-                return SignInTicket(try await client.initialCredential(for: principal, using: source, options: options))
+                let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+                return SignInTicket(ticket, password: password)
             } catch  where error.code == .passwordExpired {
                 throw expired(error)
             }
@@ -48,11 +49,12 @@ extension KerberosExtension {
         let memory = PasswordMemory(LabelledPrompter(prompter, policy.signInRules(of: principal.realm)))
         do throws(KerberosError) {
             let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
-            return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
+            return SignInTicket(ticket, clockOffset: client.learnedClockOffset, password: memory.lastPassword)
         } catch  where error.code == .passwordExpired {
             guard policy.configurations.passwordRules(for: principal.realm).isChangedHere else { throw expired(error) }
             memory.announce("The password of \(principal) has expired and has to be changed.")
-            try await changePassword(of: principal, asking: memory, client: client)
+            let new = try await changePassword(of: principal, asking: memory, client: client)
+            await replaceStoredSecret(of: principal, with: new)
             let changed = self.options.clock()
             let ticket: Credential
             do throws(KerberosError) {
@@ -61,7 +63,7 @@ extension KerberosExtension {
                 // A KDC that has its data from another one learns of the change a while later.
                 throw error.saying("the password was changed, and the KDC that answered does not know it yet. Sign in again in a moment.")
             }
-            return SignInTicket(ticket, passwordChanged: changed, clockOffset: client.learnedClockOffset)
+            return SignInTicket(ticket, passwordChanged: changed, clockOffset: client.learnedClockOffset, password: new)
         }
     }
 
@@ -83,10 +85,14 @@ struct SignInTicket {
     /// By how many seconds the KDC's clock is ahead, where a client of the sign-in's own learned it; nil is what the realm's client knows.
     let clockOffset: Double?
 
-    init(_ credential: Credential, passwordChanged: Date? = nil, clockOffset: Double? = nil) {
+    /// The password that the KDC took, if it was one.
+    let password: Secret?
+
+    init(_ credential: Credential, passwordChanged: Date? = nil, clockOffset: Double? = nil, password: Secret? = nil) {
         self.credential = credential
         self.passwordChanged = passwordChanged
         self.clockOffset = clockOffset
+        self.password = password
     }
 }
 

@@ -25,6 +25,8 @@ extension KerberosExtension {
         public var displayName: @Sendable () async -> String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
+        /// Where passwords are kept that sign in by themselves; nil keeps and uses none.
+        public var secretStore: (any SecretStore)?
         /// Gets libkrb5's trace, line by line.
         public var trace: (@Sendable (String) -> Void)?
         /// What time it is.
@@ -49,6 +51,7 @@ extension KerberosExtension {
             userName: String? = nil,
             displayName: @escaping @Sendable () async -> String? = { nil },
             prompter: (any Prompter)? = nil,
+            secretStore: (any SecretStore)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: @escaping @Sendable () -> Date = { Date() }
         ) {
@@ -61,6 +64,7 @@ extension KerberosExtension {
             self.userName = userName
             self.displayName = displayName
             self.prompter = prompter
+            self.secretStore = secretStore
             self.trace = trace
             self.clock = clock
         }

@@ -4,8 +4,8 @@ public import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again from its keytab. Service
-    /// tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
+    /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again, from its keytab, or by
+    /// a password that is kept where it can't be renewed. Service tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
     ///
     /// Whoever asks at the same time gets the same ticket: the KDC is asked once. A session whose ticket somebody has replaced meanwhile is
     /// returned as it is now, unless that ticket is due for renewal too.
@@ -16,7 +16,11 @@ extension KerberosExtension {
         if let keytabSession { return try await keytabSession.acquireOnce(insteadOf: session) }
         return try await refreshFlights.run(RefreshFlight(session)) { [self] () async throws(KerberosError) in
             if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
-            return try await renew(session)
+            do throws(KerberosError) {
+                return try await renew(session)
+            } catch  where session.acquiredBy == .storedSecret && Self.isBeyondRenewal(error) {
+                return try await acquireByStoredSecret(session)
+            }
         }
     }
 
@@ -43,6 +47,22 @@ extension KerberosExtension {
         return try await replace(old, of: session, with: ticket, client: client)
     }
 
+    private static func isBeyondRenewal(_ error: KerberosError) -> Bool {
+        [.notInteractive, .noCredentials, .notRenewable, .ticketExpired].contains(error.code)
+    }
+
+    private func acquireByStoredSecret(_ session: Session) async throws(KerberosError) -> Session {
+        let client = clients.client(for: session.realm)
+        let (contents, old) = try await current(session, client: client)
+        guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
+        guard let ticket = try await storedSecretTicket(of: session.principal, triesKDCAnew: true) else {
+            await unmarkStoredSecret(of: session.principal)
+            throw .needsPerson(session.principal)
+        }
+        let expires = ticket.passwordExpires.map(SessionMark.text) ?? ""
+        return try await replace(old, of: session, with: ticket, client: client, marks: [SessionMark.passwordExpires: expires])
+    }
+
     private func hasBeenReplaced(_ session: Session, by present: Credential, in contents: CredentialCacheContents) -> Bool {
         !present.isIdentical(to: session.ticketGrantingTicket)
             && !present.times.isDue(at: contents.time(at: options.clock()), in: session.realm, policy)
@@ -54,7 +74,8 @@ extension KerberosExtension {
         _ old: Credential,
         of session: Session,
         with ticket: Credential,
-        client: KerberosClient
+        client: KerberosClient,
+        marks: [String: String] = [:]
     ) async throws(KerberosError) -> Session {
         let (contents, present) = try await current(session, client: client)
         guard ticket.client == session.principal else { throw .taken(session, by: ticket.client) }
@@ -65,7 +86,7 @@ extension KerberosExtension {
             session.cache,
             principal: session.principal,
             credentials: [ticket] + kept + contents.notes,
-            marks: contents.marks
+            marks: contents.marks.merging(marks) { $1 }
         )
         return try await self.session(in: session.cache)
     }

@@ -52,14 +52,18 @@ extension KerberosExtension {
         }
     }
 
-    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a person.
+    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a password that is kept, a person.
     private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
         let wanted = flight.principal
         let list = try await sessionStore.read()
         let found = list.session(realm: wanted?.realm ?? flight.realm, principal: wanted)
         if let found, let current = try await reacquired(found) { return current }
         if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
-        if flight.mayAsk, options.prompter != nil {
+        let mayAsk = flight.mayAsk && options.prompter != nil
+        if let session = try await sessionFromStoredSecret(wanted ?? found?.principal, realm: flight.realm, mayAsk: mayAsk) {
+            return session
+        }
+        if mayAsk {
             return try await sessionByAsking(wanted ?? found?.principal, realm: flight.realm)
         }
         let whom = (wanted ?? found?.principal)?.description ?? flight.realm
@@ -79,9 +83,11 @@ extension KerberosExtension {
         }
     }
 
-    /// The session if it is signed in; one from a keytab is acquired again when two thirds of its life are over, or as the profile says.
+    /// The session if it is signed in; one that can be is acquired again when two thirds of its life are over, or as the profile says.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
         guard isDue(session) else { return session.isSignedIn ? session : nil }
+        // What comes after this gets another, by the password that is kept or a person.
+        if session.acquiredBy == .storedSecret, !session.isSignedIn { return nil }
         do throws(KerberosError) {
             try keyRefusals.check(session.principal)
             return try await refresh(session)
@@ -91,9 +97,9 @@ extension KerberosExtension {
         }
     }
 
-    /// What no keytab has got is renewed by an agent, if it looks after the realm's tickets; else when a request comes that needs them.
+    /// What neither a keytab nor a kept password has got is renewed by an agent, if it looks after the realm's tickets; else when a request comes that needs them.
     private func isDue(_ session: Session) -> Bool {
-        let isOurs = session.keytabSource != nil || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
+        let isOurs = session.isReacquirable || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
         return isOurs && session.isDue(at: options.clock(), policy)
     }
 }

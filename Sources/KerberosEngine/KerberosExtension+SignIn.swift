@@ -24,15 +24,32 @@ extension KerberosExtension {
         options: InitialCredentialOptions = .init(),
         cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> Session {
+        try await acquire(name, realm: realm, using: source, options: options, cache: cache).session
+    }
+
+    /// The same, with the password that the KDC took, if it was one.
+    func acquire(
+        _ name: String?,
+        realm: String?,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        cache: CredentialCacheName?
+    ) async throws(KerberosError) -> (session: Session, password: Secret?) {
         let principal = try await principal(name, realm: realm, source: source)
         let source = try await permitted(source, realm: principal.realm)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
-        let client = clients.client(for: principal.realm)
         let options = policy.initialCredentialOptions(for: principal, options)
         let answer = try await initialCredential(for: principal, using: source, options: options)
+        let marks = SessionMark.all(for: source, at: self.options.clock())
+        return (try await keep(answer, marks: marks, cache: cache), answer.password)
+    }
+
+    /// Leaves the ticket of a sign-in in the cache that is named, or chosen.
+    func keep(_ answer: SignInTicket, marks: [String: String], cache: CredentialCacheName? = nil) async throws(KerberosError) -> Session {
         let ticket = answer.credential
-        var marks = SessionMark.all(for: source, at: self.options.clock())
+        let client = clients.client(for: ticket.client.realm)
+        var marks = marks
         marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
         // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.
         let target = if let cache { cache } else { try await sessionStore.cache(for: ticket.client) }

@@ -59,7 +59,8 @@ extension DecisionPolicy {
             certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
             issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
             userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,
-            helpText: rules.lazy.compactMap(\.helpText).first
+            helpText: rules.lazy.compactMap(\.helpText).first,
+            allowsAutomaticLogin: rules.allSatisfy(\.allowsAutomaticLogin)
         )
     }
 }

@@ -7,9 +7,12 @@ extension KerberosExtension {
         public let ended: [Session]
         /// The sessions that another program acquired and that were therefore left.
         public let left: [Session]
+        /// Those whose password was kept and is forgotten now.
+        public let forgotten: [Principal]
     }
 
-    /// Ends sessions and destroys their tickets.
+    /// Ends sessions and destroys their tickets. Passwords that are kept for their principals are forgotten (``SecretStore``), since the next
+    /// request would sign in with them again; so are those of whoever signs in by default, where nobody is named.
     ///
     /// - Parameters:
     ///   - principal: whose; nil is everybody's.
@@ -28,11 +31,11 @@ extension KerberosExtension {
             // A service's tickets are its own; those of the people on the machine are not touched.
             let ended = matching.isEmpty ? [] : await keytabSession.end()
             initiators.removeAll()
-            return SignOutResult(ended: ended, left: [])
+            return SignOutResult(ended: ended, left: [], forgotten: [])
         }
         let ended = matching.filter { includingOthers || $0.acquiredBy != .other }
-        // One that can't be destroyed keeps no other one.
-        var failure: KerberosError?
+        // One that can't be destroyed keeps no other one. The passwords go first, so that nobody signs in with them meanwhile.
+        var (forgotten, failure) = await forgetStoredSecrets(of: matching.map(\.principal), named: principal, realm: realm)
         for session in ended {
             do throws(KerberosError) {
                 try await sessionStore.local.destroy(session.cache)
@@ -42,7 +45,7 @@ extension KerberosExtension {
         }
         initiators.removeAll()
         if let failure { throw failure }
-        return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other })
+        return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other }, forgotten: forgotten)
     }
 
     /// Lets go of the service tickets that tokens are made from; the next token finds its own in the caches. For who learns that another

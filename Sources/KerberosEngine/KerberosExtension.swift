@@ -23,6 +23,9 @@ public final class KerberosExtension: CredentialExtension {
     let questionFlights = SingleFlight<Principal, Session>(endsWithItsWaiters: true)
     let refusedQuestions = RefusedQuestions()
     let keyRefusals: KeyRefusals
+    let storedSecrets: StoredSecrets?
+    /// Whoever stops waiting leaves the attempt to end: a wrong password that was sent must not be sent again.
+    let storedSecretFlights = SingleFlight<Principal, Credential?>()
 
     /// An extension for these profiles. Nothing is read or sent before the first call.
     public init(_ options: Options) {
@@ -33,6 +36,7 @@ public final class KerberosExtension: CredentialExtension {
         sessionStore = SessionStore(options, local: clients.local)
         initiators = InitiatorStore()
         keyRefusals = KeyRefusals(clock: options.clock)
+        storedSecrets = options.secretStore.map(StoredSecrets.init)
         keytabSession =
             switch options.credential {
             case .sessions: nil

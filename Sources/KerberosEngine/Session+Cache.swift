@@ -9,6 +9,8 @@ enum SessionMark {
     static let chosenAt = "ksso_chosen_at"
     static let passwordExpires = "ksso_password_expires"
     static let passwordChanged = "ksso_password_changed"
+    /// What `acquiredBy` says of a session whose password is kept.
+    static let storedSecret = "storedSecret"
 
     static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
@@ -48,6 +50,7 @@ extension Session {
         acquiredBy =
             switch listing.marks[SessionMark.acquiredBy] {
             case "password": .password
+            case SessionMark.storedSecret: .storedSecret
             case "keytab": .keytab(listing.marks[SessionMark.keytab] ?? "")
             default: .other
             }
@@ -74,6 +77,9 @@ extension Session {
         guard case .keytab(let name) = acquiredBy else { return nil }
         return name.isEmpty ? .clientKeytab : .keytab(name)
     }
+
+    /// Whether its ticket can be acquired again without asking, from a keytab or with a password that is kept.
+    package var isReacquirable: Bool { keytabSource != nil || acquiredBy == .storedSecret }
 
     /// What the KDC's clock shows when this machine's shows a date.
     func time(at date: Date) -> Date { listing.time(at: date) }

@@ -49,6 +49,8 @@ public struct Session: Sendable {
         case password
         /// This project, from a keytab.
         case keytab(String)
+        /// This project, by a password that is kept (``SecretStore``) and gets the ticket again.
+        case storedSecret
         /// Another program: kinit, sssd, a login through PAM. Never destroyed unless everything shall go.
         case other
     }

@@ -20,7 +20,7 @@ import Testing
     private static let later: Set = [
         "allowPasswordChange", "performKerberosOnly", "pwExpireOverride", "pwNotificationDays", "pwReqLength", "pwReqComplexity",
         "pwReqMinAge",
-        "pwReqHistory", "pwReqText", "pwChangeURL", "allowAutomaticLogin",
+        "pwReqHistory", "pwReqText", "pwChangeURL",
     ]
 
     @Test func `a full profile has every key that is known, and what becomes of each is settled`() throws {
@@ -62,7 +62,7 @@ import Testing
         let identity = ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"]
         let passwords = [
             "performKerberosOnly", "allowPasswordChange", "pwExpireOverride", "pwNotificationDays", "pwReqLength", "pwReqComplexity",
-            "pwReqMinAge", "pwReqHistory", "pwReqText", "pwChangeURL",
+            "pwReqMinAge", "pwReqHistory", "pwReqText", "pwChangeURL", "allowAutomaticLogin",
         ]
         let access = ["credentialBundleIdACL", "includeKerberosAppsInBundleIdACL", "credentialUseMode", "monitorCredentialsCache"]
         let certificates = ["identityIssuerAutoSelectFilter", "allowSmartCard", "allowPassword", "startInSmartCardMode"]

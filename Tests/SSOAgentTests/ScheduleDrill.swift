@@ -42,7 +42,7 @@ struct ScheduleDrill {
                 expires: start + to,
                 renewUntil: renewUntil.map { start + $0 }
             ),
-            hasKeytab: keytab,
+            isReacquirable: keytab,
             signedInAt: start + (signedIn ?? from),
             services: services
         )

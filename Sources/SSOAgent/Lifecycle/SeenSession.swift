@@ -43,8 +43,8 @@ package struct SeenSession: Sendable, Hashable {
     package var key: Key
     package var realm: String
     package var ticket: Ticket
-    /// Whether the session can be acquired again from a keytab.
-    package var hasKeytab: Bool
+    /// Whether the session can be acquired again without asking: from a keytab, or by a password that is kept.
+    package var isReacquirable: Bool
     /// When the principal signed in.
     package var signedInAt: Date
     /// The services that there are tickets for, by the hashes of their names. Ten thousand names that are kept from one look to the next
@@ -60,7 +60,7 @@ package struct SeenSession: Sendable, Hashable {
         key: Key,
         realm: String,
         ticket: Ticket,
-        hasKeytab: Bool = false,
+        isReacquirable: Bool = false,
         signedInAt: Date? = nil,
         services: some Sequence<String> = [],
         passwordChanged: Date? = nil,
@@ -69,7 +69,7 @@ package struct SeenSession: Sendable, Hashable {
         self.key = key
         self.realm = realm
         self.ticket = ticket
-        self.hasKeytab = hasKeytab
+        self.isReacquirable = isReacquirable
         self.signedInAt = signedInAt ?? ticket.authenticated
         self.passwordChanged = passwordChanged
         self.passwordExpires = passwordExpires
@@ -82,8 +82,6 @@ extension SeenSession {
     init(_ session: Session) {
         let times = session.ticketTimes
         func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
-        var hasKeytab = false
-        if case .keytab = session.acquiredBy { hasKeytab = true }
         self.init(
             key: Key(session),
             realm: session.realm,
@@ -94,7 +92,7 @@ extension SeenSession {
                 renewUntil: session.isRenewable ? times.renewUntil.map(local) : nil,
                 fingerprint: session.ticketFingerprint
             ),
-            hasKeytab: hasKeytab,
+            isReacquirable: session.isReacquirable,
             signedInAt: session.signedInAt,
             services: session.services.lazy.map(\.principal.description),
             passwordChanged: session.passwordChanged,

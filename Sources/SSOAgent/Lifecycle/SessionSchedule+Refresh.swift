@@ -17,7 +17,7 @@ extension SessionSchedule {
         case .unreachable, .failed:
             entry.failures += 1
             entry.notBefore = now.uptime + backoff.delay(afterFailures: entry.failures)
-        case .refused where entry.session.hasKeytab:
+        case .refused where entry.session.isReacquirable:
             // A key that was changed comes with the keytab's next file.
             entry.failures = 0
             entry.notBefore = now.uptime + Self.refusalPause
@@ -37,7 +37,7 @@ extension SessionSchedule {
             now.uptime >= entry.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }
         // An end that is over can't be put off by renewing.
-        if !entry.session.hasKeytab, entry.session.ticket.expires <= now.wall { return }
+        if !entry.session.isReacquirable, entry.session.ticket.expires <= now.wall { return }
         entries[key]?.attempt = now.uptime
         entries[key]?.attempted = entry.session.ticket
         pending.append(.refresh(key))
@@ -53,7 +53,7 @@ extension SessionSchedule {
     func dueDate(_ entry: Entry) -> Deadline? {
         let ticket = entry.session.ticket
         guard !entry.isStopped else { return nil }
-        if !entry.session.hasKeytab {
+        if !entry.session.isReacquirable {
             guard let limit = ticket.renewUntil, limit > ticket.expires else { return nil }
         }
         let time = configurations.renewalTime(in: entry.session.realm, lifetime: ticket.lifetime)

@@ -29,6 +29,7 @@ extension CommonOptions {
     private func agentExtension(of profiles: [Profile], system: Bool, prompter: (any Prompter)?) async throws -> KerberosExtension {
         var settings = SingleSignOn.Settings()
         settings.prompter = prompter
+        settings.secretStore = .automatic
         if !system { settings.defaultCacheName = "KCM:" }
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos

@@ -43,6 +43,7 @@ struct CommonOptions: ParsableArguments {
 
     private var settings: SingleSignOn.Settings {
         var settings = SingleSignOn.Settings()
+        settings.secretStore = .automatic
         switch verbose {
         case 0: break
         // Of the trace what this project itself says: which KDCs are asked.

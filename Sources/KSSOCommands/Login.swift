@@ -27,6 +27,10 @@ struct Login: AsyncParsableCommand {
     var renewable: Lifetime?
     @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
     var cache: String?
+    @Flag(
+        help: "Keep the password once the KDC has taken it, so that the next ticket is got with it and nobody is asked; logout forgets it."
+    )
+    var remember = false
     @Flag(help: "Sign in again although a ticket is there.")
     var force = false
     @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
@@ -35,26 +39,39 @@ struct Login: AsyncParsableCommand {
 
     func validate() throws {
         if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin exclude each other.") }
+        if remember, keytab != nil || certificate != nil {
+            throw ValidationError("--remember keeps a password: it excludes --keytab and --certificate.")
+        }
         if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate exclude each other.") }
     }
 
     func run() async throws {
         try await common.run { sso in
-            if !force, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+            if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
                 tell(session, sso)
                 return
             }
-            let session = try await sso.signIn(
-                principal,
-                realm: realm,
-                using: try await source(sso),
-                options: InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration),
-                cache: cache.map(CredentialCacheName.init(rawValue:))
-            )
+            let (session, place) = try await signIn(sso)
             say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+            if let place { say("The password is kept \(place). To forget it: ksso logout \(session.principal)") }
             tell(session, sso)
         }
+    }
+
+    /// Signs in. The place is where the password is kept.
+    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+        let options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
+        let cache = cache.map(CredentialCacheName.init(rawValue:))
+        guard remember else {
+            let source = try await source(sso)
+            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
+        }
+        let whom = try await sso.principal(principal, realm: realm)
+        try await sso.kerberos.checkRemembering(of: whom)
+        let source = try await source(sso)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
+        return (result.session, result.place)
     }
 
     private func say(_ text: String) {

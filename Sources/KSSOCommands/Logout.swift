@@ -7,8 +7,10 @@ internal import SSOAgentClient
 struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sign out: destroy tickets that ksso acquired.",
-        discussion:
-            "With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given."
+        discussion: """
+            With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given. \
+            Passwords that login --remember kept for them are forgotten.
+            """
     )
 
     @Argument(help: "Who signs out.")
@@ -24,13 +26,16 @@ struct Logout: AsyncParsableCommand {
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
             let result = try await sso.signOut(whom, realm: whom == nil ? realm : nil, includingOthers: all)
             for session in result.ended { Console.print("\(session.principal) is signed out.") }
+            for principal in result.forgotten { Console.print("The password that was kept for \(principal) is forgotten.") }
             for session in result.left {
                 Console.report("\(session.principal): another program acquired this ticket; to destroy it as well: ksso logout --all")
             }
-            if let whom, result.ended.isEmpty, result.left.isEmpty {
+            if let whom, result.ended.isEmpty, result.left.isEmpty, result.forgotten.isEmpty {
                 throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
             }
-            if result.ended.isEmpty { Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.") }
+            if result.ended.isEmpty, result.forgotten.isEmpty {
+                Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.")
+            }
             if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {
                 throw CommandFailure(.failed, kept)
             }

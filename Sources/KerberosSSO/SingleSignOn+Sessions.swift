@@ -33,6 +33,18 @@ extension SingleSignOn {
         try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
     }
 
+    /// Signs in and keeps the password; see `KerberosExtension/signInRemembering(_:realm:using:options:cache:)`.
+    @discardableResult
+    public func signInRemembering(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> KerberosExtension.RememberedSignIn {
+        try await kerberos.signInRemembering(name, realm: realm, using: source, options: options, cache: cache)
+    }
+
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
 

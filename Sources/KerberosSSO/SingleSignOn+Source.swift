@@ -1,7 +1,7 @@
 public import ExtensionProfile
 internal import Foundation
 public import Kerberos
-internal import KerberosEngine
+public import KerberosEngine
 
 extension SingleSignOn {
     /// Where profiles and tickets come from.
@@ -59,6 +59,8 @@ extension SingleSignOn {
         public var environment: [String: String] = ProcessInfo.processInfo.environment
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
+        /// Where passwords are kept that sign in by themselves, such as `KerberosEngine/SecretStore/automatic`; nil keeps and uses none.
+        public var secretStore: (any SecretStore)?
         /// Gets libkrb5's trace, line by line.
         public var trace: (@Sendable (String) -> Void)?
 

@@ -55,6 +55,7 @@ public final class SingleSignOn: CredentialExtension {
                 userName: settings.environment["USER"] ?? NSUserName(),
                 displayName: Self.fullUserName,
                 prompter: settings.prompter,
+                secretStore: settings.secretStore,
                 trace: settings.trace
             )
         )

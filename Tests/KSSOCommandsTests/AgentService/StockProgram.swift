@@ -10,6 +10,8 @@ struct StockProgram {
     static let nginx = StockProgram("nginx")
     static let sshd = StockProgram("sshd")
     static let pinentry = StockProgram("pinentry-tty")
+    static let secretTool = StockProgram("secret-tool")
+    static let keyringDaemon = StockProgram("gnome-keyring-daemon")
     /// One program for several tools, by the name that it is called by.
     static let heimdalTools = StockProgram("heimtools")
 

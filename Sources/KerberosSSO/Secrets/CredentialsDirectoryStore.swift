@@ -1,0 +1,93 @@
+public import Foundation
+public import Kerberos
+public import KerberosEngine
+
+/// Passwords that systemd delivers to a service (`LoadCredential=ksso.PRINCIPAL:file`, systemd.exec(5)): files that only the service reads.
+///
+/// It keeps none itself. One that is refused, or whose principal signs out, is passed over until systemd delivers another file, that is, until
+/// the service starts again; where the kernel has no keyring in which to note that, until the process ends.
+public struct CredentialsDirectoryStore: SecretStore {
+    private let directory: String
+
+    /// The most that is read, in bytes.
+    private static let limit = 4096
+
+    /// The folder that `$CREDENTIALS_DIRECTORY` names; nil where it names none.
+    public init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
+        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
+        self.directory = directory
+    }
+
+    /// `systemd's credentials`.
+    public var name: String { "systemd's credentials" }
+
+    /// The content of the file, without the end of the line.
+    ///
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, where there is a file that others can read or write, or that can't be read.
+    public func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
+        guard let file = try open(principal) else { return nil }
+        defer { close(file.descriptor) }
+        guard (try? KernelKeyring.secret(named: file.note)) != file.identity else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Self.limit + 1)
+        defer { unsafe bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.descriptor, $0.baseAddress, $0.count) }
+        guard count >= 0, count <= Self.limit else { throw unusable(file.path, "the file can't be read, or is too long.") }
+        var content = bytes[..<count]
+        if content.last == UInt8(ascii: "\n") { content = content.dropLast() }
+        if content.last == UInt8(ascii: "\r") { content = content.dropLast() }
+        return content.isEmpty ? nil : Secret(bytes: content)
+    }
+
+    /// Keeps nothing.
+    @discardableResult
+    public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
+        throw unusable(directory, "systemd's credentials are delivered by systemd alone. Put the password where LoadCredential= finds it.")
+    }
+
+    /// Has the file passed over from now on.
+    @discardableResult
+    public func remove(_ principal: Principal) async throws(KerberosError) -> Bool {
+        guard let file = try open(principal) else { return false }
+        defer { close(file.descriptor) }
+        guard (try? KernelKeyring.secret(named: file.note)) != file.identity else { return false }
+        do throws(KerberosError) {
+            try KernelKeyring.store(file.identity, named: file.note)
+        } catch {
+            throw unusable(file.path, "the file is systemd's, and that it is to be passed over can't be noted: \(error.message)")
+        }
+        return true
+    }
+
+    private struct OpenFile {
+        let path: String
+        let descriptor: Int32
+        /// What tells the file from the next one that systemd delivers; none of its content.
+        let identity: Secret
+
+        var note: String { "ksso-passed-over:\(path)" }
+    }
+
+    private func open(_ principal: Principal) throws(KerberosError) -> OpenFile? {
+        // A name with a slash is none of a credential.
+        guard !principal.description.contains("/") else { return nil }
+        let path = "\(directory)/ksso.\(principal)"
+        let descriptor = unsafe Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw unusable(path, "the file can't be read (\(unsafe String(cString: strerror(errno)))).")
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, [0, geteuid()].contains(status.st_uid),
+            status.st_mode & 0o027 == 0
+        else {
+            close(descriptor)
+            throw unusable(path, "others can read or change the file, or it is no file of this user's or root's; it is not used.")
+        }
+        let identity = "\(status.st_dev) \(status.st_ino) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+        return OpenFile(path: path, descriptor: descriptor, identity: Secret(identity))
+    }
+
+    private func unusable(_ subject: String, _ message: String) -> KerberosError {
+        KerberosError(.secretStoreUnusable, subject: subject, message: message)
+    }
+}

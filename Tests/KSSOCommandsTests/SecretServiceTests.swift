@@ -1,0 +1,75 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Passwords in a real Secret Service: GNOME Keyring on a message bus of its own, and Debian's secret-tool.
+@Suite(
+    .testRealm(users: [:], services: ["HTTP/localhost"]),
+    .timeLimit(.minutes(5)),
+    .enabled(if: StockProgram.secretTool != nil, "secret-tool is missing: Scripts/install-packages unpacks it"),
+    .enabled(if: StockProgram.keyringDaemon != nil, "gnome-keyring-daemon is missing: Scripts/install-packages unpacks it"),
+    .enabled(if: StockProgram.isInstalled("dbus-run-session") && StockProgram.isInstalled("gdbus"), "dbus-run-session or gdbus is missing")
+)
+struct SecretServiceTests {
+    let station: Workstation
+    let realm: TestRealm
+
+    init() throws {
+        station = try Workstation()
+        realm = station.realm
+    }
+
+    /// Runs a script on a bus where a service has a password of a new user, whose name is `$P`.
+    private func run(_ script: String, stored: String = "very-secret-word") async throws -> (name: String, CommandResult) {
+        let name = "user\(UUID().uuidString.lowercased())"
+        defer { KernelKey.remove("ksso:\(name)@EXAMPLE.TEST") }
+        try await realm.addUser(name, password: "very-secret-word", flags: ["+requires_preauth"])
+        try station.install(profile(data: ["principalName: \(name)"]))
+        let tool = try #require(StockProgram.secretTool)
+        let daemon = try #require(StockProgram.keyringDaemon)
+        try FileManager.default.createDirectory(
+            atPath: "\(station.directory)/xdg",
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let body = """
+            printf x | \(daemon.path) --foreground --unlock --components=secrets >/dev/null 2>&1 & daemon=$!
+            gdbus wait --session --timeout 60 org.freedesktop.secrets || exit 99
+            lookup() { secret-tool lookup service ksso principal $P; }
+            printf \(stored) | secret-tool store --label=x service ksso principal $P || exit 98
+            \(script)
+            status=$?; kill $daemon; wait $daemon 2>/dev/null; exit $status
+            """
+        let folder = (tool.path as NSString).deletingLastPathComponent
+        let path = station.variables["PATH"] ?? ""
+        let environment = tool.variables.merging(
+            ["P": "\(name)@EXAMPLE.TEST", "XDG_RUNTIME_DIR": "\(station.directory)/xdg", "PATH": "\(path):\(folder)"]
+        ) { $1 }
+        let result = try await station.run(["dbus-run-session", "--", "sh", "-c", body], environment: environment)
+        return (name, result)
+    }
+
+    @Test func aPasswordThatIsThereSignsInAndTheLogoutForgetsIt() async throws {
+        let (name, result) = try await run(
+            "ksso header http://localhost/ >/dev/null && ksso logout && ! lookup && ! ksso header http://localhost/ 2>/dev/null"
+        )
+        let said = "\(name)@EXAMPLE.TEST is signed out.\nThe password that was kept for \(name)@EXAMPLE.TEST is forgotten.\n"
+        #expect(result.exitStatus == 0 && result.output == said, "\(result)")
+    }
+
+    @Test func whereOneIsKeptTheNextIs() async throws {
+        let (name, result) = try await run("echo very-secret-word | ksso login --remember --password-stdin && lookup", stored: "old")
+        let said = "The password is kept in the Secret Service until you sign out. To forget it: ksso logout \(name)@EXAMPLE.TEST\n"
+        #expect(result.exitStatus == 0 && result.output.hasSuffix("\(said)very-secret-word"), "\(result)")
+    }
+
+    @Test func aWrongOneIsSentOnceAndGone() async throws {
+        let (name, result) = try await run(
+            "! ksso header http://localhost/ && ! ksso header http://localhost/ && ! lookup",
+            stored: "wrong"
+        )
+        #expect(result.exitStatus == 0 && result.errors.contains("it was forgotten"), "\(result)")
+        #expect(try await realm.failedAttempts(of: name) == 1)
+    }
+}

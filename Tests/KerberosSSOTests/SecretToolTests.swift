@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@testable import Kerberos
+@testable import KerberosSSO
+
+/// Programs that do not do what `secret-tool` does; the real one is tested with commands.
+struct SecretToolTests {
+    @discardableResult
+    private func withTool<Value>(_ script: String, _ body: (SecretServiceStore, String) async throws -> Value) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try script.write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
+        let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/secret-tool", withDestinationPath: fixture)
+        let environment = ["PATH": "\(folder):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder)/none"]
+        return try await body(#require(SecretServiceStore(environment: environment)), folder)
+    }
+
+    private let alice: Principal
+
+    init() throws { alice = try Principal("alice@EXAMPLE.TEST") }
+
+    /// One that says what it is called with, and keeps what it reads.
+    private static let recording = "echo \"$@\" >>log; env >>log; case $1 in store) cat >kept;; lookup) cat kept;; clear) rm kept;; esac"
+
+    @Test func thePasswordGoesByItsInputAlone() async throws {
+        try await withTool(Self.recording) { store, folder in
+            #expect(try await store.secret(for: alice) == nil)
+            #expect(try await store.store(Secret("pass wörd"), for: alice) == "in the Secret Service until you sign out")
+            #expect(try await store.secret(for: alice) == Secret("pass wörd"))
+            #expect(try await store.remove(alice) == true)
+            #expect(try await store.remove(alice) == false)
+            let log = try String(contentsOfFile: "\(folder)/log", encoding: .utf8)
+            #expect(log.contains("lookup service ksso principal alice@EXAMPLE.TEST\n") && !log.contains("pass wörd"), "\(log)")
+        }
+    }
+
+    @Test(arguments: ["exit 1", "kill -9 $$", "cat >/dev/null; echo no >&2; exit 3"])
+    func oneThatFailsKeepsNothing(script: String) async throws {
+        try await withTool(script) { store, _ in
+            let kept = try await store.secret(for: alice)
+            #expect(kept == nil)
+            await #expect(throws: KerberosError.self) { try await store.store(Secret("x"), for: alice) }
+        }
+    }
+
+    @Test func oneThatSaysTooMuchIsEnded() async throws {
+        try await withTool("exec yes") { store, _ in
+            await #expect(throws: KerberosError.self) { try await store.secret(for: alice) }
+        }
+    }
+
+    /// It has the other end of its output closed, or open, and does not end.
+    @Test(arguments: ["exec cat fifo", "exec >/dev/null; exec cat fifo >&2 <&-"])
+    func oneThatDoesNotEndIsEnded(script: String) async throws {
+        try await withTool("exec 0<&-; mkfifo fifo; \(script)") { _, folder in
+            let environment = ["PATH": "/usr/bin:/bin"]
+            let run = SecretToolRun(program: "\(folder)/secret-tool", arguments: [], environment: environment, patience: .milliseconds(200))
+            let outcome = await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: run.outcome(input: nil)) }
+            }
+            #expect(outcome == nil || outcome?.status != 0)
+        }
+    }
+
+    @Test func aNameThatLooksLikeAnOptionIsNotHandedOver() async throws {
+        try await withTool(Self.recording) { store, folder in
+            let principal = try Principal("--all@EXAMPLE.TEST")
+            let kept = try await store.secret(for: principal)
+            #expect(kept == nil)
+            await #expect(throws: KerberosError.self) { try await store.store(Secret("x"), for: principal) }
+            #expect(!FileManager.default.fileExists(atPath: "\(folder)/log"))
+        }
+    }
+
+    @Test(arguments: [[:], ["PATH": "/usr/bin"], ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x", "PATH": "/nonexistent:relative"]])
+    func whereThereIsNoneItIsNotAsked(environment: [String: String]) { #expect(SecretServiceStore(environment: environment) == nil) }
+}

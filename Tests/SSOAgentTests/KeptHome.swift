@@ -17,6 +17,7 @@ struct KeptHome {
     let hub = EventHub()
     let log = KeeperLog()
     var configurations: [ExtensionConfiguration]
+    let secrets = KeptSecretStore()
 
     init(_ realm: TestRealm, cache: String = "FILE", limits: SessionLimits = .init()) throws {
         self.realm = realm
@@ -33,6 +34,7 @@ struct KeptHome {
                 configurations: configurations,
                 base: .files([realm.configurationPath]),
                 defaultCacheName: cacheName,
+                secretStore: secrets,
                 clock: { [clock] in clock.now.wall }
             )
         )

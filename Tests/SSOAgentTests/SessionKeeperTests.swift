@@ -65,6 +65,42 @@ import Testing
         }
     }
 
+    @Test
+    func `a session whose password is kept is acquired again`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            let options = InitialCredentialOptions(lifetime: .seconds(36_000))
+            try await home.makeExtension().signInRemembering("alice", using: .password(Secret("secret")), options: options)
+            let before = try realm.issued(.initialTicket, client: "alice")
+            try await home.withKeeper { keeper, events in
+                home.clock.advance(by: 7 * 3600)
+                try await events.next(.gotNewCredential)
+            }
+            #expect(try realm.issued(.initialTicket, client: "alice") == before + 1)
+            #expect(try await home.makeExtension().sessions().sessions.map(\.acquiredBy) == [.storedSecret])
+        }
+    }
+
+    @Test func `a kept password that the KDC refuses is sent once`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let home = try KeptHome(realm)
+            _ = try await realm.kadmin(["modprinc", "+requires_preauth", "alice"])
+            let options = InitialCredentialOptions(lifetime: .seconds(36_000))
+            let session = try await home.makeExtension().signInRemembering("alice", using: .password(Secret("secret")), options: options)
+            _ = try await realm.kadmin(["change_password", "-pw", "another", "alice"])
+            try await home.withKeeper { keeper, _ in
+                for wait in [7 * 3600, 400, 400, 3600] {
+                    home.clock.advance(by: Double(wait))
+                    await home.settle(keeper)
+                }
+                let isSaid = try await comesTrue { home.log.lines.contains { $0.contains("it was forgotten") } }
+                #expect(isSaid)
+            }
+            #expect(try await realm.failedAttempts(of: "alice") == 1)
+            #expect(try await home.secrets.secret(for: session.session.principal) == nil)
+        }
+    }
+
     @Test func `a KDC that is away is asked ever more rarely, and when it is back things go on`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)

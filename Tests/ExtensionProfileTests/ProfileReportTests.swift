@@ -16,13 +16,6 @@ import Testing
         #expect(report.rows.allSatisfy { $0.value != nil })
     }
 
-    /// Keys of passwords, prompts and stored secrets, which are for a later version.
-    private static let later: Set = [
-        "allowPasswordChange", "performKerberosOnly", "pwExpireOverride", "pwNotificationDays", "pwReqLength", "pwReqComplexity",
-        "pwReqMinAge",
-        "pwReqHistory", "pwReqText", "pwChangeURL",
-    ]
-
     @Test func `a full profile has every key that is known, and what becomes of each is settled`() throws {
         let report = try Fixture.report("full.yaml")
         #expect(!report.hasErrors && !report.hasWarnings, "\(report.errors) \(report.advice)")
@@ -35,7 +28,6 @@ import Testing
         for row in report.rows {
             switch row.verdict {
             case .used, .notApplicable: break
-            case .notYet: #expect(Self.later.contains(row.key), "\(row)")
             default: #expect(Bool(false), "\(row)")
             }
         }

@@ -14,6 +14,8 @@ public struct Profile: Sendable, Hashable {
     public let payloads: [ExtensionPayload]
     /// What was made of every key.
     public let report: ProfileReport
+    /// What was read, to be checked again where the machine's policy has changed.
+    let data: Data
     /// Who signed the file; nil where nobody did.
     public var signature: ProfileSignature? { report.signature }
 
@@ -34,6 +36,7 @@ public struct Profile: Sendable, Hashable {
         let reader = try ProfileReader(data: data, source: source, policy: policy)
         if let rejection = reader.report.rejection { throw rejection }
         self.source = source
+        self.data = data
         payloads = reader.payloads
         report = reader.report
     }
@@ -49,5 +52,16 @@ public struct Profile: Sendable, Hashable {
     /// Reports on every key of a file; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
     public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(contentsOf: path)
+    }
+
+    /// Whether both say the same, although it may be written in other words.
+    public static func == (left: Profile, right: Profile) -> Bool {
+        left.source == right.source && left.payloads == right.payloads && left.report == right.report
+    }
+
+    /// Source and payloads.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(source)
+        hasher.combine(payloads)
     }
 }

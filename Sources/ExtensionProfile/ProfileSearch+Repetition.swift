@@ -11,28 +11,24 @@ extension ProfileSearch {
     /// What is found by one who has found something before: a named file that is gone is passed over, and one that can't be used is left out
     /// with a warning. The user chose a name when it was read first; what stands there later may be anybody's, so it must belong to ``user``
     /// or ``systemOwner`` and be writable by nobody else.
-    package func runAgain() -> ProfileSearchResult {
-        var collection = ProfileCollection()
-        guard explicitPaths.isEmpty else {
-            let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
-            let policy: ProfilePolicy
-            do throws(ProfileError) {
-                policy = try self.policy()
-            } catch {
-                collection.reject(error)
-                return collection.finished()
-            }
-            for path in explicitPaths {
-                do {
-                    let data = try ProfileFile.read(path: path, trust: trust)
-                    try collection.add(Profile(data: data, source: path, policy: policy))
-                } catch {
-                    if ProfileFile.exists(path) { collection.reject(error) }
-                }
-            }
-            return collection.finished()
+    ///
+    /// - Parameter inForce: What was found before: a file among them that can't be used as it is now stays as it was.
+    package func runAgain(keeping inForce: [Profile] = []) -> ProfileSearchResult {
+        guard !explicitPaths.isEmpty else { return found(keeping: inForce) }
+        let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
+        let policy: ProfilePolicy
+        do throws(ProfileError) {
+            policy = try self.policy()
+        } catch {
+            return .unusable(error)
         }
-        return found()
+        var succession = ProfileSuccession(of: inForce, policy: policy)
+        for path in explicitPaths where ProfileFile.exists(path) {
+            succession.take(path) { () throws(ProfileError) in
+                try Profile(data: ProfileFile.read(path: path, trust: trust), source: path, policy: policy)
+            }
+        }
+        return succession.finished()
     }
 
     /// ``run()``, on a thread that may wait for a disk and for the check of a signature.

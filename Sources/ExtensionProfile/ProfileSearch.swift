@@ -64,37 +64,36 @@ public struct ProfileSearch: Sendable {
     private var systemTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [systemOwner], followsLinks: false) }
 
     /// What is found in the directories.
-    func found() -> ProfileSearchResult {
-        var collection = ProfileCollection()
+    ///
+    /// - Parameter inForce: What was found before; see ``ProfileSuccession``.
+    func found(keeping inForce: [Profile] = []) -> ProfileSearchResult {
         let policy: ProfilePolicy
         do throws(ProfileError) {
             policy = try self.policy()
         } catch {
-            collection.reject(error)
-            return collection.finished()
+            return .unusable(error)
         }
-        look(into: systemDirectory, systemTrust, policy, &collection)
+        var succession = ProfileSuccession(of: inForce, policy: policy)
+        look(into: systemDirectory, systemTrust, policy, &succession)
         if let userDirectory {
             // Links are the habit of those who keep their settings elsewhere; only they themselves can have made them.
-            look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), policy, &collection)
+            look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), policy, &succession)
         }
-        return collection.finished()
+        return succession.finished()
     }
 
-    private func look(into path: String, _ trust: ProfileFile.Trust, _ policy: ProfilePolicy, _ collection: inout ProfileCollection) {
+    private func look(into path: String, _ trust: ProfileFile.Trust, _ policy: ProfilePolicy, _ succession: inout ProfileSuccession) {
         do {
             guard let directory = try ProfileFile.directory(path: path, trust: trust) else { return }
             for name in try directory.names() where ProfileSearch.isProfile(name) {
                 guard path != systemDirectory || name != ProfilePolicy.fileName else { continue }
-                do {
-                    let data = try directory.read(name: name, trust: trust)
-                    try collection.add(Profile(data: data, source: "\(path)/\(name)", policy: policy))
-                } catch {
-                    collection.reject(error)
+                let source = "\(path)/\(name)"
+                succession.take(source) { () throws(ProfileError) in
+                    try Profile(data: directory.read(name: name, trust: trust), source: source, policy: policy)
                 }
             }
         } catch {
-            collection.reject(error)
+            succession.reject(directory: path, error)
         }
     }
 

@@ -15,4 +15,19 @@ public struct ProfileSearchResult: Sendable, Hashable {
 
     /// What all of them say to those who answer challenges.
     public var configurations: [ExtensionConfiguration] { profiles.flatMap(\.configurations) }
+
+    /// Why files that are in force can't be used as they are now; they are in force as they were.
+    package var kept: [ProfileWarning] {
+        warnings.filter { warning in
+            warning.code == .rejected
+                && profiles.contains { $0.source == warning.source || $0.source.hasPrefix(warning.source + "/") }
+        }
+    }
+
+    /// Nothing, and why.
+    static func unusable(_ error: ProfileError) -> ProfileSearchResult {
+        var collection = ProfileCollection()
+        collection.reject(error)
+        return collection.finished()
+    }
 }

@@ -55,28 +55,31 @@ extension Agent {
         defer { forwarding.cancel() }
         var inForce = ProfilesInForce(first)
         for await occasion in occasions.stream {
-            var found = await search()
+            var found = await search(inForce.profiles)
             if inForce.mayPass(found) {
                 guard (try? await Task.sleep(for: options.settling)) != nil else { return }
-                found = await search()
+                found = await search(inForce.profiles)
             }
             // Whoever asked has seen to it; else a file may be on its way from one place to another.
             if occasion == .change, inForce.endsSessions(found) {
                 guard (try? await Task.sleep(for: options.removalGrace)) != nil else { return }
-                found = await search()
+                found = await search(inForce.profiles)
             }
             noteReading(of: inForce.profiles)
             switch inForce.verdict(on: found) {
             case .unchanged:
-                tell(inForce.news(in: found))
-                if occasion == .request { journal.note("the profiles were read again: they are the same.") }
+                let news = inForce.news(in: found)
+                tell(news, found)
+                guard occasion == .request else { continue }
+                for warning in found.kept where !news.warnings.contains(warning) { journal.failure(Self.sentence(warning)) }
+                if found.kept.isEmpty { journal.note("the profiles were read again: they are the same.") }
             case .stay(let broken):
                 let news = inForce.news(in: found)
                 settle(news.settled)
                 guard !news.warnings.isEmpty || occasion == .request else { continue }
-                for warning in broken { journal.failure(Self.sentence(warning)) }
+                for warning in broken { journal.failure(Self.policySentence(warning)) }
             case .replace(let removed):
-                tell(inForce.news(in: found))
+                tell(inForce.news(in: found), found)
                 guard await replace(found.profiles, current, keeper, caches) else { continue }
                 inForce.replace(with: found)
                 noteReading(of: found.profiles)
@@ -86,9 +89,9 @@ extension Agent {
     }
 
     /// On a thread that may wait for a disk.
-    private func search() async -> ProfileSearchResult {
+    private func search(_ inForce: [Profile]) async -> ProfileSearchResult {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [search = options.search] in continuation.resume(returning: search.runAgain()) }
+            DispatchQueue.global().async { [search = options.search] in continuation.resume(returning: search.runAgain(keeping: inForce)) }
         }
     }
 
@@ -119,9 +122,12 @@ extension Agent {
         reading.withLock { $0 = Reading(date: Date(), sources: profiles.map(\.source)) }
     }
 
-    private func tell(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning])) {
+    private func tell(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning]), _ found: ProfileSearchResult) {
         settle(news.settled)
-        for warning in news.warnings { journal.failure("warning: \(warning.message)") }
+        let kept = Set(found.kept)
+        for warning in news.warnings {
+            journal.failure(kept.contains(warning) ? Self.sentence(warning) : "warning: \(warning.message)")
+        }
     }
 
     private func settle(_ warnings: [ProfileWarning]) {
@@ -137,7 +143,15 @@ extension Agent {
     }
 
     private static func sentence(_ warning: ProfileWarning) -> String {
-        "warning: \(warning.message)\(warning.message.hasSuffix(".") ? "" : ".") Until it is mended or removed the agent answers by the profiles "
-            + "as they were; commands read the files themselves. See: ksso profile check \(warning.source)"
+        "\(start(warning)) Until it is mended or removed the agent answers by it as it was; commands read the files themselves. "
+            + "See: ksso profile check \(warning.source)"
+    }
+
+    private static func policySentence(_ warning: ProfileWarning) -> String {
+        "\(start(warning)) Until then the agent answers by the profiles as they were; commands read the files themselves."
+    }
+
+    private static func start(_ warning: ProfileWarning) -> String {
+        "warning: \(warning.message)\(warning.message.hasSuffix(".") ? "" : ".")"
     }
 }

@@ -7,8 +7,7 @@ struct ProfilesInForce: Sendable {
     enum Verdict: Sendable, Hashable {
         /// They are the same.
         case unchanged
-        /// Files that are in force can't be used as they are now. Whoever has signed in by them would be signed out by a slip of the pen: so
-        /// all stays as it was.
+        /// The machine's policy can't be used; it may be being written. So all stays as it was.
         case stay(broken: [ProfileWarning])
         /// They are others; the realms are named by none of them any more.
         case replace(removedRealms: [String])
@@ -26,17 +25,7 @@ struct ProfilesInForce: Sendable {
 
     /// What to do about what was found now.
     func verdict(on found: ProfileSearchResult) -> Verdict {
-        let broken = found.warnings.filter { warning in
-            guard warning.code == .rejected else { return false }
-            // What the machine's policy does not want any more is to go; a policy that can't be read may be being written.
-            switch warning.error?.code {
-            case .policyUnusable: return true
-            case .unsigned, .untrustedSigner: return false
-            default: break
-            }
-            // A folder that can't be used takes its files with it.
-            return profiles.contains { $0.source == warning.source || $0.source.hasPrefix(warning.source + "/") }
-        }
+        let broken = found.warnings.filter { $0.error?.code == .policyUnusable }
         guard broken.isEmpty else { return .stay(broken: broken) }
         guard found.profiles != profiles else { return .unchanged }
         let realms = Set(found.configurations.map(\.realm))

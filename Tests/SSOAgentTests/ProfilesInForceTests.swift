@@ -1,5 +1,6 @@
 import ExtensionProfile
 import Foundation
+import HTTPNegotiate
 import SSOAgentClient
 import Testing
 
@@ -87,22 +88,55 @@ import Testing
         #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
     }
 
-    @Test(arguments: ["broken", "repeated", "untrusted"])
-    func whatIsInForceAndCanNotBeUsedKeepsAll(_ fault: String) throws {
+    /// Each file counts by itself: the broken one stays as it was, and the others are as they are found.
+    @Test(arguments: ["broken", "repeated", "changed", "untrusted"])
+    func whatIsInForceAndCanNotBeUsedStaysAsItWas(_ fault: String) throws {
         let folder = try Self.folder()
         let inForce = ProfilesInForce(try folder.search.run())
         try folder.remove("b.yaml")
+        try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
+        var broken = "\(folder.path)/a.yaml"
         switch fault {
         case "broken": try folder.text("Hosts: [", to: "a.yaml")
-        case "repeated": try folder.write("0.yaml", realm: "C.TEST", hosts: ".a.test")
-        default: try folder.chmod(0o777)
+        // Who comes first takes no host of one that is in force.
+        case "repeated":
+            try folder.write("0.yaml", realm: "C.TEST", hosts: ".a.test")
+            broken = "\(folder.path)/0.yaml"
+        case "changed":
+            try folder.write("a.yaml", realm: "A.TEST", hosts: ".d.test")
+            try folder.write("0.yaml", realm: "D.TEST", hosts: ".d.test")
+            try folder.remove("d.yaml")
+        default:
+            try folder.chmod(0o777)
+            broken = folder.path
         }
-        let found = folder.search.runAgain()
-        guard case .stay(let broken) = inForce.verdict(on: found) else {
-            Issue.record("\(inForce.verdict(on: found))")
-            return
+        let found = folder.search.runAgain(keeping: inForce.profiles)
+        #expect(found.warnings.filter { $0.code == .rejected }.map(\.source) == [broken], "\(found.warnings)")
+        #expect(found.profiles.first { $0.source.hasSuffix("a.yaml") } == inForce.profiles[0] && inForce.mayPass(found))
+        if fault == "untrusted" {
+            #expect(inForce.verdict(on: found) == .unchanged && found.profiles == inForce.profiles)
+        } else {
+            #expect(inForce.verdict(on: found) == .replace(removedRealms: ["B.TEST"]))
+            #expect(found.configurations.map(\.realm).sorted() == ["A.TEST", "D.TEST"])
+            #expect(found.kept.map(\.source) == (fault == "repeated" ? [] : [broken]))
         }
-        #expect(broken.map(\.source) == [fault == "untrusted" ? folder.path : "\(folder.path)/a.yaml"] && inForce.mayPass(found))
+    }
+
+    /// A policy that wants signatures now is no less obeyed because a file is broken: what was read without one goes.
+    @Test func aBrokenFileDoesNotHoldUpThePolicy() throws {
+        let folder = try Self.folder()
+        let machine = try Folder()
+        try machine.chmod(0o755)
+        var search = folder.search
+        search.systemDirectory = machine.path
+        search.systemOwner = geteuid()
+        let inForce = ProfilesInForce(try search.run())
+        try folder.text("Hosts: [", to: "a.yaml")
+        try machine.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
+        try machine.text("RequireSignedProfiles: true\nProfileAnchors: [\(machine.path)/anchor.pem]\n", to: "policy.yaml")
+        let found = search.runAgain(keeping: inForce.profiles)
+        #expect(found.warnings.map { $0.error?.code } == [.unsigned, .unsigned])
+        #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
     }
 
     @Test func aNewFileThatIsBrokenIsLeftOutAndToldOnce() throws {
@@ -139,11 +173,8 @@ import Testing
         search.explicitPaths = [path]
         let inForce = ProfilesInForce(try search.run())
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        guard case .stay(let broken) = inForce.verdict(on: search.runAgain()) else {
-            Issue.record("it was taken")
-            return
-        }
-        #expect(broken.map(\.source) == [path])
+        let found = search.runAgain(keeping: inForce.profiles)
+        #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
@@ -154,10 +185,8 @@ import Testing
         search.explicitPaths = [path]
         let inForce = ProfilesInForce(try search.run())
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
-        guard case .stay = inForce.verdict(on: search.runAgain()) else {
-            Issue.record("it was taken")
-            return
-        }
+        let found = search.runAgain(keeping: inForce.profiles)
+        #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
     }
 
     @Test func theLastFailureStaysInTheJournal() {

@@ -1,0 +1,105 @@
+import HTTPNegotiate
+
+/// Files that are read again, and what was in force before.
+///
+/// Each file counts by itself: one that was in force and can't be used as it is now stays as it was, so that a slip of the pen signs nobody
+/// out, and the others count as they are now. What the machine's policy of now refuses does not stay.
+struct ProfileSuccession {
+    private struct File {
+        let source: String
+        var profile: Profile?
+        var error: ProfileError?
+        var isKept = false
+    }
+
+    private let before: [String: Profile]
+    private let order: [String]
+    private let policy: ProfilePolicy
+    private var files: [File] = []
+    private var directoryErrors: [ProfileError] = []
+
+    init(of inForce: [Profile], policy: ProfilePolicy) {
+        before = Dictionary(inForce.map { ($0.source, $0) }) { first, _ in first }
+        order = inForce.map(\.source)
+        self.policy = policy
+    }
+
+    /// Takes a file as it is now, or as it was.
+    mutating func take(_ source: String, _ read: () throws(ProfileError) -> Profile) {
+        files.append(File(source: source))
+        let place = files.count - 1
+        do throws(ProfileError) {
+            files[place].profile = try read()
+        } catch {
+            // What the policy refuses is in force no more.
+            if [.unsigned, .untrustedSigner].contains(error.code) { files[place].error = error } else { keep(place, error) }
+        }
+    }
+
+    /// Takes the files of a directory that can't be used as they were.
+    mutating func reject(directory: String, _ error: ProfileError) {
+        directoryErrors.append(error)
+        let seen = Set(files.map(\.source))
+        for source in order where source.hasPrefix(directory + "/") && !seen.contains(source) {
+            files.append(File(source: source))
+            keep(files.count - 1, nil)
+        }
+    }
+
+    /// All of them, each host belonging to one.
+    func finished() -> ProfileSearchResult {
+        var settled = self
+        while let (first, second, host) = settled.repetition() {
+            let hasChanged = settled.files[second].profile != before[settled.files[second].source]
+            let (place, other) = hasChanged && !settled.files[second].isKept ? (second, first) : (first, second)
+            guard !settled.files[place].isKept else { break }
+            settled.keep(place, settled.repeatedHost(host, in: place, and: other))
+        }
+        var collection = ProfileCollection()
+        for error in directoryErrors { collection.reject(error) }
+        for file in settled.files {
+            if let error = file.error { collection.reject(error) }
+            guard let profile = file.profile else { continue }
+            do throws(ProfileError) {
+                try collection.add(profile)
+            } catch {
+                collection.reject(error)
+            }
+        }
+        return collection.finished()
+    }
+
+    private mutating func keep(_ place: Int, _ error: ProfileError?) {
+        files[place].isKept = true
+        files[place].error = error
+        files[place].profile = nil
+        guard let profile = before[files[place].source] else { return }
+        do throws(ProfileError) {
+            files[place].profile = try Profile(data: profile.data, source: profile.source, policy: policy)
+        } catch {
+            files[place].error = error
+        }
+    }
+
+    /// A host of a file that was in force, which one before it names too.
+    private func repetition() -> (first: Int, second: Int, host: HostRule)? {
+        var owners: [HostRule: Int] = [:]
+        for (place, file) in files.enumerated() {
+            let hosts = file.profile?.payloads.flatMap(\.hosts) ?? []
+            if let host = hosts.first(where: { owners[$0] != nil }), let owner = owners[host] {
+                guard before[file.source] != nil else { continue }
+                return (owner, place, host)
+            }
+            for host in hosts { owners[host] = place }
+        }
+        return nil
+    }
+
+    private func repeatedHost(_ host: HostRule, in place: Int, and other: Int) -> ProfileError {
+        ProfileError(
+            .repeatedHost,
+            source: files[place].source,
+            reason: "The host \(host) stands in \(files[other].source) as well, which is in force. A host belongs to one profile."
+        )
+    }
+}

@@ -82,29 +82,49 @@ package struct AccessPolicy: Sendable {
             }
             return
         }
-        if let denied = plan?.configuration.deniedCallers, denies(denied, peer) {
-            throw .forbidden("DeniedBundleIdentifiers names this program (process \(peer.processID)).")
+        try check(peer, byListsOf: plan.map { [$0.configuration] } ?? [])
+    }
+
+    /// Throws unless the lists let the caller sign in, refresh or change a password: those of the realms that it asks for, or all where it
+    /// names none, as any may be meant then.
+    ///
+    /// Whoever may have no ticket must not have one fetched, or try passwords, either. Signing out, the state and the end of the agent give
+    /// nobody a ticket, and are what a person in trouble needs from any program: these stay open to the owner.
+    func check(_ peer: PeerCredential, signsInAs principal: String?, realm: String?, in configurations: [ExtensionConfiguration])
+        throws(AgentProblem)
+    {
+        var realms = Set([realm].compactMap(\.self))
+        if let principal, let sign = principal.lastIndex(of: "@") {
+            // An @ or another letter may be quoted: what then is the realm is for libkrb5 to say.
+            if principal.contains("\\") { realms = [] } else { realms.insert(String(principal[principal.index(after: sign)...])) }
         }
-        guard let list = plan?.configuration.credentialCallers else { return }
-        guard permits(list, peer) else {
-            throw .forbidden("credentialBundleIdACL does not name this program (process \(peer.processID)).")
+        try check(peer, byListsOf: realms.isEmpty ? configurations : configurations.filter { realms.contains($0.realm) })
+    }
+
+    private func check(_ peer: PeerCredential, byListsOf configurations: [ExtensionConfiguration]) throws(AgentProblem) {
+        for configuration in configurations {
+            if denies(configuration.deniedCallers, peer) {
+                throw .forbidden("DeniedBundleIdentifiers names this program, or it can't be identified (process \(peer.processID)).")
+            }
+            if let list = configuration.credentialCallers, !permits(list, peer) {
+                throw .forbidden("credentialBundleIdACL does not name this program (process \(peer.processID)).")
+            }
         }
     }
 
     private func permits(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
-        names(list, peer) { $0 || $1 }
-    }
-
-    private func denies(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
-        !list.isEmpty && names(list, peer) { !$0 && $1 }
-    }
-
-    /// - Parameter verdict: From whether it is this program, and whether the list names it.
-    private func names(_ list: [CredentialCaller], _ peer: PeerCredential, _ verdict: (Bool, Bool) -> Bool) -> Bool {
-        if peer.processID == getpid() { return verdict(true, false) }
+        guard peer.processID != getpid() else { return true }
         let caller = identify(peer.processID)
-        let isOwn = caller.executable != nil && caller.executable == ownExecutable
-        return verdict(isOwn, list.contains { $0.matches(executable: caller.executable, unit: caller.unit) })
+        guard caller.executable == nil || caller.executable != ownExecutable else { return true }
+        return list.contains { $0.matches(executable: caller.executable, unit: caller.unit) }
+    }
+
+    /// Whose program can't be seen may be one that is named.
+    private func denies(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
+        guard !list.isEmpty, peer.processID != getpid() else { return false }
+        let caller = identify(peer.processID)
+        guard let executable = caller.executable ?? caller.replacedExecutable else { return true }
+        return executable != ownExecutable && list.contains { $0.matches(executable: executable, unit: caller.unit) }
     }
 }
 

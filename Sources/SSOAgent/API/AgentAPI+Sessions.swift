@@ -12,6 +12,7 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let (message, source) = try Self.signIn(&body)
+        try served.check(context.peer, signsInAs: message.principal, realm: message.realm)
         let options = InitialCredentialOptions(
             lifetime: message.lifetime.map { .seconds($0) },
             renewableLifetime: message.renewableLifetime.map { .seconds($0) }
@@ -30,6 +31,7 @@ extension AgentAPI {
     func refresh(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = context.served
         let selection = try document(SessionSelection.self, of: context)
+        try served.check(context.peer, signsInAs: selection.principal, realm: selection.realm)
         let sessions = try await Self.sessions(selection, of: served.kerberos)
         var reply = SessionsReply(sessions: [])
         var problems: [AgentProblem] = []
@@ -51,6 +53,7 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let message = try Self.secretDocument(PasswordRequest.self, in: &body)
+        try served.check(context.peer, signsInAs: message.principal, realm: message.realm)
         let change = try await served.kerberos.changePassword(
             of: message.principal,
             realm: message.realm,

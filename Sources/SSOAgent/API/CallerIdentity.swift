@@ -6,20 +6,27 @@ internal import Foundation
 struct CallerIdentity: Sendable, Hashable {
     /// The program's file; nil where it can't be seen, or was replaced while it ran.
     var executable: String?
+    /// The file that it was started from, where that was replaced while it ran: enough to deny it, and not to permit it.
+    var replacedExecutable: String?
     /// The innermost systemd unit that it runs in, such as `nginx.service`.
     var unit: String?
 
-    init(executable: String? = nil, unit: String? = nil) {
+    init(executable: String? = nil, replacedExecutable: String? = nil, unit: String? = nil) {
         self.executable = executable
+        self.replacedExecutable = replacedExecutable
         self.unit = unit
     }
 
     /// Reads `/proc` (proc(5)); these files are the kernel's own, and reading them waits for nothing.
     init(processID: Int32) {
         executable = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/exe")
-        if executable?.hasSuffix(" (deleted)") == true { executable = nil }
+        if let path = executable, path.hasSuffix(Self.deletedMark) {
+            (executable, replacedExecutable) = (nil, String(path.dropLast(Self.deletedMark.count)))
+        }
         unit = (try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8)).flatMap { Self.unit(inControlGroups: $0) }
     }
+
+    private static let deletedMark = " (deleted)"
 
     /// The unit by the control group that systemd put the process into (cgroups(7)).
     static func unit(inControlGroups text: String) -> String? {

@@ -19,6 +19,11 @@ package final class CurrentExtension: Sendable {
         func check(_ peer: PeerCredential, for audience: AgentOperation.Audience) throws(AgentProblem) {
             try access.check(peer, for: audience, in: kerberos.policy.configurations)
         }
+
+        /// Throws unless the lists of programs let the peer sign in, refresh or change a password.
+        func check(_ peer: PeerCredential, signsInAs principal: String?, realm: String?) throws(AgentProblem) {
+            try access.check(peer, signsInAs: principal, realm: realm, in: kerberos.policy.configurations)
+        }
     }
 
     private let office: Mutex<Office>

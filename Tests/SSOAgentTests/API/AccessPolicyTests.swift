@@ -97,6 +97,46 @@ import Testing
         #expect(own.permitsCaches(peer()) && policy(configurations, caller: Self.curl).permitsCaches(peer(process: getpid())))
     }
 
+    /// A program whose file was replaced is known by its old path; one that is gone, or can't be seen, may be the one that is named.
+    @Test(arguments: [
+        (CallerIdentity(replacedExecutable: "/usr/bin/curl", unit: "app.scope"), false),
+        (CallerIdentity(replacedExecutable: "/usr/bin/firefox", unit: "app.scope"), true),
+        (CallerIdentity(replacedExecutable: "/usr/bin/ksso"), true), (CallerIdentity(unit: "app.scope"), false), (CallerIdentity(), false),
+    ])
+    func whoCanNotBeIdentifiedIsDenied(caller: CallerIdentity, may: Bool) throws {
+        let configurations = [try configuration { $0.deniedCallers = [.executable("/usr/bin/curl")] }]
+        let policy = policy(configurations, caller: caller, own: "/usr/bin/ksso")
+        #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
+        #expect(policy.permitsCaches(peer()) == may)
+    }
+
+    /// Of the realm that is asked for, or of all where none is named or a name may mean any.
+    @Test(
+        arguments: [
+            (nil, nil, false), ("alice", nil, false), (nil, "A.TEST", false), ("alice@A.TEST", nil, false),
+            ("alice@A.TEST", "B.TEST", false),
+            ("alice\\@x@B.TEST", nil, false), (nil, "B.TEST", true), ("alice", "B.TEST", true), ("alice@B.TEST", nil, true),
+        ] as [(String?, String?, Bool)],
+        [true, false]
+    )
+    func whoIsDeniedSignsNobodyIn(asked: (String?, String?, Bool), isDenied: Bool) throws {
+        let (principal, realm, may) = asked
+        let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
+        let first = try configuration {
+            if isDenied { $0.deniedCallers = [.executable("/usr/bin/curl")] } else { $0.credentialCallers = [.unit("backup.service")] }
+        }
+        let denied = policy([first, second], caller: Self.curl)
+        if may {
+            #expect(throws: Never.self) { try denied.check(peer(), signsInAs: principal, realm: realm, in: [first, second]) }
+        } else {
+            #expect(throws: AgentProblem.self) { try denied.check(peer(), signsInAs: principal, realm: realm, in: [first, second]) }
+        }
+        #expect(throws: Never.self) {
+            try policy([first], caller: Self.curl, own: "/usr/bin/curl").check(peer(), signsInAs: principal, realm: realm, in: [first])
+            try denied.check(peer(), for: .owner, in: [first, second])
+        }
+    }
+
     @Test func withoutAListEveryProgramOfTheUserMay() throws {
         let configurations = [try configuration { _ in }]
         #expect(try refusal(policy(configurations), peer(), "https://www.a.test/", of: configurations) == nil)

@@ -108,6 +108,22 @@ struct RequestFaultTests {
         }
     }
 
+    /// Signing out and the state give nobody a ticket.
+    @Test func aProgramThatIsDeniedSignsNobodyIn() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm, change: { $0.deniedCallers = [.folder("/usr/")] }) { agent in
+            let login = #"{"principal": "alice", "password": "secret"}"#
+            let password = #"{"principal": "alice", "password": "secret", "newPassword": "other"}"#
+            for (path, body) in [("login", login), ("refresh", "{}"), ("password", password)] {
+                let answer = try await agent.curl(["--data", body, "http://ksso/v1/\(path)"])
+                #expect(answer.status == 403 && answer.body.contains("DeniedBundleIdentifiers"), "\(path): \(answer)")
+            }
+            #expect(agent.changes.count == 0)
+            #expect(try await agent.curl(["http://ksso/v1/status"]).status == 200)
+            #expect(try await agent.curl(["--data", "{}", "http://ksso/v1/logout"]).status == 200)
+        }
+    }
+
     @Test func whomNoRuleNamesIsNotListenedTo() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in

@@ -75,7 +75,7 @@ public struct ProfileReport: Sendable, Hashable {
             first.code,
             source: source,
             keyPath: first.keyPath,
-            reason: "\(first.reason) \(others) in this file; see them with: ksso profile check"
+            reason: "\(first.reason) \(others) in this file; see them with: ksso profile check \(source)"
         )
     }
 

@@ -25,8 +25,8 @@ struct ProfileInstallation {
             throw CommandFailure(.failed, "\(file): a profile's name ends in \(suffixes.joined(separator: ", ")). Give it such a name.")
         }
         do {
-            // It says in words what can't be read; the size is bounded.
-            _ = try ProfileReport.check(contentsOf: file, policy: place.search.policy())
+            // It says in words what can't be read or used, of the file that was named; the size is bounded.
+            _ = try Profile(contentsOf: file, policy: place.search.policy())
             content = try Data(contentsOf: URL(fileURLWithPath: file))
         } catch {
             throw CommandFailure(error, verbose: false)
@@ -91,7 +91,10 @@ struct ProfileInstallation {
         if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
             throw CommandFailure(.failed, displaced.message)
         }
-        if let profile = found.profiles.first(where: { $0.source == path }) { return profile }
+        if let profile = found.profiles.first(where: { $0.source == path }) {
+            for warning in found.warnings where warning.source == path { Console.note("warning: \(warning.message)") }
+            return profile
+        }
         let reason = found.warnings.first { $0.source == path || path.hasPrefix("\($0.source)/") || $0.error?.code == .policyUnusable }
         throw CommandFailure(.failed, reason?.message ?? "\(path): the profile is not found there.")
     }

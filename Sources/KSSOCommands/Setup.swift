@@ -47,12 +47,23 @@ struct Setup: AsyncParsableCommand {
         let search = ProfileSearch()
         var realm = realm
         if let installation = try installation(search) {
-            realm = try installation.run(force: force).configurations.first?.realm ?? realm
+            do {
+                realm = try installation.run(force: force).configurations.first?.realm ?? realm
+            } catch {
+                throw CommandFailure(error, verbose: false)
+            }
         } else if try search.run().profiles.isEmpty {
             throw CommandFailure(.usage, "no profile is installed. Name one, or make one: ksso setup --realm REALM --host .corp.example")
         }
         guard !system else { return Console.note("Each user then runs: ksso setup") }
-        if !noLogin { try await signIn(realm) }
+        if !noLogin {
+            do {
+                try await signIn(realm)
+            } catch {
+                Console.note("The profile is installed; the session is not set up yet. When you can sign in, run again: ksso setup")
+                throw error
+            }
+        }
         let session = try ConfigureSession.parse(["--install"])
         try await session.run()
         if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }

@@ -154,7 +154,7 @@ import Testing
 
     @Test func `the first fault is told and the others are counted`() throws {
         let error = try Fixture.refusal("several-faults.yaml")
-        #expect(error.reason.hasSuffix("2 more faults are in this file; see them with: ksso profile check"))
+        #expect(error.reason.hasSuffix("2 more faults are in this file; see them with: ksso profile check \(error.source)"))
         // The fault in a key that is not acted on is reported, and does not count.
         #expect(try Fixture.report("several-faults.yaml").errors.count == 4)
     }

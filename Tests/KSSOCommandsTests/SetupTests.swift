@@ -95,7 +95,17 @@ struct SetupTests {
         let file = try station.write(lines.joined(separator: "\n"), to: "new.yaml")
         let result = try await setup(file, "--no-login")
         #expect(result.exitStatus == 1 && result.errors.contains(message) && result.output == "", "\(result)")
+        // The file that is there is named.
+        #expect(result.errors.hasPrefix("ksso: ") && (key != "Realm" || result.errors.contains(file)), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["present.yaml"])
+    }
+
+    @Test func whatIsMisspeltAndWhatIsLeftToDoIsTold() async throws {
+        let file = try station.write(profile(data: ["principalNam: alice"]), to: "corp.yaml")
+        let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "wrong\n")
+        #expect(result.exitStatus != 0 && result.output.hasPrefix("\(settings)/corp.yaml: installed\n"), "\(result)")
+        #expect(result.errors.contains("principalNam: not a key; principalName is probably meant"), "\(result)")
+        #expect(result.errors.contains("The profile is installed; the session is not set up yet."), "\(result)")
     }
 
     @Test(arguments: [

@@ -61,8 +61,11 @@ public struct ProfileReport: Sendable, Hashable {
                 case .missing: .missingKey
                 default: .badValue
                 }
-            let sentence = String(describing: row.verdict)
-            faults.append(ProfileError(code, source: source, keyPath: row.path, reason: ProfileReport.asSentence(sentence)))
+            // A required key that is there under a wrong name is one slip, and the first to mend.
+            let slip = code == .missingKey ? misspelling(of: row) : nil
+            let reason = ProfileReport.asSentence(String(describing: slip?.verdict ?? row.verdict))
+            let fault = ProfileError(code, source: source, keyPath: slip?.path ?? row.path, reason: reason)
+            faults.insert(fault, at: slip == nil ? faults.endIndex : faults.startIndex)
         }
         for remark in advice where remark.severity == .error {
             faults.append(ProfileError(.repeatedHost, source: source, keyPath: remark.path, reason: remark.sentence))
@@ -77,6 +80,10 @@ public struct ProfileReport: Sendable, Hashable {
             keyPath: first.keyPath,
             reason: "\(first.reason) \(others) in this file; see them with: ksso profile check \(source)"
         )
+    }
+
+    private func misspelling(of missing: ProfileReportRow) -> ProfileReportRow? {
+        rows.first { $0.payloadIndex == missing.payloadIndex && $0.verdict == .misspelt(suggestion: missing.key) }
     }
 
     private var noPayload: ProfileError {

@@ -134,6 +134,13 @@ import Testing
         #expect(error.message.contains("Realm: Required, and not there; expected a string. 3 more faults are in this file"))
     }
 
+    @Test func `a required key under a wrong name is told as the slip that it is`() throws {
+        let text = profileText(realm: "A.TEST", hosts: "a.test").replacing("Hosts:", with: "Host:").replacing("Type: Credential", with: "")
+        let error = try #require(throws: ProfileError.self) { try Profile(data: Data(text.utf8), source: "a.yaml") }
+        #expect(error.code == .missingKey)
+        #expect(error.message.hasPrefix("a.yaml: Host: Not a key; Hosts is probably meant. One more fault is"), "\(error)")
+    }
+
     @Test func `a profile with nothing for the Kerberos extension says what it has`() throws {
         let error = try Fixture.refusal("only-wifi.mobileconfig")
         #expect(error.code == .noKerberosPayload)

@@ -16,9 +16,15 @@ extension ProfileSignature {
             guard match.isSuccess, let content = run.read("content"), let certificates = run.read("signers.pem") else {
                 throw unmatched(match.text, source: source)
             }
-            let signers = try signers(certificates, run)
+            let blocks = blocks(of: certificates)
+            guard blocks.count <= signerLimit else {
+                let reason = "The profile has \(blocks.count) signers; more than \(signerLimit) are not looked at. Have it signed by one."
+                throw ProfileError(.badSignature, source: source, reason: reason)
+            }
+            let signers = try signers(blocks, anchors, run)
             guard !signers.isEmpty else { throw unmatched("", source: source) }
-            let trust = try trust(verify, anchors, run)
+            var trust = try trust(verify, anchors, run)
+            if trust == .trusted, let reason = try otherPurpose(blocks, anchors, run) { trust = .untrusted(reason: reason) }
             return (content, ProfileSignature(signers: signers, trust: trust))
         } catch let error as ProfileError {
             throw error
@@ -48,7 +54,7 @@ extension ProfileSignature {
         _ anchors: [Data],
         _ run: borrowing SignatureCheckRun
     ) throws(SignatureCheckRun.Failure) -> Trust {
-        // A profile may be signed with a certificate for anything: the anchor is what is believed.
+        // Purposes are looked at afterwards: openssl's one of e-mail leaves certificates for code out.
         var arguments = verify + ["-purpose", "any"]
         if !anchors.isEmpty {
             try run.write(Data(anchors.joined(separator: Data("\n".utf8))), to: "anchors.pem")
@@ -77,19 +83,71 @@ extension ProfileSignature {
         }.first
     }
 
-    private static func signers(_ certificates: Data, _ run: borrowing SignatureCheckRun) throws(SignatureCheckRun.Failure) -> [Signer] {
-        let end = "-----END CERTIFICATE-----"
-        let blocks = String(decoding: certificates, as: UTF8.self).components(separatedBy: end).dropLast()
+    /// How many signers are looked at: each costs two runs.
+    private static var signerLimit: Int { 8 }
+    private static var blockEnd: String { "-----END CERTIFICATE-----" }
+
+    /// The certificates of a file in PEM, each with its marks.
+    private static func blocks(of certificates: Data) -> [String] {
+        String(decoding: certificates, as: UTF8.self).components(separatedBy: blockEnd).dropLast()
+            .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) + "\n" + blockEnd + "\n" }
+    }
+
+    /// A certificate's bytes.
+    private static func content(of block: String) -> Data? {
+        guard let start = block.range(of: "-----BEGIN CERTIFICATE-----"), let end = block.range(of: blockEnd) else { return nil }
+        return Data(base64Encoded: String(block[start.upperBound..<end.lowerBound].filter { !$0.isWhitespace }))
+    }
+
+    private static func isAnchor(_ block: String, _ anchors: [Data]) -> Bool {
+        guard let own = content(of: block) else { return false }
+        return anchors.contains { anchor in blocks(of: anchor).contains { content(of: $0) == own } }
+    }
+
+    /// Why a signer's certificate is not for signing; nil where each is, or is an anchor.
+    private static func otherPurpose(
+        _ blocks: [String],
+        _ anchors: [Data],
+        _ run: borrowing SignatureCheckRun
+    ) throws(SignatureCheckRun.Failure) -> String? {
+        for block in Set(blocks) where !isAnchor(block, anchors) {
+            try run.write(Data(block.utf8), to: "signer.pem")
+            let text = try run.run(["x509", "-noout", "-in", run.path("signer.pem"), "-ext", "extendedKeyUsage,keyUsage"]).text
+            let lines = text.split(separator: "\n")
+            func usage(_ name: String) -> Substring? {
+                lines.firstIndex { $0.hasPrefix("X509v3 \(name):") }.flatMap { lines.dropFirst($0 + 1).first }
+            }
+            if let extended = usage("Extended Key Usage"),
+                !["E-mail Protection", "Code Signing"].contains(where: { extended.contains($0) })
+            {
+                return "its certificate is meant for something else than signing (\(extended.trimmingCharacters(in: .whitespaces)))"
+            }
+            if let usage = usage("Key Usage"), !usage.contains("Digital Signature") {
+                return "its certificate's key is not meant for signing"
+            }
+        }
+        return nil
+    }
+
+    private static func signers(
+        _ blocks: [String],
+        _ anchors: [Data],
+        _ run: borrowing SignatureCheckRun
+    ) throws(SignatureCheckRun.Failure) -> [Signer] {
         var signers: [Signer] = []
-        for block in blocks {
-            try run.write(Data((block + end + "\n").utf8), to: "signer.pem")
+        var seen: Set<String> = []
+        for block in blocks where seen.insert(block).inserted {
+            try run.write(Data(block.utf8), to: "signer.pem")
             let fields = ["-subject", "-issuer", "-startdate", "-enddate", "-nameopt", "RFC2253,-esc_msb,utf8"]
             let text = try run.run(["x509", "-noout", "-in", run.path("signer.pem")] + fields).text
             func value(_ name: String) -> Substring {
                 text.split(separator: "\n").first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1) ?? ""
             }
             guard let from = date(value("notBefore")), let until = date(value("notAfter")) else { continue }
-            signers.append(Signer(subject: String(value("subject")), issuer: String(value("issuer")), validFrom: from, validUntil: until))
+            let (subject, issuer) = (String(value("subject")), String(value("issuer")))
+            signers.append(
+                Signer(subject: subject, issuer: issuer, validFrom: from, validUntil: until, isAnchor: isAnchor(block, anchors))
+            )
         }
         return signers
     }

@@ -12,6 +12,8 @@ public struct ProfileSignature: Sendable, Hashable {
         public let validFrom: Date
         /// Until when the certificate holds.
         public let validUntil: Date
+        /// Whether the certificate is one that the policy names.
+        var isAnchor = false
     }
 
     /// Whether the signers' certificates lead to an anchor: one that ``ProfilePolicy`` names, or where it names none, one of the system's.
@@ -34,7 +36,9 @@ public struct ProfileSignature: Sendable, Hashable {
     /// Whether a machine that wants signed profiles takes this one.
     public var isTrusted: Bool {
         switch trust {
-        case .trusted, .trustedWhenSigned: true
+        case .trusted: true
+        // The signer writes the date, so an authority's word that is no longer given is none; an anchor is the administrator's own word.
+        case .trustedWhenSigned: signers.allSatisfy(\.isAnchor)
         case .expired, .untrusted: false
         }
     }

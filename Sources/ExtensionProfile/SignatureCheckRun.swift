@@ -10,7 +10,7 @@ import Foundation
 
 /// One look at a signature: a private folder, and the machine's openssl, which is run in it.
 ///
-/// No shell, none of our variables, and a deadline for each run. What it runs, and what it runs on, are files, so that nothing secret or long
+/// No shell, none of our variables, and one deadline for all runs. What it runs, and what it runs on, are files, so that nothing secret or long
 /// stands in its arguments.
 struct SignatureCheckRun: ~Copyable {
     /// What a run left.
@@ -28,11 +28,12 @@ struct SignatureCheckRun: ~Copyable {
     }
 
     static let program = "/usr/bin/openssl"
-    /// For one run, which takes milliseconds.
-    private static let deadline = Duration.seconds(10)
+    /// For all runs, of which each takes milliseconds.
+    private static let limit = Duration.seconds(20)
     private static let outputLimit = 1 << 16
 
     let folder: String
+    private let end = ContinuousClock.now + Self.limit
 
     init() throws(Failure) {
         let template = FileManager.default.temporaryDirectory.path + "/ksso-signature-XXXXXX"
@@ -69,7 +70,7 @@ struct SignatureCheckRun: ~Copyable {
         let started = Result { () throws(Failure) in try Self.start(arguments, output: input) }
         close(input)
         let process = try started.get()
-        let text = Self.read(output, until: .now + Self.deadline)
+        let text = Self.read(output, until: end)
         // After the end of its output this ends a process that lingers, and changes nothing for one that has ended.
         if text == nil { kill(process, SIGKILL) }
         var status: Int32 = 0

@@ -95,6 +95,56 @@ struct SignedProfileTests {
         }
     }
 
+    /// What an authority issues for web servers signs no profile, unless the certificate itself is the anchor.
+    @Test(
+        arguments: [
+            ([], true), (["extendedKeyUsage=emailProtection"], true), (["extendedKeyUsage=serverAuth,codeSigning"], true),
+            (["keyUsage=critical,digitalSignature", "extendedKeyUsage=codeSigning"], true), (["extendedKeyUsage=serverAuth"], false),
+            (["extendedKeyUsage=serverAuth,clientAuth", "keyUsage=digitalSignature"], false), (["keyUsage=keyEncipherment"], false),
+            (["keyUsage=keyAgreement", "extendedKeyUsage=emailProtection"], false),
+        ] as [([String], Bool)]
+    )
+    func `a certificate for something else signs no profile`(usage: [String], isTaken: Bool) throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles", usage: usage)
+        let data = try authority.sign(Self.text, as: "Profiles")
+        let report = try ProfileReport.check(data: data, source: "a.yaml", policy: policy(authority))
+        #expect((report.refusal == nil) == isTaken && report.signature?.isTrusted == isTaken, "\(String(describing: report.refusal))")
+        #expect(isTaken || report.refusal?.code == .untrustedSigner)
+        let own = try Data(contentsOf: URL(filePath: "\(#require(authority.folder).path)/Profiles.pem"))
+        let named = try Profile(data: data, source: "a.yaml", policy: ProfilePolicy(requiresSignature: true, anchors: [own]))
+        #expect(named.signature?.trust == .trusted && named.signature?.signers.map(\.isAnchor) == [true])
+    }
+
+    /// The date is the signer's own word.
+    @Test func `a date of signing does not make up for an expired certificate below an authority`() throws {
+        let authority = try SigningAuthority()
+        let required = try policy(authority)
+        for isAnchor in [true, false] {
+            let signer = ProfileSignature.Signer(subject: "CN=A", issuer: "CN=B", validFrom: Date(), validUntil: Date(), isAnchor: isAnchor)
+            let signature = ProfileSignature(signers: [signer], trust: .trustedWhenSigned(Date()))
+            #expect(signature.isTrusted == isAnchor)
+            #expect(required.refusal(of: signature, source: "a.yaml")?.code == (isAnchor ? nil : .untrustedSigner))
+        }
+    }
+
+    @Test func `a signer counts once, and many are refused`() throws {
+        let authority = try SigningAuthority()
+        try authority.issue("Profiles")
+        let folder = try #require(authority.folder).path
+        func data(times: Int) throws -> Data {
+            let again = (1..<times).flatMap { _ in ["-signer", "\(folder)/Profiles.pem", "-inkey", "\(folder)/Profiles.key"] }
+            // openssl adds no certificate twice; so it is added once, and not by those who sign.
+            let once = ["-outform", "DER", "-nocerts", "-certfile", "\(folder)/Profiles.pem"]
+            return try authority.sign(Self.text, as: "Profiles", once + again)
+        }
+        #expect(try Profile(data: data(times: 8), source: "a.yaml", policy: policy(authority)).signature?.signers.count == 1)
+        for policy in [ProfilePolicy.none, try policy(authority)] {
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data(times: 9), source: "a.yaml", policy: policy) }
+            #expect(error.code == .badSignature && error.reason.contains("9 signers"), "\(error)")
+        }
+    }
+
     @Test func `who demands signatures takes no profile without`() throws {
         let authority = try SigningAuthority()
         let error = try #require(throws: ProfileError.self) {

@@ -16,8 +16,10 @@ final class SigningAuthority {
 
     /// Makes a certificate that the authority issues.
     ///
-    /// - Parameter days: For how long it holds, from `start` on.
-    func issue(_ name: String, days: Int = 1, start: Date? = nil) throws {
+    /// - Parameters:
+    ///   - days: For how long it holds, from `start` on.
+    ///   - usage: Its extensions, each a line of an openssl configuration.
+    func issue(_ name: String, days: Int = 1, start: Date? = nil, usage: [String] = []) throws {
         try openssl(["req", "-subj", "/O=Corp/CN=\(name)", "-out", "\(name).csr"] + Self.key("\(name).key"))
         try "".write(toFile: "\(path)/index.txt", atomically: true, encoding: .utf8)
         let configuration = """
@@ -32,6 +34,8 @@ final class SigningAuthority {
             [any]
             O = optional
             CN = supplied
+            [usage]
+            \(usage.joined(separator: "\n"))
             """
         try configuration.write(toFile: "\(path)/ca.cnf", atomically: true, encoding: .utf8)
         let from = start ?? Date(timeIntervalSinceNow: -60)
@@ -41,7 +45,7 @@ final class SigningAuthority {
                 "ca", "-batch", "-notext", "-config", "ca.cnf", "-cert", "ca.pem", "-keyfile", "ca.key", "-in", "\(name).csr", "-out",
                 "\(name).pem",
             ]
-                + dates
+                + dates + (usage.isEmpty ? [] : ["-extensions", "usage"])
         )
     }
 

@@ -8,8 +8,8 @@ final class CallDeadline: Sendable {
         var remaining: Duration
         var runningSince: ContinuousClock.Instant?
         var isAbandoned = false
-        /// Who is being asked now.
-        var prompter: (any Prompter)?
+        /// Who is being asked now, and what.
+        var question: (prompter: any Prompter, request: PromptRequest)?
     }
 
     private let state: Mutex<State>
@@ -32,18 +32,18 @@ final class CallDeadline: Sendable {
     func resume() -> Bool {
         let now = clock.now
         return state.withLock { state in
-            state.prompter = nil
+            state.question = nil
             if state.runningSince == nil { state.runningSince = now }
             return !state.isAbandoned
         }
     }
 
     /// Stops the time while somebody is asked; false when nobody waits for the answer any more.
-    func pause(for prompter: any Prompter) -> Bool {
+    func pause(for prompter: any Prompter, asked request: PromptRequest) -> Bool {
         let now = clock.now
         return state.withLock { state in
             guard !state.isAbandoned else { return false }
-            state.prompter = prompter
+            state.question = (prompter, request)
             if let since = state.runningSince { state.remaining -= now - since }
             state.runningSince = nil
             return true
@@ -52,12 +52,13 @@ final class CallDeadline: Sendable {
 
     /// Nobody waits any more: no question is asked from now on, and who is being asked is told. True when somebody is.
     func abandon() -> Bool {
-        let prompter = state.withLock { state in
+        let question = state.withLock { state in
             state.isAbandoned = true
-            return state.prompter
+            return state.question
         }
-        prompter?.cancel()
-        return prompter != nil
+        guard let question else { return false }
+        question.request.cancel(at: question.prompter)
+        return true
     }
 
     /// Returns when the time is up; throws when the task is canceled first.

@@ -75,7 +75,7 @@ extension KerberosClient {
         let subject = request.principal.description
         return try await performByOneRoute(subject: subject, deadline: nil) { _, deadline throws(KerberosError) in
             let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
-            guard deadline.pause(for: prompter) else { throw canceled }
+            guard deadline.pause(for: prompter, asked: request) else { throw canceled }
             let outcome = Result { try prompter.answers(to: request) }
             guard deadline.resume() else { throw canceled }
             do {

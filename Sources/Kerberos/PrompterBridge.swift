@@ -48,7 +48,7 @@ final class PrompterBridge {
                 )
             }
         )
-        guard deadline.pause(for: prompter) else { return refuse(.canceled) }
+        guard deadline.pause(for: prompter, asked: request) else { return refuse(.canceled) }
         do {
             let outcome = Result { try prompter.answers(to: request) }
             // An answer that comes when nobody waits any more is not sent.

@@ -45,11 +45,11 @@ final class PasswordMemory: Prompter {
         }
         if let known { return [known] }
         let banner = [announcement, request.banner].compactMap(\.self).joined(separator: "\n")
-        let asked = PromptRequest(principal: request.principal, banner: banner.isEmpty ? nil : banner, prompts: request.prompts)
+        let asked = PromptRequest(request, banner: banner.isEmpty ? nil : banner)
         let answers = try prompter.answers(to: asked)
         if isPassword, answers.count == 1 { state.withLock { $0.answer = answers[0] } }
         return answers
     }
 
-    func cancel() { prompter.cancel() }
+    func cancel(_ request: PromptRequest) { prompter.cancel(request) }
 }

@@ -9,18 +9,30 @@ internal import Synchronization
 public struct TerminalPrompter: Prompter {
     /// One question at a time in a process: two on one terminal would mix their answers.
     private static let turn = Mutex(())
+    /// Whose turn it is.
+    private static let open = Mutex<PromptRequest.ID?>(nil)
 
     /// A prompter for the controlling terminal.
     public init() {}
 
     /// Asks each question in turn. Throws `PromptRefusal.notInteractive` when the process has no terminal.
     public func answers(to request: PromptRequest) throws -> [Secret] {
-        let result = Self.turn.withLock { _ in Result { try ask(request) } }
+        let result = Self.turn.withLock { _ in
+            Result {
+                Self.open.withLock { $0 = request.id }
+                defer { Self.open.withLock { $0 = nil } }
+                // It may have been called off while another one was open.
+                guard !request.isCanceled else { throw PromptRefusal.canceled }
+                return try ask(request)
+            }
+        }
         return try result.get()
     }
 
-    /// Ends the question that is open; the terminal is restored.
-    public func cancel() { SignalWatch.cancel() }
+    /// Ends the question, if it is open; the terminal is restored.
+    public func cancel(_ request: PromptRequest) {
+        Self.open.withLock { if $0 == request.id { SignalWatch.cancel() } }
+    }
 
     private func ask(_ request: PromptRequest) throws -> [Secret] {
         let terminal = try Terminal()

@@ -33,7 +33,7 @@ final class WaitingPrompter: Prompter {
         return [Secret("wrong")]
     }
 
-    func cancel() {
+    func cancel(_ request: PromptRequest) {
         cancellations.withLock { $0 += 1 }
         if heedsCancellation { gate.signal() }
     }

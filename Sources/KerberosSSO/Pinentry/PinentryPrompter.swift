@@ -8,23 +8,28 @@ public import Kerberos
 public struct PinentryPrompter: Prompter {
     private let program: String
     private let options: [(name: String, value: String)]
+    private let environment: [String: String]
     private let running = RunningPrograms()
 
     /// How long a question stays open.
     private static let patience = Duration.seconds(300)
+    /// How long the program may take to say that nobody answered.
+    private static let delay = Duration.seconds(10)
 
     /// A prompter by a program.
     ///
     /// - Parameters:
-    ///   - program: its path, or a name that `PATH` leads to.
+    ///   - program: its path, or a name that `PATH` of the environment leads to.
     ///   - terminal: the terminal to ask on, such as `/dev/pts/3`, for a program that draws no window.
-    ///   - environment: variables that say where windows go and in which language: `DISPLAY`, `WAYLAND_DISPLAY`, `TERM`, `LC_ALL`, `LANG`.
+    ///   - environment: the program's variables, all of them. They say where windows go and in which language: `DISPLAY`, `WAYLAND_DISPLAY`,
+    ///     `TERM`, `LC_ALL`, `LANG`.
     public init(
         program: String = "pinentry",
         terminal: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         self.program = program
+        self.environment = environment
         var options: [(String, String)] = []
         if let terminal { options += [("ttyname", terminal), ("ttytype", environment["TERM"] ?? "vt100")] }
         if let display = environment["DISPLAY"] { options.append(("display", display)) }
@@ -37,9 +42,14 @@ public struct PinentryPrompter: Prompter {
     /// - Throws: `PromptRefusal`; `canceled` when the person gives up or does not answer within five minutes, `notInteractive` when the
     ///   program can't be run or has no place to ask.
     public func answers(to request: PromptRequest) throws -> [Secret] {
-        var dialogue = try running.start(program)
-        defer { running.end(&dialogue) }
-        try dialogue.begin()
+        guard let path = Self.path(of: program, environment: environment) else { throw PromptRefusal.notInteractive }
+        var dialogue = try running.start(path, environment: environment, for: request)
+        defer { running.end(&dialogue, of: request) }
+        do {
+            try dialogue.begin()
+        } catch {
+            throw request.isCanceled ? PromptRefusal.canceled : error
+        }
         // One that a program does not know is no loss.
         for (name, value) in options { _ = try dialogue.request("OPTION", "\(name)=\(value)") }
         _ = try dialogue.request("SETTITLE", "Kerberos")
@@ -49,13 +59,25 @@ public struct PinentryPrompter: Prompter {
             let description = [request.banner ?? "", prompt.text].filter { !$0.isEmpty }.joined(separator: "\n")
             _ = try dialogue.request("SETDESC", description.escapedForDisplay(keepingLines: true))
             _ = try dialogue.request("SETPROMPT", Self.label(of: prompt))
-            answers.append(try dialogue.secret())
+            answers.append(try dialogue.secret(within: Self.patience + Self.delay))
         }
         return answers
     }
 
-    /// Ends the questions that are open, and the programs that ask them.
-    public func cancel() { running.cancel() }
+    /// Ends the questions of this request, and the program that asks them.
+    public func cancel(_ request: PromptRequest) { running.cancel(request) }
+
+    /// Where a program is; nil where there is none of the name.
+    package static func path(of program: String, environment: [String: String]) -> String? {
+        func isProgram(_ path: String) -> Bool {
+            let url = URL(filePath: path).resolvingSymlinksInPath()
+            let isFile = (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true
+            return isFile && FileManager.default.isExecutableFile(atPath: path)
+        }
+        guard !program.contains("/") else { return isProgram(program) ? program : nil }
+        let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+        return folders.lazy.map { "\($0)/\(program)" }.first(where: isProgram)
+    }
 
     private static func label(of prompt: PromptRequest.Prompt) -> String {
         switch prompt.kind {

@@ -21,14 +21,12 @@ extension KerberosExtension {
         return try await ask(principal, options)
     }
 
-    /// The same for a request that needs a session. Who gave up is not asked again at once: programs try again by themselves.
+    /// Ends the questions that are open; whoever waits for them gets `canceled`.
+    package func cancelQuestions() { questionFlights.cancelAll() }
+
+    /// The same for a request that needs a session.
     func sessionByAsking(_ name: Principal?, realm: String) async throws(KerberosError) -> Session {
         let principal = if let name { name } else { try await defaultPrincipal(realm: realm) }
-        if let date = refusedQuestions.date(for: principal, now: options.clock()) {
-            let message =
-                "the question for the password was not answered at \(date.formatted(.iso8601)). Sign in with: ksso login \(principal)"
-            throw KerberosError(.canceled, subject: principal.description, message: message)
-        }
         do throws(KerberosError) {
             return try await ask(principal, .init())
         } catch {
@@ -38,6 +36,12 @@ extension KerberosExtension {
 
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
         guard let prompter = self.options.prompter else { throw .nobodyToAsk(principal.description) }
+        // Who gave up is not asked again at once: programs try again by themselves.
+        if let date = refusedQuestions.date(for: principal, now: self.options.clock()) {
+            let message =
+                "the question for the password was not answered at \(date.formatted(.iso8601)). Sign in with: ksso login \(principal)"
+            throw KerberosError(.canceled, subject: principal.description, message: message)
+        }
         return try await questionFlights.run(principal) { [self] () async throws(KerberosError) in
             do throws(KerberosError) {
                 let source = try await interactiveSource(realm: principal.realm, prompter: prompter)
@@ -45,7 +49,8 @@ extension KerberosExtension {
                 refusedQuestions.forget(principal)
                 return session
             } catch {
-                if error.code == .canceled { refusedQuestions.note(principal, at: self.options.clock()) }
+                // Where the request itself was called off nobody has refused anything.
+                if error.code == .canceled, !Task.isCancelled { refusedQuestions.note(principal, at: self.options.clock()) }
                 throw error
             }
         }

@@ -41,7 +41,8 @@ extension KerberosExtension {
             if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
             return found
         }
-        return try await sessionFlights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+        let flights = mayAsk ? askingFlights : sessionFlights
+        return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
     }
 
     /// Who is to answer: the caller's choice, else the profile's principal, or the default credential's where the profile leaves it to that.

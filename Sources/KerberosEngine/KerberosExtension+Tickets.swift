@@ -13,7 +13,8 @@ extension KerberosExtension {
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
         do throws(KerberosError) {
-            return try await ticketFlights.run(flight) { [self] () async throws(KerberosError) in
+            let flights = flight.mayAsk ? askingTicketFlights : ticketFlights
+            return try await flights.run(flight) { [self] () async throws(KerberosError) in
                 try await makeInitiatorCredential(for: plan, principal: plan.choice(of: request), flight: flight)
             }
         } catch {

@@ -18,6 +18,9 @@ public final class KerberosExtension: CredentialExtension {
     let keytabSession: KeytabSession?
     let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
     let sessionFlights = SingleFlight<SessionFlight, Session>()
+    /// Those that may ask a person, who is not kept at a question that nobody waits for.
+    let askingTicketFlights = SingleFlight<TicketFlight, InitiatorCredential>(endsWithItsWaiters: true)
+    let askingFlights = SingleFlight<SessionFlight, Session>(endsWithItsWaiters: true)
     let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
     let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
     let questionFlights = SingleFlight<Principal, Session>(endsWithItsWaiters: true)

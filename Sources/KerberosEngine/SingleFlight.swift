@@ -49,6 +49,15 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ = join(key, work)
     }
 
+    /// Calls off whatever is under way, whoever waits for it.
+    func cancelAll() {
+        let flights = state.withLock { state in
+            defer { state.flights = [:] }
+            return state.flights.values.map(\.task)
+        }
+        for task in flights { task.cancel() }
+    }
+
     private func join(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) -> Flight {
         state.withLock { state in
             var flight = state.flights[key] ?? begin(state.lastNumber + 1, key, work)

@@ -13,6 +13,7 @@ struct PinentryTests {
     /// Runs an agent at a terminal where its pinentry may ask.
     private func withAgent(
         data: [String] = [],
+        stops: Bool = true,
         _ body: (Workstation, Conversation) async throws -> Void
     ) async throws -> (status: Int, transcript: String) {
         let pinentry = try #require(StockProgram.pinentry)
@@ -22,7 +23,9 @@ struct PinentryTests {
         return try await Conversation.atTerminal(command, on: station, environment: pinentry.variables) { terminal in
             try await eventually { FileManager.default.fileExists(atPath: "\(station.runtime)/agent.sock") }
             try await body(station, terminal)
-            _ = try await station.ksso("agent", "stop")
+            guard stops else { return }
+            let stop = try await station.ksso("agent", "stop")
+            #expect(stop.exitStatus == 0, "\(stop)")
         }
     }
 
@@ -86,6 +89,67 @@ struct PinentryTests {
             #expect(again.contains("canceled") && again.contains("ksso login alice@EXAMPLE.TEST"), "\(again)")
         }
         #expect(transcript.components(separatedBy: "Password for").count == 3, "\(transcript)")
+    }
+
+    /// The processes of pinentry that this workstation has.
+    private func questions(_ station: Workstation) -> Int {
+        let path = StockProgram.pinentry?.path ?? ""
+        return visibleArguments(of: station.directory).filter { $0.hasPrefix(path) }.count
+    }
+
+    @Test func anAgentThatStopsEndsItsQuestion() async throws {
+        // The agent is stopped while somebody waits; it answers that one, and ends.
+        _ = try await withAgent(stops: false) { station, terminal in
+            async let asked = ask(station)
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            let stop = try await station.ksso("agent", "stop")
+            #expect(stop.output == "The agent has stopped.\n", "\(stop)")
+            let answer = try await asked
+            #expect(answer.contains("canceled"), "\(answer)")
+            try await eventually { questions(station) == 0 }
+        }
+    }
+
+    @Test(arguments: ["authorize", "login"]) func aQuestionEndsWithItsClients(path: String) async throws {
+        _ = try await withAgent { station, terminal in
+            let body = path == "login" ? "{}" : #"{"url": "http://localhost/", "mayAsk": true}"#
+            let command = [
+                "curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json", "-d", body,
+                "http://agent/v1/\(path)",
+            ]
+            _ = try await Conversation.with(command, on: station) { client in
+                try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+                kill(client.process, SIGKILL)
+            }
+            try await eventually { questions(station) == 0 }
+            // Nobody has refused anything: the next one asks at once.
+            async let next = ask(station)
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            try await terminal.type("secret\n")
+            let answer = try await next
+            #expect(answer.contains("Negotiate "), "\(answer)")
+        }
+    }
+
+    @Test func whoGivesUpASignInIsLeftInPeace() async throws {
+        let (_, transcript) = try await withAgent { station, terminal in
+            async let canceled = login(station)
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            try await terminal.type("\u{4}")
+            #expect(try await canceled.contains("canceled"))
+            for _ in 0..<4 {
+                let again = try await login(station)
+                #expect(again.contains("canceled") && again.contains("ksso login alice@EXAMPLE.TEST"), "\(again)")
+            }
+        }
+        #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
+    }
+
+    private func login(_ station: Workstation) async throws -> String {
+        try await station.run([
+            "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
+            "-d", #"{"principal": "alice"}"#, "http://agent/v1/login",
+        ]).output
     }
 
     @Test func aSignInWithoutAPasswordAsks() async throws {

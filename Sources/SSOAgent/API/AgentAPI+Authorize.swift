@@ -36,7 +36,10 @@ extension AgentAPI {
         let plan = try permittedPlan(for: authorization, context)
         if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
         let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
-            try await kerberos.identity(for: authorization)
+            guard authorization.isUserInterfaceEnabled else { return try await kerberos.identity(for: authorization) }
+            return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
+                try await kerberos.identity(for: authorization)
+            }
         }
         return try Self.response(IdentityReply(identity))
     }

@@ -13,7 +13,10 @@ extension AgentAPI {
         let plan = try permittedPlan(for: request, context)
         if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
         let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
-            try await kerberos.beginAuthorization(with: request)
+            guard request.isUserInterfaceEnabled else { return try await kerberos.beginAuthorization(with: request) }
+            return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
+                try await kerberos.beginAuthorization(with: request)
+            }
         }
         if case .headers(let grant) = outcome { used(grant.principal) }
         return outcome

@@ -21,7 +21,9 @@ extension AgentAPI {
         if let source {
             session = try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
         } else {
-            session = try await served.kerberos.signInByAsking(message.principal, realm: message.realm, options: options)
+            session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
+                try await served.kerberos.signInByAsking(message.principal, realm: message.realm, options: options)
+            }
         }
         sessionsChanged()
         return try Self.response(SessionsReply(sessions: [.init(session)]))

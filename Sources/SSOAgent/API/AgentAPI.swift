@@ -28,6 +28,7 @@ package final class AgentAPI: Sendable {
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
+    let waiting = WaitingRequests()
     /// How many are being answered.
     let requests = Atomic(0)
     let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
@@ -88,7 +89,7 @@ package final class AgentAPI: Sendable {
         servers.withLock { $0.append(server) }
     }
 
-    /// Accepts no more, lets each request in progress end, ends the streams of events, and closes what is left after the grace period.
+    /// Accepts no more, lets each request in progress end, but for those that wait for a person, ends the streams of events, and closes what is left after the grace period.
     package func shutDown(grace: Duration = .seconds(5)) async {
         let clock = ContinuousClock()
         let deadline = Task {
@@ -96,6 +97,8 @@ package final class AgentAPI: Sendable {
             connections.closeAll()
         }
         connections.quiesce()
+        waiting.cancelAll()
+        served.kerberos.cancelQuestions()
         for server in servers.withLock({ $0 }) { await server.value }
         deadline.cancel()
         exchanges.removeAll()

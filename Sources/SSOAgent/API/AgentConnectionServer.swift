@@ -31,6 +31,7 @@ struct AgentConnectionServer: Sendable {
             channel.close(promise: nil)
             return channel.eventLoop.makeSucceededFuture(nil)
         }
+        channel.closeFuture.whenComplete { [waiting = api.waiting] _ in waiting.cancel(on: channel) }
         let logger = api.logger
         var configuration = HTTP1Channel.Configuration(idleTimeout: idleTimeout)
         // An auth-request carries the fields of any request that nginx took.

@@ -1,0 +1,58 @@
+internal import NIOCore
+internal import Synchronization
+
+/// The requests that may wait for a person. One ends when its client goes away, and all do when the agent does.
+final class WaitingRequests: Sendable {
+    private struct Entry {
+        let channel: ObjectIdentifier
+        let cancel: @Sendable () -> Void
+    }
+
+    private struct State {
+        var requests: [Int: Entry] = [:]
+        var lastNumber = 0
+        var isEnding = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Does a request's work, on the connection's own thread.
+    func run<Value: Sendable, Failure: Error>(
+        on channel: any Channel,
+        _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let task = Task(executorPreference: EventLoopTaskExecutor(channel.eventLoop)) {
+            do throws(Failure) {
+                return Result<Value, Failure>.success(try await work())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let number = state.withLock { state -> Int? in
+            guard !state.isEnding else { return nil }
+            state.lastNumber += 1
+            state.requests[state.lastNumber] = Entry(channel: ObjectIdentifier(channel)) { task.cancel() }
+            return state.lastNumber
+        }
+        // It may have been closed before the request was known here.
+        if number == nil || !channel.isActive { task.cancel() }
+        defer { if let number { state.withLock { $0.requests[number] = nil } } }
+        return try await task.value.get()
+    }
+
+    /// Calls off what came over a connection that has been closed.
+    func cancel(on channel: any Channel) {
+        let key = ObjectIdentifier(channel)
+        let requests = state.withLock { $0.requests.values.filter { $0.channel == key } }
+        for request in requests { request.cancel() }
+    }
+
+    /// Calls off everything, now and from now on.
+    func cancelAll() {
+        let requests = state.withLock { state in
+            state.isEnding = true
+            return Array(state.requests.values)
+        }
+        for request in requests { request.cancel() }
+    }
+}

@@ -38,6 +38,18 @@ struct CacheImportTests {
         #expect(try await target.makeExtension().sessions().sessions.map(\.acquiredBy) == [.password])
     }
 
+    /// Else the next agent would sign in again who has signed out.
+    @Test(arguments: [true, false]) func `what this project acquired is moved, what others did is copied`(isOwn: Bool) async throws {
+        let (source, target) = try homes("FILE")
+        if isOwn {
+            try await source.makeExtension().signIn("alice", using: .password(Secret("secret")))
+        } else {
+            try await source.run("kinit", ["alice"], input: "secret\n")
+        }
+        #expect(try await importing(source, target).run().count == 1)
+        #expect(try await source.makeExtension().sessions().sessions.isEmpty == isOwn)
+    }
+
     @Test(arguments: [-11 * 3600, 11 * 3600]) func `the clock of their KDC goes along`(offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(offset))
         try await withTestRealm(options) { realm in

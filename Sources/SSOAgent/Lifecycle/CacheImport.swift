@@ -5,7 +5,8 @@ package import struct Foundation.Date
 
 /// Copies the tickets that the user had before the agent came: those of the system's default cache and of the collection it stands in.
 ///
-/// The caches are read and left as they are. Marks go along, so that what another program acquired stays its own.
+/// Marks go along, so that what another program acquired stays its own, and its cache is left as it is. A cache that this project filled is
+/// destroyed once its tickets are here: else a sign-out would hold until the next agent comes.
 package struct CacheImport: Sendable {
     private let source: KerberosClient
     private let target: KerberosClient
@@ -46,11 +47,16 @@ package struct CacheImport: Sendable {
                 clockOffset: contents.clockOffset
             )
             if isEmpty, copied.isEmpty { try await target.makePrimary(name) }
+            // What is left there is no reason not to serve.
+            if contents.marks[Self.ownMark] != nil { try? await source.destroy(contents.name) }
             present.insert(contents.principal)
             copied.append(contents.principal)
         }
         return copied
     }
+
+    /// The mark of a cache that the engine filled: how.
+    private static let ownMark = "ksso_acquired_by"
 
     private func read(_ client: KerberosClient, _ names: [CredentialCacheName]) async -> [CredentialCacheContents] {
         var caches: [CredentialCacheContents] = []

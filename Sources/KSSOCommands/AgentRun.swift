@@ -37,7 +37,10 @@ struct AgentRun: AsyncParsableCommand {
     var idleExit: Lifetime?
     @Option(
         help: ArgumentHelp(
-            "Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display.",
+            """
+            Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display. \
+            One that draws no window asks on the terminal that GPG_TTY names.
+            """,
             valueName: "program"
         )
     )
@@ -65,6 +68,9 @@ struct AgentRun: AsyncParsableCommand {
             try runtime.makePrivate()
             if let keytab, access(keytab, R_OK) != 0 {
                 throw CommandFailure(.failed, "\(keytab): the keytab can't be read: \(String(cString: strerror(errno))).")
+            }
+            if let pinentry, PinentryPrompter.path(of: pinentry, environment: ProcessInfo.processInfo.environment) == nil {
+                throw CommandFailure(.failed, "\(pinentry): there is no such program. Give --pinentry the path of one.")
             }
             if background {
                 guard !runtime.isServed else {

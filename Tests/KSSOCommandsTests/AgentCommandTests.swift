@@ -52,6 +52,23 @@ struct AgentCommandTests {
         #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
     }
 
+    @Test func aPinentryThatIsNoProgramIsRefused() async throws {
+        let sentence = "nosuch: there is no such program. Give --pinentry the path of one."
+        #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch") == .failure(1, sentence))
+        #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch", "--background") == .failure(1, sentence))
+    }
+
+    /// Whoever signed in before there was an agent is not signed in again by the next one.
+    @Test func aSignOutHoldsForTheNextAgent() async throws {
+        try await station.signIn()
+        try await station.withAgent { _ async throws in
+            #expect(try await station.ksso("logout").output == "alice@EXAMPLE.TEST is signed out.\n")
+        }
+        try await station.withAgent { _ async throws in
+            #expect(try await station.status().sessions.isEmpty)
+        }
+    }
+
     @Test func aSecondOneIsRefused() async throws {
         try await station.withAgent { _ async throws in
             #expect(try await station.ksso("agent", "run") == .failure(1, isRunning))

@@ -57,7 +57,7 @@ extension KerberosError {
         case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."
         case .configurationInvalid: "krb5.conf has a fault (\(text)). Correct the file that KRB5_CONFIG or /etc/krb5.conf names."
         case .malformedPrincipal: "this is not a principal's name (\(text)). Write it as name@REALM."
-        case .notInteractive: "a password is needed and nobody can be asked."
+        case .notInteractive: "a password is needed and nobody can be asked. Sign in with: ksso login \(subject)"
         case .canceled: "canceled."
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
         case .certificateRefused:

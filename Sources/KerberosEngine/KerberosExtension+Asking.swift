@@ -69,7 +69,7 @@ final class RefusedQuestions: Sendable {
     private let dates = Mutex<[Principal: Date]>([:])
 
     /// In seconds.
-    private static let pause = 60.0
+    private static let pause = 300.0
 
     func note(_ principal: Principal, at date: Date) { dates.withLock { $0[principal] = date } }
 

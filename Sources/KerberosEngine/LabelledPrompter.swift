@@ -17,10 +17,10 @@ struct LabelledPrompter: Prompter {
         }
         let lines = [request.banner, userName(request.principal), help].compactMap(\.self).filter { !$0.isEmpty }
         let banner = lines.isEmpty ? nil : lines.joined(separator: "\n")
-        return try prompter.answers(to: PromptRequest(principal: request.principal, banner: banner, prompts: request.prompts))
+        return try prompter.answers(to: PromptRequest(request, banner: banner))
     }
 
-    func cancel() { prompter.cancel() }
+    func cancel(_ request: PromptRequest) { prompter.cancel(request) }
 
     private func userName(_ principal: Principal) -> String? {
         guard let label = rules.userNameLabel, !label.isEmpty else { return nil }

@@ -18,6 +18,7 @@ import Testing
                 try PreferredKDC($0)
             },
             passwords: .init(notificationDays: 10),
+            signIn: .init(allowsAutomaticLogin: false),
             source: name
         )
         #expect(profile.configurations == [expected])

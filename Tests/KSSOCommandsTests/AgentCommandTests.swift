@@ -62,6 +62,7 @@ struct AgentCommandTests {
     @Test func aSignOutHoldsForTheNextAgent() async throws {
         try await station.signIn()
         try await station.withAgent { _ async throws in
+            try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
             #expect(try await station.ksso("logout").output == "alice@EXAMPLE.TEST is signed out.\n")
         }
         try await station.withAgent { _ async throws in

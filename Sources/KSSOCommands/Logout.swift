@@ -25,15 +25,20 @@ struct Logout: AsyncParsableCommand {
         try await common.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
             let result = try await sso.signOut(whom, realm: whom == nil ? realm : nil, includingOthers: all)
-            for session in result.ended { Console.print("\(session.principal) is signed out.") }
+            var ended = result.ended.map(\.principal)
+            if all {
+                let others = try await SystemSignOut(environment: ProcessInfo.processInfo.environment).run(whom, realm: realm)
+                ended += others.filter { !ended.contains($0) }
+            }
+            for principal in ended { Console.print("\(principal) is signed out.") }
             for principal in result.forgotten { Console.print("The password that was kept for \(principal) is forgotten.") }
             for session in result.left {
                 Console.report("\(session.principal): another program acquired this ticket; to destroy it as well: ksso logout --all")
             }
-            if let whom, result.ended.isEmpty, result.left.isEmpty, result.forgotten.isEmpty {
+            if let whom, ended.isEmpty, result.left.isEmpty, result.forgotten.isEmpty {
                 throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
             }
-            if result.ended.isEmpty, result.forgotten.isEmpty {
+            if ended.isEmpty, result.forgotten.isEmpty {
                 Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.")
             }
             if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {

@@ -70,6 +70,21 @@ struct AgentCommandTests {
         }
     }
 
+    /// A ticket of kinit stays in the system's cache, and goes with all others.
+    @Test func aSignOutOfAllHoldsForTheNextAgent() async throws {
+        #expect(try await station.run(["kinit", "alice"], input: "secret\n").exitStatus == 0)
+        try await station.withAgent { _ async throws in
+            try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
+            _ = try await station.ksso("logout")
+            #expect(try await station.run(["klist", "-s"]).exitStatus == 0)
+            #expect(try await station.ksso("logout", "--all").output == "alice@EXAMPLE.TEST is signed out.\n")
+            #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
+        }
+        try await station.withAgent { _ async throws in
+            #expect(try await station.status().sessions.isEmpty)
+        }
+    }
+
     @Test func aSecondOneIsRefused() async throws {
         try await station.withAgent { _ async throws in
             #expect(try await station.ksso("agent", "run") == .failure(1, isRunning))

@@ -5,6 +5,7 @@ internal import Synchronization
 /// The time that a person takes to answer a prompt does not count.
 final class CallDeadline: Sendable {
     private struct State {
+        var limit: Duration
         var remaining: Duration
         var runningSince: ContinuousClock.Instant?
         var isAbandoned = false
@@ -16,7 +17,19 @@ final class CallDeadline: Sendable {
     private let clock = ContinuousClock()
 
     init(_ limit: Duration) {
-        state = Mutex(State(remaining: limit, runningSince: nil))
+        state = Mutex(State(limit: limit, remaining: limit, runningSince: nil))
+    }
+
+    /// How long that is in all.
+    var limit: Duration { state.withLock { $0.limit } }
+
+    /// Gives the call so long in all, unless it has as long already.
+    func lengthen(to limit: Duration) {
+        state.withLock { state in
+            guard limit > state.limit else { return }
+            state.remaining += limit - state.limit
+            state.limit = limit
+        }
     }
 
     /// Whether the time is up, or nobody waits any more.

@@ -5,7 +5,12 @@ internal import Synchronization
 ///
 /// libkrb5 keeps it in the context, and a context may be lost to a dead KDC: the next one must not fall back to this machine's clock.
 final class ClockOffset: Sendable {
-    private let seconds = Atomic<Int32>(0)
+    private let seconds: Atomic<Int32>
+
+    /// What a client begins with that has learned nothing.
+    init(_ offset: Duration) {
+        seconds = Atomic(Int32(clamping: offset.components.seconds))
+    }
 
     /// Keeps what the context has learned since it had an offset. One that has learned nothing, for it was given up, overwrites nothing.
     func learn(from context: Context, since before: Int32) {
@@ -13,7 +18,7 @@ final class ClockOffset: Sendable {
         if offset != before { seconds.store(offset, ordering: .relaxed) }
     }
 
-    /// In seconds; 0 where no context has learned one.
+    /// In seconds; what the client began with, where no context has learned one.
     var learned: Double { Double(seconds.load(ordering: .relaxed)) }
 
     /// Sets the clock of a context that has learned nothing yet.
@@ -41,6 +46,14 @@ extension Context {
     private func forgetClock() {
         krb5_set_time_offsets(raw, 0, 0)
         krb5_use_natural_time(raw)
+    }
+
+    /// Goes by the clock of the KDC that made the ticket which protects sign-ins, where this context has learned none.
+    func takeClock(ofArmor name: CredentialCacheName) {
+        guard clockOffset == 0 else { return }
+        let own = offset
+        let learned = (try? withCacheAndClock(name, isArmor: true) { _ in clockOffset }) ?? 0
+        setClock(learned == 0 ? own : (learned, 0))
     }
 
     /// What a cache holds, with its KDC's clock. The context goes on by the clock that it went by.
@@ -83,13 +96,14 @@ extension Context {
     /// that it met, which need no longer be true when the user has signed in again. A cache that can't be read leaves the clock as it was.
     func withCacheAndClock<Value>(
         _ name: CredentialCacheName,
+        isArmor: Bool = false,
         _ body: (krb5_ccache) throws(KerberosError) -> Value
     ) throws(KerberosError) -> Value {
         let own = offset
         var isRead = false
         forgetClock()
         defer { if !isRead { setClock(own) } }
-        return try withCache(name) { cache throws(KerberosError) in
+        return try withCache(name, isArmor: isArmor) { cache throws(KerberosError) in
             // Opening alone does not do it. Of a file libkrb5 takes the offset over when the principal is read, of a KCM cache when its
             // tickets begin to be listed.
             _ = try principal(of: cache)

@@ -1,12 +1,13 @@
 internal import CKerberos
 
 extension Context {
-    /// Opens a cache by name for the length of the call.
+    /// Opens a cache by name for the length of the call: one that is the user's own, or one that may protect the user's sign-ins.
     func withCache<Value>(
         _ name: CredentialCacheName,
+        isArmor: Bool = false,
         _ body: (krb5_ccache) throws(KerberosError) -> Value
     ) throws(KerberosError) -> Value {
-        try CacheFileOwnership.check(name)
+        try isArmor ? checkOwnership(ofArmor: name) : CacheFileOwnership.check(name)
         var cache: krb5_ccache?
         try check(krb5_cc_resolve(raw, name.rawValue, &cache), .readCache, subject: name.rawValue)
         guard let cache else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the cache can't be opened.") }

@@ -6,6 +6,8 @@ final class Context {
     private let traceSink: TraceSink?
     /// Keeps what libkrb5 has a pointer to.
     var replies: ReplyNote?
+    /// What protects sign-ins.
+    let armorCache: CredentialCacheName?
 
     init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) throws(KerberosError) {
         let profile = try configuration.makeProfile()
@@ -16,6 +18,7 @@ final class Context {
             throw .library(status, .readConfiguration, subject: configuration.baseDescription, context: nil)
         }
         self.raw = raw
+        armorCache = configuration.armorCache
         traceSink = trace.map(TraceSink.init)
         if let traceSink {
             krb5_set_trace_callback(
@@ -40,9 +43,10 @@ final class Context {
     func check(
         _ status: krb5_error_code,
         _ operation: KerberosError.Operation,
-        subject: @autoclosure () -> String
+        subject: @autoclosure () -> String,
+        client: @autoclosure () -> String? = nil
     ) throws(KerberosError) {
-        if status != 0 { throw .library(status, operation, subject: subject(), context: raw) }
+        if status != 0 { throw .library(status, operation, subject: subject(), client: client(), context: raw) }
     }
 }
 

@@ -18,17 +18,32 @@ enum KDCRoute: Sendable, Hashable {
     var other: KDCRoute { self == .configured ? .discovered : .configured }
 }
 
+/// Whose KDCs a route leads to.
+enum KDCScope: Sendable, Hashable {
+    /// Those of the client's own realm.
+    case own
+    /// Those of the realms that trusts lead to.
+    case trusted
+}
+
 extension RealmConfiguration {
-    /// The same, where libkrb5 finds the realm's KDCs in DNS.
-    var withoutPreferredKDCs: RealmConfiguration {
+    /// The same, where libkrb5 finds the KDCs of these realms in DNS.
+    func findingInDNS(_ realms: Set<String>) -> RealmConfiguration {
         var copy = self
-        copy.preferredKDCs = []
-        copy.hidesConfiguredKDCs = true
+        if realms.contains(realm) { copy.preferredKDCs = [] }
+        copy.otherKDCs = otherKDCs.filter { !realms.contains($0.key) }
+        copy.realmsWithoutKDCs = realms
         return copy
     }
 }
 
 extension Context {
+    /// Whether krb5.conf lets DNS be asked for KDCs.
+    func asksDNSForKDCs() throws(KerberosError) -> Bool {
+        let words = try values(["libdefaults", "dns_lookup_kdc"]) + values(["libdefaults", "dns_fallback"])
+        return words.first.map(Context.isTrue) ?? true
+    }
+
     /// A boolean of krb5.conf, as libkrb5 reads it.
     static func isTrue(_ text: String) -> Bool { ["y", "yes", "true", "t", "1", "on"].contains(text.lowercased()) }
 }

@@ -8,8 +8,9 @@ extension KerberosClient {
     ///   - service: the service; with an empty realm the KDC is asked where it is.
     ///   - cache: the cache of the ticket-granting ticket.
     ///   - cachedOnly: never ask the KDC: what is not in the cache is `noCredentials`.
-    ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25.
-    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `noCredentials`, `kdcUnreachable`, `clockSkew`.
+    ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25; and 25 for
+    ///     a service of another realm once a KDC has answered.
+    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`, `kdcUnreachable`, `clockSkew`.
     public func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -21,7 +22,9 @@ extension KerberosClient {
                 try context.serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED))
             }
         }
-        return try await performOnNetwork(subject: service.displayName, deadline: deadline) { context, _ throws(KerberosError) in
+        return try await performThroughTrusts(subject: service.displayName, realm: service.realm, deadline: deadline) {
+            context,
+            _ throws(KerberosError) in
             try context.serviceTicket(for: service, in: cache, options: 0)
         }
     }
@@ -57,7 +60,7 @@ extension Context {
                     let status = Self.withAuthorizationData(authorizationData, in: &request) { request in
                         krb5_get_credentials(raw, options, cache, request, &credential)
                     }
-                    try check(status, .getServiceTicket, subject: service.displayName)
+                    try check(status, .getServiceTicket, subject: service.displayName, client: client.description)
                     guard let credential else {
                         throw KerberosError(.noCredentials, subject: service.displayName, message: "there is no ticket.")
                     }

@@ -42,7 +42,7 @@ extension KerberosClient {
 
     /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`). The cache is left as it is.
     ///
-    /// - Throws: ``KerberosError``; `notRenewable` and `ticketExpired` mean that only a new sign-in helps.
+    /// - Throws: ``KerberosError``; `notRenewable`, `ticketExpired` and `ticketRefused` mean that only a new sign-in helps.
     public func renewedCredential(
         for principal: Principal,
         in cache: CredentialCacheName,
@@ -53,7 +53,7 @@ extension KerberosClient {
                 try principal.withRaw(in: context) { client throws(KerberosError) in
                     var credential = krb5_creds()
                     let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
-                    try context.check(status, .renew, subject: principal.description)
+                    try context.check(status, .renew, subject: principal.description, client: principal.description)
                     defer { krb5_free_cred_contents(context.raw, &credential) }
                     return try Credential(copying: &credential, context: context)
                 }
@@ -79,6 +79,9 @@ extension Context {
             try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
+            try protect(requested)
+            // The protection has a time in it.
+            if let armorCache { takeClock(ofArmor: armorCache) }
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
             let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
@@ -102,17 +105,18 @@ extension Context {
             return try withExtendedLifetime((bridge, expiry)) { () throws(KerberosError) in
                 var exchange: krb5_init_creds_context?
                 let data = Unmanaged.passUnretained(bridge).toOpaque()
-                let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
-                try check(status, .signIn, subject: principal.description)
                 defer { krb5_init_creds_free(raw, exchange) }
-                if let service { try check(krb5_init_creds_set_service(raw, exchange, service), .signIn, subject: service) }
                 do throws(KerberosError) {
+                    let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
+                    try check(status, .signIn, subject: principal.description)
+                    if let service { try check(krb5_init_creds_set_service(raw, exchange, service), .signIn, subject: service) }
                     var credential = try finish(exchange, for: principal, using: source)
                     credential.passwordExpires = expiry.date(at: credential.times.authenticated)
                     return credential
                 } catch {
-                    guard let refusal = bridge.refusal else { throw error }
-                    throw error.because(refusal)
+                    if let refusal = bridge.refusal { throw error.because(refusal) }
+                    guard let armorCache, error.isOfArmor else { throw error }
+                    throw error.ofArmor(armorCache)
                 }
             }
         }

@@ -13,15 +13,20 @@ public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
-    private let clockOffset = ClockOffset()
+    private let clockOffset: ClockOffset
     private let state: Mutex<State>
 
     private struct State {
         var worker: RealmWorker
-        var route = KDCRoute.configured
-        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer.
-        var discoveredUntil: ContinuousClock.Instant?
+        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer; those that are not here are as configured.
+        var discoveredUntil: [KDCScope: ContinuousClock.Instant] = [:]
         var order: KDCOrder?
+        /// How many KDCs are named for the realms that were looked up.
+        var kdcCounts: [String: Int] = [:]
+        /// The other realms where DNS comes after the preferred KDCs.
+        var trustedRealms: Set<String>?
+
+        func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
         /// Calls that nobody waits for any more and that have not ended.
         var abandonedCalls = 0
         /// Calls that may still wait for their turn.
@@ -39,15 +44,18 @@ public final class KerberosClient: Sendable {
     public init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
         self.configuration = configuration
         self.trace = trace
+        clockOffset = ClockOffset(configuration.clockOffset)
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
     /// By how many seconds the KDC's clock is ahead, as far as this client has learned it.
     package var learnedClockOffset: Double { clockOffset.learned }
 
-    /// A worker whose context finds the realm's KDCs in this way.
-    private func makeWorker(_ route: KDCRoute) -> RealmWorker {
-        RealmWorker(route == .configured ? configuration : configuration.withoutPreferredKDCs, clockOffset: clockOffset, trace: trace)
+    /// A worker whose context finds the KDCs in the ways that are in office.
+    private func makeWorker(_ state: State) -> RealmWorker {
+        let own: Set<String> = state.route(.own) == .discovered ? [configuration.realm] : []
+        let realms = own.union(state.route(.trusted) == .discovered ? state.trustedRealms ?? [] : [])
+        return RealmWorker(realms.isEmpty ? configuration : configuration.findingInDNS(realms), clockOffset: clockOffset, trace: trace)
     }
 
     /// Runs a call that stays on this machine.
@@ -60,24 +68,49 @@ public final class KerberosClient: Sendable {
     }
 
     /// The way to the KDCs that is to be tried first now.
-    func firstRoute() -> KDCRoute {
+    func firstRoute(_ scope: KDCScope) -> KDCRoute {
         state.withLock { state in
-            if state.route == .discovered, state.discoveredUntil.map({ $0 < .now }) ?? true {
-                (state.route, state.discoveredUntil, state.worker) = (.configured, nil, makeWorker(.configured))
+            if let limit = state.discoveredUntil[scope], limit < .now {
+                state.discoveredUntil[scope] = nil
+                state.worker = makeWorker(state)
             }
-            return state.route
+            return state.route(scope)
         }
     }
 
+    /// Whether DNS comes first now.
+    func isFoundInDNS(_ scope: KDCScope) -> Bool { state.withLock { $0.route(scope) } == .discovered }
+
     /// Puts a worker in office that finds the KDCs in another way; what is under way goes on with the old one.
-    func take(_ route: KDCRoute) {
-        state.withLock { state in
-            if route == .discovered { state.discoveredUntil = .now + Self.discoveredTime }
-            guard state.route != route else { return }
-            (state.route, state.worker) = (route, makeWorker(route))
+    func take(_ route: KDCRoute, _ scope: KDCScope) {
+        let realms = state.withLock { state in
+            let isNew = state.route(scope) != route
+            state.discoveredUntil[scope] = route == .discovered ? .now + Self.discoveredTime : nil
+            if isNew { state.worker = makeWorker(state) }
+            return scope == .own ? [configuration.realm] : state.trustedRealms ?? []
         }
         guard route == .discovered else { return }
-        trace?("KDCs of \(configuration.realm): none of those preferred answers, DNS is asked for others.\n")
+        let names = realms.sorted().joined(separator: ", ")
+        trace?("KDCs of \(names): none of those preferred answers, DNS is asked for others.\n")
+    }
+
+    /// The other realms where DNS comes after the preferred KDCs; no network.
+    func trustedRealmsInDNS() async throws(KerberosError) -> Set<String> {
+        if let realms = state.withLock({ $0.trustedRealms }) { return realms }
+        let preferred = configuration.otherKDCs.filter { !$0.value.isEmpty && $0.key != configuration.realm }
+        guard !preferred.isEmpty else { return [] }
+        // Before anything has put another way in office.
+        let realms = try await perform { context throws(KerberosError) in
+            var realms: Set<String> = []
+            guard try context.asksDNSForKDCs() else { return realms }
+            for (realm, kdcs) in preferred {
+                let named = try context.values(["realms", realm, "kdc"])
+                if named.allSatisfy(kdcs.contains) { realms.insert(realm) }
+            }
+            return realms
+        }
+        state.withLock { $0.trustedRealms = realms }
+        return realms
     }
 
     /// For so long the preferred KDCs are not waited for again.
@@ -86,27 +119,32 @@ public final class KerberosClient: Sendable {
     /// Runs a call that may ask a KDC, within the deadline, by the way to the KDCs that is in office.
     func performByOneRoute<Value: Sendable>(
         subject: String,
+        realms: AskedRealms = .own,
         deadline limit: Duration?,
+        replies: ReplyNote? = nil,
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        let limit = if let limit { limit } else { try await defaultDeadline() }
+        let initial = if let limit { limit } else { try await defaultDeadline(realms) }
         guard state.withLock({ $0.abandonedCalls < Self.abandonedCallLimit }) else {
-            throw deadlineError(subject: subject, detail: "earlier requests still wait for an answer")
+            throw deadlineError(realms, subject: subject, detail: "earlier requests still wait for an answer")
         }
         let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
         if Task.isCancelled { throw canceled }
-        let deadline = CallDeadline(limit)
-        let late = deadlineError(subject: subject, detail: "no answer within \(limit)")
+        let deadline = CallDeadline(initial)
+        let late = { @Sendable in self.deadlineError(realms, subject: subject, detail: "no answer within \(deadline.limit)") }
+        let note = limit == nil ? lengthening(deadline, realms, within: replies) : replies
         let job = RealmJob { context throws(KerberosError) in
             // A call that waited behind a dead one is not sent when its own time is up.
-            if deadline.isOver { throw late }
+            if deadline.isOver { throw late() }
+            context.noteReplies(in: note)
+            defer { context.noteReplies(in: nil) }
             return try body(context, deadline)
         }
         deadline.resume()
         submit(job)
         let timer = Task {
             try await deadline.expiry()
-            self.stopWaiting(for: job, deadline, with: late)
+            self.stopWaiting(for: job, deadline, with: late())
         }
         defer { timer.cancel() }
         let result = await withTaskCancellationHandler {
@@ -149,23 +187,10 @@ public final class KerberosClient: Sendable {
         let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
             guard job.abandon(with: error) == .whileItRuns else { return (state.worker, []) }
             state.abandonedCalls += 1
-            state.worker = makeWorker(state.route)
+            state.worker = makeWorker(state)
             return (state.worker, state.waiting.values.filter { !$0.hasBegun })
         }
         for job in jobs { Task { await self.run(job, on: worker) } }
-    }
-
-    private func deadlineError(subject: String, detail: String) -> KerberosError {
-        KerberosError(
-            .kdcUnreachable,
-            subject: subject,
-            message: "no KDC of \(configuration.realm) answered (\(detail)). Check the network or the VPN, then try again."
-        )
-    }
-
-    /// 10 seconds with one KDC known; 25 with several, since libkrb5 turns to the second after 10.
-    func defaultDeadline() async throws(KerberosError) -> Duration {
-        try await kdcOrder().named.count == 1 ? .seconds(10) : .seconds(25)
     }
 
     /// Where the realm's KDCs are looked for, as the profile and krb5.conf say; no network.
@@ -174,11 +199,18 @@ public final class KerberosClient: Sendable {
         // Before anything has put another way in office.
         let order = try await perform { [configuration] context throws(KerberosError) in
             let named = try context.values(["realms", configuration.realm, "kdc"])
-            let words = try context.values(["libdefaults", "dns_lookup_kdc"]) + context.values(["libdefaults", "dns_fallback"])
-            let isAllowed = words.first.map(Context.isTrue) ?? true
+            let isAllowed = try context.asksDNSForKDCs()
             return KDCOrder(named: named, asksDNS: isAllowed && named.allSatisfy(configuration.preferredKDCs.contains))
         }
         state.withLock { $0.order = order }
         return order
+    }
+
+    /// How many KDCs are named for another realm; no network.
+    func kdcCount(of realm: String) async throws(KerberosError) -> Int {
+        if let count = state.withLock({ $0.kdcCounts[realm] }) { return count }
+        let count = try await perform { context throws(KerberosError) in try context.values(["realms", realm, "kdc"]).count }
+        state.withLock { $0.kdcCounts[realm] = count }
+        return count
     }
 }

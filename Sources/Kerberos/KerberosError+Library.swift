@@ -8,11 +8,17 @@ extension KerberosError {
     }
 
     /// The error for a status of libkrb5. Call it on the thread of the failed call: the detail of the text is kept in the context.
-    static func library(_ status: krb5_error_code, _ operation: Operation, subject: String, context: krb5_context?) -> KerberosError {
+    static func library(
+        _ status: krb5_error_code,
+        _ operation: Operation,
+        subject: String,
+        client: String? = nil,
+        context: krb5_context?
+    ) -> KerberosError {
         let text = libraryText(status, context: context)
-        let code = Code(status: status, operation: operation)
+        let code = Code(status: status, operation: operation, text: text)
         let message = sentence(for: code, operation: operation, subject: subject, text: text)
-        return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text)
+        return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text, client: client)
     }
 
     /// The same failure with the cause that libkrb5 did not hand on.
@@ -20,6 +26,9 @@ extension KerberosError {
         let message = Self.sentence(for: code, operation: .signIn, subject: subject, text: libraryMessage)
         return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
     }
+
+    /// Whether the KDC gave no code that names the fault (`KRB5KRB_ERR_GENERIC`), so that it may be another than it seems, and pass.
+    package var isGeneric: Bool { Int(libraryCode) == Int(KRB5KRB_ERR_GENERIC) }
 
     static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
         guard let text = krb5_get_error_message(context, status) else { return "" }
@@ -46,6 +55,9 @@ extension KerberosError {
         case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
+        case .ticketRefused:
+            "the KDC can't read the ticket-granting ticket (\(text)): it is from before the realm's key was changed, or its KDC set up anew"
+                + "\(operation == .renew ? "" : ", or the keys of a trust with another realm differ"). Sign in again."
         case .notRenewable: "the ticket can't be renewed. Sign in again."
         case .noCredentials: "there is no ticket. Sign in first."
         case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
@@ -62,6 +74,9 @@ extension KerberosError {
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
         case .certificateRefused:
             "no certificate could be used (\(text)). Check file, key, card and PIN, and whether the KDC knows the certificate; no password was tried."
+        case .preauthenticationRefused:
+            "the KDC takes no kind of sign-in that this machine can make (\(text)). If it takes protected ones alone (FAST), name the cache of a "
+                + "ticket that protects: ksso login --armor-cache NAME"
         case .policyRefused: "the KDC's policy refuses this (\(text)). Ask your administrator."
         default: text.isEmpty ? "unexpected failure of libkrb5." : "\(text)."
         }
@@ -69,16 +84,18 @@ extension KerberosError {
 }
 
 extension KerberosError.Code {
-    fileprivate init(status: krb5_error_code, operation: KerberosError.Operation) {
+    fileprivate init(status: krb5_error_code, operation: KerberosError.Operation, text: String) {
         // libkrb5 says "no such entry" for a keytab that is not there, is empty or is no keytab.
-        self = operation == .readKeytab ? .keytabUnusable : Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status)
+        self =
+            operation == .readKeytab
+            ? .keytabUnusable : Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status, text: text)
     }
 
     /// Statuses that mean one thing wherever they come from.
     private static let byStatus: [Int: Self] = {
         var table: [Int: Self] = [:]
         func map(_ code: Self, _ statuses: [Int]) { for status in statuses { table[status] = code } }
-        map(.wrongPassword, [KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5_PREAUTH_FAILED].map { Int($0) })
+        map(.preauthenticationRefused, [Int(KRB5_PREAUTH_FAILED)])
         map(.unknownPrincipal, [Int(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN)])
         map(.unknownService, [Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN)])
         map(.passwordExpired, [Int(KRB5KDC_ERR_KEY_EXP)])
@@ -99,8 +116,24 @@ extension KerberosError.Code {
         return table
     }()
 
-    private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code) -> Self {
+    /// Statuses that tell of a password or a key where one is sent, and of a ticket where that is.
+    private static let refusalsOfProof = [KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY].map { Int($0) }
+    private static let refusalsOfTicket = [
+        KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY, KRB5KRB_AP_ERR_BADKEYVER,
+    ].map { Int($0) }
+
+    /// MIT's KDC has no code for a ticket made with a key that it no longer has: it says where in its work it stopped. It says no more where it
+    /// can't read its database.
+    private static func isRefusalOfTicket(_ status: krb5_error_code, text: String) -> Bool {
+        refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
+    }
+
+    private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code, text: String) -> Self {
         switch operation {
+        case .signIn where refusalsOfProof.contains(Int(status)), .signInWithKeytab where refusalsOfProof.contains(Int(status)):
+            .wrongPassword
+        case .getServiceTicket where isRefusalOfTicket(status, text: text), .renew where isRefusalOfTicket(status, text: text):
+            .ticketRefused
         case .readConfiguration: .configurationInvalid
         case .writeCache: .cacheUnusable
         case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable

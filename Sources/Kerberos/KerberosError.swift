@@ -10,23 +10,47 @@ public struct KerberosError: Error, Sendable {
     public let libraryCode: Int32
     /// The library's own text for that code, with its detail.
     public let libraryMessage: String
+    /// Whose ticket was shown to the KDC, where that is known.
+    package let client: String?
 
-    package init(_ code: Code, subject: String, message: String, libraryCode: Int32 = 0, libraryMessage: String = "") {
+    package init(
+        _ code: Code,
+        subject: String,
+        message: String,
+        libraryCode: Int32 = 0,
+        libraryMessage: String = "",
+        client: String? = nil
+    ) {
         self.code = code
         self.subject = subject
         self.message = message
         self.libraryCode = libraryCode
         self.libraryMessage = libraryMessage
+        self.client = client
     }
 
     /// The same failure in other words.
     package func saying(_ message: String) -> KerberosError {
-        KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
+        KerberosError(
+            code,
+            subject: subject,
+            message: message,
+            libraryCode: libraryCode,
+            libraryMessage: libraryMessage,
+            client: client
+        )
     }
 
     /// The same failure, about something else.
     func about(_ subject: String) -> KerberosError {
-        KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
+        KerberosError(
+            code,
+            subject: subject,
+            message: message,
+            libraryCode: libraryCode,
+            libraryMessage: libraryMessage,
+            client: client
+        )
     }
 }
 
@@ -43,7 +67,7 @@ extension KerberosError {
         /// A kind by its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The password is wrong, or the keytab's key is not the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED`, `KRB5KRB_AP_ERR_BAD_INTEGRITY`.
+        /// The password is wrong, or the keytab's key is not the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED`, `KRB5KRB_AP_ERR_BAD_INTEGRITY` of a sign-in.
         public static let wrongPassword = Code(rawValue: "wrongPassword")
         /// The KDC does not know the client: `KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN`.
         public static let unknownPrincipal = Code(rawValue: "unknownPrincipal")
@@ -65,6 +89,9 @@ extension KerberosError {
         public static let clockSkew = Code(rawValue: "clockSkew")
         /// The ticket has expired: `KRB5KRB_AP_ERR_TKT_EXPIRED`.
         public static let ticketExpired = Code(rawValue: "ticketExpired")
+        /// The KDC can't read the ticket-granting ticket, which is from before its key was changed: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
+        /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text `PROCESS_TGS`.
+        public static let ticketRefused = Code(rawValue: "ticketRefused")
         /// The ticket can't be renewed: `KRB5KDC_ERR_BADOPTION`.
         public static let notRenewable = Code(rawValue: "notRenewable")
         /// The cache is not there or holds no such ticket: `KRB5_FCC_NOFILE`, `KRB5_CC_NOTFOUND`.
@@ -91,6 +118,11 @@ extension KerberosError {
         public static let policyRefused = Code(rawValue: "policyRefused")
         /// No certificate could be used to sign in: it, its key or its card is not there, the PIN is wrong, or the KDC wants another.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
+        /// Client and KDC share no way to prove who signs in, which may be since the KDC takes protected sign-ins alone (FAST, RFC 6113):
+        /// `KRB5_PREAUTH_FAILED`.
+        public static let preauthenticationRefused = Code(rawValue: "preauthenticationRefused")
+        /// The ticket that protects the sign-in (FAST, RFC 6113) is not there, has expired or can't be read.
+        public static let armorUnusable = Code(rawValue: "armorUnusable")
         /// No password can be kept here, or the one that is kept can't be had.
         public static let secretStoreUnusable = Code(rawValue: "secretStoreUnusable")
         /// The peer's token is no valid answer: `GSS_S_DEFECTIVE_TOKEN`, `GSS_S_BAD_MECH`.

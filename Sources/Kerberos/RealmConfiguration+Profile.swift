@@ -38,14 +38,17 @@ extension RealmConfiguration {
         if !realm.isEmpty { relations[["libdefaults", "default_realm"]] = [realm] }
         for (name, value) in libdefaults { relations[["libdefaults", name]] = [value] }
         for (name, realm) in domainRealms { relations[["domain_realm", name]] = [realm] }
-        if hidesConfiguredKDCs { relations[["realms", realm, "kdc"]] = [] }
+        for realm in realmsWithoutKDCs { relations[["realms", realm, "kdc"]] = [] }
         return relations
     }
 
     /// Relations that stand before those of the files.
     private var prepended: [[String]: [String]] {
         let kdcs = otherKDCs.merging([realm: preferredKDCs]) { _, own in own }.filter { !$0.value.isEmpty }
-        return Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
+        var relations = Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
+        // It asks what a KDC has it ask, in a question that can't be told from the one for a certificate's PIN, and answers the KDC.
+        relations[["plugins", "clpreauth", "disable"]] = ["sam2"]
+        return relations
     }
 
     /// What holds where no file says otherwise. TCP first: a large reply needs it anyway, and a slow KDC is not asked twice, so that a

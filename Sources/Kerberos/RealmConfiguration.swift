@@ -16,8 +16,14 @@ public struct RealmConfiguration: Sendable, Hashable {
     public var base: Base
     /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
     public var defaultCacheName: String?
-    /// Whether the files' KDCs of the realm are passed over as well, so that libkrb5 asks DNS: they may repeat the preferred ones.
-    var hidesConfiguredKDCs = false
+    /// The cache of a ticket that protects sign-ins and changes of passwords (FAST armor, RFC 6113 section 5.4.1), such as the machine's own;
+    /// nil protects none. Where it is named, no sign-in goes unprotected.
+    public var armorCache: CredentialCacheName?
+    /// Realms whose KDCs in the files are passed over as well, so that libkrb5 asks DNS: they may repeat the preferred ones.
+    var realmsWithoutKDCs: Set<String> = []
+    /// How far this machine's clock is taken to be off, in whole seconds, until a KDC has told its time: an hour makes libkrb5 begin as if it
+    /// were an hour later than it is (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
+    public var clockOffset: Duration = .zero
 
     /// The files that a configuration stands on.
     public enum Base: Sendable, Hashable {
@@ -37,7 +43,8 @@ public struct RealmConfiguration: Sendable, Hashable {
         domainRealms: [String: String] = [:],
         libdefaults: [String: String] = [:],
         base: Base = .system,
-        defaultCacheName: String? = nil
+        defaultCacheName: String? = nil,
+        armorCache: CredentialCacheName? = nil
     ) {
         self.realm = realm
         self.preferredKDCs = preferredKDCs
@@ -46,5 +53,6 @@ public struct RealmConfiguration: Sendable, Hashable {
         self.libdefaults = libdefaults
         self.base = base
         self.defaultCacheName = defaultCacheName
+        self.armorCache = armorCache
     }
 }

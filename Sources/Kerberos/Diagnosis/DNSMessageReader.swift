@@ -1,6 +1,7 @@
 /// Reads an answer of DNS (RFC 1035 section 4.1). The bytes come from anybody: nothing outside of them is read, and no loop is endless.
 struct DNSMessageReader {
     static let serviceType: UInt16 = 33
+    static let uriType: UInt16 = 256
 
     struct Answer {
         let type: UInt16
@@ -43,6 +44,13 @@ struct DNSMessageReader {
             let port = number(at: data.lowerBound + 4), let target = name(at: data.lowerBound + 6)
         else { return nil }
         return ServiceRecord(priority: priority, weight: weight, port: port, target: target)
+    }
+
+    /// The content of a URI record (RFC 7553 section 4.5): its target is no name of DNS, and goes to the end. A zero ends it, as in C.
+    func locationRecord(in data: Range<Int>) -> LocationRecord? {
+        guard data.count > 4, let priority = number(at: data.lowerBound), let weight = number(at: data.lowerBound + 2) else { return nil }
+        let target = String(decoding: bytes[data.dropFirst(4)].prefix { $0 != 0 }, as: UTF8.self)
+        return LocationRecord(priority: priority, weight: weight, target: target)
     }
 
     private func number(at index: Int) -> UInt16? {

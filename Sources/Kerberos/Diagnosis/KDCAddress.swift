@@ -11,7 +11,7 @@ package struct KDCAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads an entry of krb5.conf: `host`, `host:port`, `[v6]:port`. Nil for a KDC proxy, `https://…`, which speaks no Kerberos by itself.
+    /// Reads an entry of krb5.conf: `host`, `host:port`, `[v6]:port`. Nil for the URL of a KDC proxy.
     package init?(_ text: String) {
         guard !text.contains("/") else { return nil }
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {

@@ -57,7 +57,7 @@ package struct KDCProbe: Sendable {
     }
 
     /// KRB-ERROR tells the KDC's time (RFC 4120 section 5.9.1); AS-REP is for the password's owner alone.
-    private func outcome(of reply: [UInt8], latency: Duration, at now: Date) -> Outcome {
+    func outcome(of reply: [UInt8], latency: Duration, at now: Date) -> Outcome {
         let ticket: UInt8 = 0x6B
         let error: UInt8 = 0x7E
         switch reply.first {

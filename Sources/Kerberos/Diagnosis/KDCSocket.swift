@@ -59,7 +59,7 @@ struct KDCSocket: ~Copyable {
         var list: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(address, String(port), &hints, &list) == 0, let entry = list?.pointee else { throw .other(EADDRNOTAVAIL) }
         defer { freeaddrinfo(list) }
-        let descriptor = socket(entry.ai_family, entry.ai_socktype, 0)
+        let descriptor = socket(entry.ai_family, entry.ai_socktype | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(errno) }
         let socket = KDCSocket(descriptor: descriptor, deadline: deadline)
         try socket.connect(to: entry)

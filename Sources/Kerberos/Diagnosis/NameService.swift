@@ -9,9 +9,9 @@ internal import CKerberos
 /// What the machine's name service says, asked for a diagnosis: each call waits on a thread of its own.
 package enum NameService {
     /// What DNS says of a service.
-    package enum Records: Sendable, Hashable {
+    package enum Records<Record: Sendable & Hashable>: Sendable, Hashable {
         /// These records, in the order in which they are to be tried.
-        case found([ServiceRecord])
+        case found([Record])
         /// There are none.
         case none
         /// No server of DNS answered.
@@ -27,20 +27,28 @@ package enum NameService {
     }
 
     /// Asks DNS for the SRV records of a name, such as `_kerberos._udp.EXAMPLE.COM`. Waits about so many seconds for each server.
-    package static func serviceRecords(_ name: String, secondsPerServer: Int) async -> Records {
+    package static func serviceRecords(_ name: String, secondsPerServer: Int) async -> Records<ServiceRecord> {
+        await records(name, DNSMessageReader.serviceType, secondsPerServer, ServiceRecord.records)
+    }
+
+    /// Asks DNS for the URI records of a name, such as `_kerberos.EXAMPLE.COM`. Waits about so many seconds for each server.
+    package static func locationRecords(_ name: String, secondsPerServer: Int) async -> Records<LocationRecord> {
+        await records(name, DNSMessageReader.uriType, secondsPerServer, LocationRecord.records)
+    }
+
+    private static func records<Record>(
+        _ name: String,
+        _ type: UInt16,
+        _ seconds: Int,
+        _ read: @escaping @Sendable ([UInt8]) -> [Record]
+    ) async -> Records<Record> {
         await BlockingCall.run {
             var answer = [UInt8](repeating: 0, count: 16384)
             let length = answer.withUnsafeMutableBufferPointer { buffer in
-                ckerberos_query_dns(
-                    name,
-                    Int32(DNSMessageReader.serviceType),
-                    Int32(secondsPerServer),
-                    buffer.baseAddress,
-                    Int32(buffer.count)
-                )
+                ckerberos_query_dns(name, Int32(type), Int32(seconds), buffer.baseAddress, Int32(buffer.count))
             }
             guard length >= 0 else { return length == -1 ? .none : .noAnswer }
-            let records = ServiceRecord.records(in: Array(answer.prefix(Int(length))))
+            let records = read(Array(answer.prefix(Int(length))))
             return records.isEmpty ? .none : .found(records)
         }
     }
@@ -48,7 +56,8 @@ package enum NameService {
     /// Asks for a host as every program does (`getaddrinfo`): the hosts file, DNS, whatever the machine uses. Nil when there is no such host,
     /// or nobody says. It waits as long as the machine's resolver does.
     package static func host(_ name: String) async -> Host? {
-        await BlockingCall.run {
+        guard !isAddress(name) else { return Host(canonicalName: name, addresses: [name]) }
+        return await BlockingCall.run {
             var hints = addrinfo()
             hints.ai_flags = AI_CANONNAME
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -63,6 +72,11 @@ package enum NameService {
             }
             return Host(canonicalName: first.pointee.ai_canonname.map { String(cString: $0) } ?? name, addresses: addresses)
         }
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        var address = in6_addr()
+        return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1
     }
 
     private static func number(of entry: addrinfo) -> String? {

@@ -11,6 +11,9 @@ public struct SignInRules: Sendable, Hashable {
     public var certificateIdentity: String?
     /// Which certificates come into question, by their issuer, with `*` for any characters: `identityIssuerAutoSelectFilter`.
     public var issuerFilter: String?
+    /// The cache of the ticket that protects sign-ins (FAST, RFC 6113), such as `FILE:/run/machine-ticket`: `ArmorCache`. Nil: they go
+    /// unprotected.
+    public var armorCache: String?
     /// The organisation's word for the user name, which is shown above the question with the principal: `customUsernameLabel`. Nil: it is not
     /// shown there.
     public var userNameLabel: String?
@@ -27,6 +30,7 @@ public struct SignInRules: Sendable, Hashable {
         prefersCertificate: Bool = false,
         certificateIdentity: String? = nil,
         issuerFilter: String? = nil,
+        armorCache: String? = nil,
         userNameLabel: String? = nil,
         helpText: String? = nil,
         allowsAutomaticLogin: Bool = true
@@ -36,6 +40,7 @@ public struct SignInRules: Sendable, Hashable {
         self.prefersCertificate = prefersCertificate
         self.certificateIdentity = certificateIdentity
         self.issuerFilter = issuerFilter
+        self.armorCache = armorCache
         self.userNameLabel = userNameLabel
         self.helpText = helpText
         self.allowsAutomaticLogin = allowsAutomaticLogin

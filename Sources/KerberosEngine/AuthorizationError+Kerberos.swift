@@ -6,7 +6,7 @@ extension AuthorizationError {
     package init(_ error: KerberosError) {
         let code: Code =
             switch error.code {
-            case .noCredentials, .ticketExpired: .notSignedIn
+            case .noCredentials, .ticketExpired, .ticketRefused: .notSignedIn
             case .kdcUnreachable, .realmUnknown: .kdcUnreachable
             case .notInteractive: .notInteractive
             case .canceled: .canceled

@@ -29,6 +29,17 @@ extension KerberosError {
         )
     }
 
+    /// The ticket can't be got anew without the PIN of the certificate.
+    static func needsPIN(_ principal: Principal, _ identity: String) -> KerberosError {
+        let name = identity.isEmpty ? "default" : identity
+        return KerberosError(
+            .notInteractive,
+            subject: principal.description,
+            message: "the ticket can't be renewed, and the certificate needs its PIN, for which nobody can be asked. "
+                + "Sign in at a terminal: ksso login \(principal) --certificate \(name)"
+        )
+    }
+
     /// The ticket can't be got anew without a person's answer.
     static func needsPerson(_ principal: Principal) -> KerberosError {
         KerberosError(

@@ -16,9 +16,18 @@ extension KerberosExtension {
         realm: String? = nil,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
-        guard self.options.prompter != nil else { throw .nobodyToAsk(name ?? realm ?? "") }
+        guard self.options.prompter != nil else {
+            self.options.nobodyToAsk()
+            throw .nobodyToAsk(name ?? realm ?? "")
+        }
         let principal = if let name { try await principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
         return try await ask(principal, options)
+    }
+
+    /// Who gives a certificate's PIN: the one that was given, else whoever sits at the machine, else nobody.
+    package func prompter(pin: Secret?) -> any Prompter {
+        if let pin { return GivenAnswer(pin) }
+        return options.prompter ?? GivenAnswer(nil)
     }
 
     /// Ends the questions that are open; whoever waits for them gets `canceled`.

@@ -14,6 +14,9 @@ extension KerberosExtension {
         public var base: RealmConfiguration.Base
         /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
         public var defaultCacheName: String?
+        /// The cache of a ticket that protects sign-ins and changes of passwords; see `RealmConfiguration/armorCache`. Nil is
+        /// what a realm's profile says.
+        public var armorCache: CredentialCacheName?
         /// Where an agent keeps the caches whose names begin with `KCM:`; nil is what krb5.conf says (`kcm_socket`).
         public var cacheSocket: String?
         /// A private folder for the caches of further principals, where the default cache can hold but one.
@@ -25,6 +28,8 @@ extension KerberosExtension {
         public var displayName: @Sendable () async -> String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
+        /// Called when such a request finds nobody signed in, and there is no prompter.
+        public var nobodyToAsk: @Sendable () -> Void
         /// Where passwords are kept that sign in by themselves; nil keeps and uses none.
         public var secretStore: (any SecretStore)?
         /// Gets libkrb5's trace, line by line.
@@ -46,11 +51,13 @@ extension KerberosExtension {
             credential: Credential = .sessions,
             base: RealmConfiguration.Base = .system,
             defaultCacheName: String? = nil,
+            armorCache: CredentialCacheName? = nil,
             cacheSocket: String? = nil,
             additionalCacheDirectory: String? = nil,
             userName: String? = nil,
             displayName: @escaping @Sendable () async -> String? = { nil },
             prompter: (any Prompter)? = nil,
+            nobodyToAsk: @escaping @Sendable () -> Void = {},
             secretStore: (any SecretStore)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: @escaping @Sendable () -> Date = { Date() }
@@ -59,11 +66,13 @@ extension KerberosExtension {
             self.credential = credential
             self.base = base
             self.defaultCacheName = defaultCacheName
+            self.armorCache = armorCache
             self.cacheSocket = cacheSocket
             self.additionalCacheDirectory = additionalCacheDirectory
             self.userName = userName
             self.displayName = displayName
             self.prompter = prompter
+            self.nobodyToAsk = nobodyToAsk
             self.secretStore = secretStore
             self.trace = trace
             self.clock = clock

@@ -14,15 +14,10 @@ extension KerberosExtension {
             let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
             // Of its own, so that it neither waits for the realm's other requests nor holds them up, and sees the network as it is now.
             let client = clients.makeClient(for: realm)
-            _ = try await client.initialCredential(for: principal, using: .prompter(NobodyToAsk()), options: .init(deadline: deadline))
+            _ = try await client.initialCredential(for: principal, using: .prompter(GivenAnswer(nil)), options: .init(deadline: deadline))
             return true
         } catch {
             return ![.kdcUnreachable, .realmUnknown, .canceled, .configurationInvalid].contains(error.code)
         }
     }
-}
-
-/// Refuses every question.
-private struct NobodyToAsk: Prompter {
-    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
 }

@@ -4,22 +4,27 @@ public import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Gets a session's ticket-granting ticket anew without asking anybody: renews it, or acquires it again, from its keytab, or by
-    /// a password that is kept where it can't be renewed. Service tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
+    /// Gets a session's ticket-granting ticket anew: renews it, or acquires it again, from its keytab, or where it can't be renewed by a password
+    /// that is kept, or by the certificate that signed in. A certificate's PIN is asked for, and nothing else is. Service tickets that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
     ///
     /// Whoever asks at the same time gets the same ticket: the KDC is asked once. A session whose ticket somebody has replaced meanwhile is
     /// returned as it is now, unless that ticket is due for renewal too.
     ///
+    /// - Parameters:
+    ///   - session: whose ticket.
+    ///   - prompter: who gives the PIN of a certificate that wants one; nil asks nobody.
     /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
     @discardableResult
-    public func refresh(_ session: Session) async throws(KerberosError) -> Session {
+    public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
         if let keytabSession { return try await keytabSession.acquireOnce(insteadOf: session) }
-        return try await refreshFlights.run(RefreshFlight(session)) { [self] () async throws(KerberosError) in
+        return try await refreshFlights.run(RefreshFlight(session, mayAsk: prompter != nil)) { [self] () async throws(KerberosError) in
             if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
             do throws(KerberosError) {
                 return try await renew(session)
             } catch  where session.acquiredBy == .storedSecret && Self.isBeyondRenewal(error) {
                 return try await acquireByStoredSecret(session)
+            } catch  where session.certificateSource != nil && Self.isBeyondRenewal(error) {
+                return try await acquireByCertificate(session, prompter)
             }
         }
     }
@@ -29,6 +34,8 @@ extension KerberosExtension {
         guard let limit = session.renewUntil, limit > session.time(at: options.clock()), session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }
+        // At the limit renewing puts no end off, and what signed in then is asked for a ticket that does.
+        if session.certificateSource != nil, limit <= session.ticketExpires { throw .needsPerson(session.principal) }
         let client = clients.client(for: session.realm)
         let (contents, old) = try await current(session, client: client)
         guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
@@ -36,19 +43,23 @@ extension KerberosExtension {
         return try await replace(old, of: session, with: ticket, client: client)
     }
 
-    private func acquireAgain(_ session: Session, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
+    func acquireAgain(
+        _ session: Session,
+        using source: InitialCredentialSource,
+        keepsTickets: Bool = true
+    ) async throws(KerberosError) -> Session {
         let client = clients.client(for: session.realm)
         let (contents, old) = try await current(session, client: client)
         guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
         let options = policy.initialCredentialOptions(for: session.principal)
-        let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: true) { () async throws(KerberosError) in
+        let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: keepsTickets) { () async throws(KerberosError) in
             try await initialCredential(for: session.principal, using: source, options: options).credential
         }
-        return try await replace(old, of: session, with: ticket, client: client)
+        return try await replace(old, of: session, with: ticket, client: client, keepsTickets: keepsTickets)
     }
 
     private static func isBeyondRenewal(_ error: KerberosError) -> Bool {
-        [.notInteractive, .noCredentials, .notRenewable, .ticketExpired].contains(error.code)
+        [.notInteractive, .noCredentials, .notRenewable, .ticketExpired, .ticketRefused].contains(error.code)
     }
 
     private func acquireByStoredSecret(_ session: Session) async throws(KerberosError) -> Session {
@@ -63,6 +74,26 @@ extension KerberosExtension {
         return try await replace(old, of: session, with: ticket, client: client, marks: [SessionMark.passwordExpires: expires])
     }
 
+    private func acquireByCertificate(_ session: Session, _ prompter: (any Prompter)?) async throws(KerberosError) -> Session {
+        guard let identity = session.certificateSource else { throw .needsPerson(session.principal) }
+        let client = clients.client(for: session.realm)
+        let (contents, old) = try await current(session, client: client)
+        guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
+        if !identity.isEmpty { try await check(certificate: identity, of: session.realm) }
+        let source = InitialCredentialSource.certificate(identity.isEmpty ? nil : identity, prompter ?? GivenAnswer(nil))
+        let permitted = try await permitted(source, realm: session.realm)
+        let options = policy.initialCredentialOptions(for: session.principal)
+        let answer: SignInTicket
+        do throws(KerberosError) {
+            answer = try await initialCredential(for: session.principal, using: permitted, options: options)
+        } catch  where error.code == .notInteractive {
+            throw .needsPIN(session.principal, identity)
+        }
+        let marks = [SessionMark.passwordExpires: answer.credential.passwordExpires.map(SessionMark.text) ?? ""]
+        let (ticket, offset) = (answer.credential, answer.clockOffset)
+        return try await replace(old, of: session, with: ticket, client: client, marks: marks, clockOffset: offset)
+    }
+
     private func hasBeenReplaced(_ session: Session, by present: Credential, in contents: CredentialCacheContents) -> Bool {
         !present.isIdentical(to: session.ticketGrantingTicket)
             && !present.times.isDue(at: contents.time(at: options.clock()), in: session.realm, policy)
@@ -75,18 +106,23 @@ extension KerberosExtension {
         of session: Session,
         with ticket: Credential,
         client: KerberosClient,
-        marks: [String: String] = [:]
+        marks: [String: String] = [:],
+        clockOffset: Double? = nil,
+        keepsTickets: Bool = true
     ) async throws(KerberosError) -> Session {
         let (contents, present) = try await current(session, client: client)
         guard ticket.client == session.principal else { throw .taken(session, by: ticket.client) }
         guard present.isIdentical(to: old) else { return try await self.session(in: session.cache) }
         let now = contents.time(at: options.clock())
-        let kept = contents.credentials.filter { $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now) }
+        let kept = contents.credentials.filter {
+            keepsTickets && $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now)
+        }
         try await client.replace(
             session.cache,
             principal: session.principal,
             credentials: [ticket] + kept + contents.notes,
-            marks: contents.marks.merging(marks) { $1 }
+            marks: contents.marks.merging(marks) { $1 },
+            clockOffset: clockOffset
         )
         return try await self.session(in: session.cache)
     }
@@ -114,8 +150,12 @@ extension KerberosExtension {
 struct RefreshFlight: Hashable {
     let principal: Principal
     let cache: CredentialCacheName
+    let mayAsk: Bool
+    let keepsTickets: Bool
 
-    init(_ session: Session) {
+    init(_ session: Session, mayAsk: Bool, keepsTickets: Bool = true) {
+        self.mayAsk = mayAsk
+        self.keepsTickets = keepsTickets
         principal = session.principal
         cache = session.cache
     }

@@ -67,6 +67,7 @@ extension KerberosExtension {
         if mayAsk {
             return try await sessionByAsking(wanted ?? found?.principal, realm: flight.realm)
         }
+        if flight.mayAsk { options.nobodyToAsk() }
         let whom = (wanted ?? found?.principal)?.description ?? flight.realm
         throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(whom)
     }
@@ -100,7 +101,7 @@ extension KerberosExtension {
 
     /// What neither a keytab nor a kept password has got is renewed by an agent, if it looks after the realm's tickets; else when a request comes that needs them.
     private func isDue(_ session: Session) -> Bool {
-        let isOurs = session.isReacquirable || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
+        let isOurs = session.reacquisition == .key || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
         return isOurs && session.isDue(at: options.clock(), policy)
     }
 }

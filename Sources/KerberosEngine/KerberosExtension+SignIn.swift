@@ -36,12 +36,13 @@ extension KerberosExtension {
         cache: CredentialCacheName?
     ) async throws(KerberosError) -> (session: Session, password: Secret?) {
         let principal = try await principal(name, realm: realm, source: source)
-        let source = try await permitted(source, realm: principal.realm)
+        let given = source
+        let source = try await permitted(given, realm: principal.realm)
         // Before anyone is asked for a password: is there a cache that can take the tickets?
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
         let options = policy.initialCredentialOptions(for: principal, options)
         let answer = try await initialCredential(for: principal, using: source, options: options)
-        let marks = SessionMark.all(for: source, at: self.options.clock())
+        let marks = SessionMark.all(for: given, at: self.options.clock())
         return (try await keep(answer, marks: marks, cache: cache), answer.password)
     }
 

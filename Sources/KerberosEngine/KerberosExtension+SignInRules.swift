@@ -21,6 +21,26 @@ extension KerberosExtension {
         return try await clients.client(for: realm).configuredCertificate()
     }
 
+    /// Throws unless a certificate may be used that somebody else names: a client of the agent, or a mark in a cache. It is files from the root
+    /// on, a card by libkrb5's own module, or what the profile or krb5.conf names.
+    ///
+    /// - Throws: `KerberosError`; `certificateRefused` where it may not.
+    func check(certificate identity: String, of realm: String) async throws(KerberosError) {
+        guard !CertificateIdentity.isHarmless(identity), try await certificate(of: realm) != identity else { return }
+        let message =
+            "the certificate \(identity) is not used here: FILE:, PKCS12: and DIR: with absolute paths are, PKCS11: without a module, and what "
+            + "CertificateIdentity of the profile or pkinit_identities of krb5.conf names. Use it with: ksso login --certificate \(identity)"
+        throw KerberosError(.certificateRefused, subject: realm, message: message)
+    }
+
+    /// Throws unless a client of the agent may have a principal sign in with a certificate.
+    ///
+    /// - Throws: `KerberosError`; `certificateRefused` where the agent would run a file that the client names.
+    package func check(certificate identity: String, of name: String?, realm: String?) async throws(KerberosError) {
+        let principal = if let name { try await principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
+        try await check(certificate: identity, of: principal.realm)
+    }
+
     /// A source as the profile lets it be used: with the realm's certificate where none is named.
     ///
     /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm allows no sign-in of this kind.
@@ -58,6 +78,7 @@ extension DecisionPolicy {
             prefersCertificate: rules.contains(where: \.prefersCertificate),
             certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
             issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
+            armorCache: rules.lazy.compactMap(\.armorCache).first,
             userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,
             helpText: rules.lazy.compactMap(\.helpText).first,
             allowsAutomaticLogin: rules.allSatisfy(\.allowsAutomaticLogin)

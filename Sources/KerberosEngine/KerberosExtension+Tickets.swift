@@ -40,6 +40,10 @@ extension KerberosExtension {
             case .ticketExpired where session.keytabSource != nil:
                 // It held when it was looked at; a machine that is busy or asleep may be late.
                 return try await makeInitiatorCredential(for: plan, session: try await refresh(session), flight: flight)
+            case .ticketRefused:
+                // The KDC may have been set up anew.
+                guard let other = try await replacement(ofRefused: session) else { break }
+                return try await makeInitiatorCredential(for: plan, session: other, flight: flight)
             default: break
             }
             throw error

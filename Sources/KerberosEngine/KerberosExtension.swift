@@ -26,6 +26,7 @@ public final class KerberosExtension: CredentialExtension {
     let questionFlights = SingleFlight<Principal, Session>(endsWithItsWaiters: true)
     let refusedQuestions = RefusedQuestions()
     let keyRefusals: KeyRefusals
+    let refusedTickets: RefusedTickets
     let storedSecrets: StoredSecrets?
     /// Whoever stops waiting leaves the attempt to end: a wrong password that was sent must not be sent again.
     let storedSecretFlights = SingleFlight<Principal, Credential?>()
@@ -39,6 +40,7 @@ public final class KerberosExtension: CredentialExtension {
         sessionStore = SessionStore(options, local: clients.local)
         initiators = InitiatorStore()
         keyRefusals = KeyRefusals(clock: options.clock)
+        refusedTickets = RefusedTickets(clock: options.clock)
         storedSecrets = options.secretStore.map(StoredSecrets.init)
         keytabSession =
             switch options.credential {

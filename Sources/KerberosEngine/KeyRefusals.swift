@@ -42,10 +42,13 @@ final class KeyRefusals: Sendable {
         }
     }
 
+    /// After the refusal of a key or of a ticket, in seconds.
+    static let longPause: Double = 300
+
     /// In seconds. A KDC that is away is asked again soon.
     private static func pause(after error: KerberosError) -> Double {
         switch error.code {
-        case .wrongPassword, .accountLocked, .unknownPrincipal: 300
+        case .wrongPassword, .accountLocked, .unknownPrincipal: longPause
         case .kdcUnreachable: 5
         default: 0
         }

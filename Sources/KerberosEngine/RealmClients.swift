@@ -37,22 +37,24 @@ final class RealmClients: Sendable {
     }
 
     private func configuration(for realm: String) -> RealmConfiguration {
-        RealmConfiguration(
+        let rules = DecisionPolicy(options.configurations).signInRules(of: realm)
+        return RealmConfiguration(
             realm: realm,
             preferredKDCs: options.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax),
             // A trust leads to the KDCs of other realms.
             otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
                 .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
             domainRealms: options.configurations.domainRealmEntries,
-            libdefaults: options.libdefaults.merging(certificateRelations(of: realm)) { $1 },
+            libdefaults: options.libdefaults.merging(certificateRelations(rules)) { $1 },
             base: options.base,
-            defaultCacheName: options.defaultCacheName
+            defaultCacheName: options.defaultCacheName,
+            armorCache: options.armorCache ?? rules.armorCache.map(CredentialCacheName.init(rawValue:))
         )
     }
 
     /// What leaves the certificates in question that the profile's filter lets through.
-    private func certificateRelations(of realm: String) -> [String: String] {
-        guard let filter = DecisionPolicy(options.configurations).signInRules(of: realm).issuerFilter else { return [:] }
+    private func certificateRelations(_ rules: SignInRules) -> [String: String] {
+        guard let filter = rules.issuerFilter else { return [:] }
         return ["pkinit_cert_match": CertificateFilter.rule(issuer: filter)]
     }
 }

@@ -6,6 +6,7 @@ package import Kerberos
 enum SessionMark {
     static let acquiredBy = "ksso_acquired_by"
     static let keytab = "ksso_keytab"
+    static let certificate = "ksso_certificate"
     static let chosenAt = "ksso_chosen_at"
     static let passwordExpires = "ksso_password_expires"
     static let passwordChanged = "ksso_password_changed"
@@ -15,7 +16,9 @@ enum SessionMark {
     static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
         switch source {
-        case .password, .prompter, .certificate: break
+        case .password, .prompter: break
+        case .certificate(let identity, _):
+            marks.merge([acquiredBy: "certificate", certificate: identity.map(CertificateIdentity.absolute) ?? ""]) { $1 }
         case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: absolute(name)]) { $1 }
         case .clientKeytab: marks.merge([acquiredBy: "keytab", keytab: ""]) { $1 }
         }
@@ -52,6 +55,7 @@ extension Session {
             case "password": .password
             case SessionMark.storedSecret: .storedSecret
             case "keytab": .keytab(listing.marks[SessionMark.keytab] ?? "")
+            case "certificate": .certificate(listing.marks[SessionMark.certificate] ?? "")
             default: .other
             }
         isSignedIn = ticket.isValid(at: now)
@@ -78,8 +82,11 @@ extension Session {
         return name.isEmpty ? .clientKeytab : .keytab(name)
     }
 
-    /// Whether its ticket can be acquired again without asking, from a keytab or with a password that is kept.
-    package var isReacquirable: Bool { keytabSource != nil || acquiredBy == .storedSecret }
+    /// The certificate that signed in, empty for the configured one; nil where something else did.
+    var certificateSource: String? {
+        guard case .certificate(let identity) = acquiredBy else { return nil }
+        return identity
+    }
 
     /// What the KDC's clock shows when this machine's shows a date.
     func time(at date: Date) -> Date { listing.time(at: date) }
@@ -94,6 +101,9 @@ extension Session {
 }
 
 extension CredentialCacheContents {
+    /// Whether this project acquired what is there, and no other program.
+    package var isOwn: Bool { marks[SessionMark.acquiredBy] != nil }
+
     /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
     package func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }

@@ -91,6 +91,9 @@ public struct ExtensionPayload: Sendable, Hashable {
     /// Where the certificate is that the user signs in with, as libkrb5 names it: `CertificateIdentity`, a key of our own.
     public var certificateIdentity: String? { keys[CertificateIdentityKey.name]?.string }
 
+    /// The cache of the ticket that protects sign-ins: `ArmorCache`, a key of our own.
+    public var armorCache: String? { keys[ArmorCacheKey.name]?.string }
+
     private var signInRules: SignInRules {
         SignInRules(
             allowsPassword: extensionData.allowPassword ?? true,
@@ -98,6 +101,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             prefersCertificate: extensionData.startInSmartCardMode ?? false,
             certificateIdentity: certificateIdentity,
             issuerFilter: extensionData.identityIssuerAutoSelectFilter,
+            armorCache: armorCache,
             userNameLabel: extensionData.customUsernameLabel,
             helpText: extensionData.helpText,
             allowsAutomaticLogin: extensionData.allowAutomaticLogin ?? true

@@ -21,7 +21,6 @@ enum KeyChecker {
         }
         return switch key.state {
         case .used: .used
-        case .notYet(let reason): .notYet(reason: reason)
         case .notApplicable(let reason): .notApplicable(reason: reason)
         }
     }
@@ -46,6 +45,7 @@ enum KeyChecker {
         case let name where SessionLimitKey(rawValue: name) != nil:
             SessionLimitKey(rawValue: name).map { sessionLimitFaults(value, of: $0) } ?? []
         case CertificateIdentityKey.name: certificateIdentityFault(value.string ?? "").map { [Fault($0)] } ?? []
+        case ArmorCacheKey.name: armorCacheFault(value.string ?? "").map { [Fault($0)] } ?? []
         case RenewalKey.name: renewalFault(value).map { [Fault($0)] } ?? []
         case "ServicePrincipals": servicePrincipalFaults(value.dictionary ?? [:])
         case AllowedPeerEntry.key: allowedPeerFaults(value.dictionary ?? [:])

@@ -4,8 +4,6 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
     case used
     /// It is right, and means nothing on Linux.
     case notApplicable(reason: String)
-    /// It is right, and this version does not act on it.
-    case notYet(reason: String)
     /// No key has this name here, and one that is known is meant by all appearance. The suggestion is that key's path from the payload.
     case misspelt(suggestion: String)
     /// No key has this name.
@@ -21,16 +19,15 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
     public var isError: Bool {
         switch self {
         case .misspelt, .wrongType, .badValue, .missing: true
-        case .used, .notApplicable, .notYet, .unknown: false
+        case .used, .notApplicable, .unknown: false
         }
     }
 
-    /// The verdict's stable name, for machines: `used`, `notApplicable`, `notYet`, `misspelt`, `unknown`, `wrongType`, `badValue`, `missing`.
+    /// The verdict's stable name, for machines: `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue`, `missing`.
     public var name: String {
         switch self {
         case .used: "used"
         case .notApplicable: "notApplicable"
-        case .notYet: "notYet"
         case .misspelt: "misspelt"
         case .unknown: "unknown"
         case .wrongType: "wrongType"
@@ -44,7 +41,6 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .used: "used"
         case .notApplicable(let reason): "not applicable on Linux: \(reason)"
-        case .notYet(let reason): "known, but not acted on in this version: \(reason)"
         case .misspelt(let suggestion): "not a key; \(suggestion) is probably meant"
         case .unknown: "not a key of the Kerberos extension; it is ignored"
         case .wrongType(let expected, let found): "found \(found), expected \(expected)"

@@ -28,6 +28,7 @@ extension ProfileKey {
         ProfileKey("SignOutExempt", .payload, .strings, .used),
         ProfileKey("RenewAtFraction", .payload, .number, .used),
         ProfileKey("CertificateIdentity", .payload, .string, .used),
+        ProfileKey("ArmorCache", .payload, .string, .used),
         ProfileKey("PayloadType", .payload, .string, .used),
         ProfileKey("DeniedBundleIdentifiers", .payload, .strings, .used),
         ProfileKey("ScreenLockedBehavior", .payload, .string, .used),

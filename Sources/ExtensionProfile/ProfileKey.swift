@@ -43,8 +43,6 @@ public struct ProfileKey: Sendable, Hashable {
     public enum State: Sendable, Hashable {
         /// It is acted on.
         case used
-        /// It is read, and changes nothing yet; the text says what it will do.
-        case notYet(String)
         /// It means nothing on Linux; the text says why.
         case notApplicable(String)
     }

@@ -38,48 +38,48 @@ public struct ProfileReport: Sendable, Hashable {
     /// The rows that should be mended.
     public var errors: [ProfileReportRow] { rows.filter(\.verdict.isError) }
 
-    /// Whether anything should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it
-    /// cannot have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An unknown
-    /// key is only a warning.
-    public var hasErrors: Bool {
-        refusal != nil || kerberosPayloadCount == 0 || !errors.isEmpty || advice.contains { $0.severity == .error }
+    /// How many faults should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it cannot
+    /// have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An unknown key is
+    /// only a warning.
+    public var faultCount: Int {
+        let others = [refusal != nil, kerberosPayloadCount == 0].filter(\.self).count
+        return errors.count + advice.filter { $0.severity == .error }.count + others
     }
+
+    /// Whether there is such a fault.
+    public var hasErrors: Bool { faultCount > 0 }
 
     /// Whether there is an unknown key, or a remark that is graver than advice.
     public var hasWarnings: Bool {
         rows.contains { $0.verdict == .unknown } || advice.contains { $0.severity == .warning }
     }
 
-    /// Why ``Profile`` refuses the file; nil when it is usable. The first fault is named, the others are counted.
+    /// Why ``Profile`` refuses the file; nil when it is usable. The first fault that makes it unusable is named, the others are counted,
+    /// whatever they are.
     public var rejection: ProfileError? {
-        if let refusal { return refusal }
-        var faults: [ProfileError] = []
-        for row in rows where row.rejectsFile {
-            let code: ProfileError.Code =
-                switch row.verdict {
-                case .wrongType: .wrongType
-                case .missing: .missingKey
-                default: .badValue
-                }
-            // A required key that is there under a wrong name is one slip, and the first to mend.
-            let slip = code == .missingKey ? misspelling(of: row) : nil
-            let reason = ProfileReport.asSentence(String(describing: slip?.verdict ?? row.verdict))
-            let fault = ProfileError(code, source: source, keyPath: slip?.path ?? row.path, reason: reason)
-            faults.insert(fault, at: slip == nil ? faults.endIndex : faults.startIndex)
-        }
-        for remark in advice where remark.severity == .error {
-            faults.append(ProfileError(.repeatedHost, source: source, keyPath: remark.path, reason: remark.sentence))
-        }
-        if kerberosPayloadCount == 0 { faults.append(noPayload) }
-        guard let first = faults.first else { return nil }
-        guard faults.count > 1 else { return first }
-        let others = faults.count == 2 ? "One more fault is" : "\(faults.count - 1) more faults are"
+        guard let first = refusal ?? firstFault else { return nil }
+        guard faultCount > 1 else { return first }
+        let others = faultCount == 2 ? "One more fault is" : "\(faultCount - 1) more faults are"
         return ProfileError(
             first.code,
             source: source,
             keyPath: first.keyPath,
             reason: "\(first.reason) \(others) in this file; see them with: ksso profile check \(source)"
         )
+    }
+
+    private var firstFault: ProfileError? {
+        let faults = rows.filter(\.rejectsFile)
+        // A required key that is there under a wrong name is one slip, and the first to mend.
+        let slip = faults.lazy.filter { $0.verdict.rejectionCode == .missingKey }.compactMap(misspelling(of:)).first
+        if let row = slip ?? faults.first {
+            let code = slip == nil ? row.verdict.rejectionCode : .missingKey
+            return ProfileError(code, source: source, keyPath: row.path, reason: ProfileReport.asSentence(row.verdict.description))
+        }
+        if let remark = advice.first(where: { $0.severity == .error }) {
+            return ProfileError(.repeatedHost, source: source, keyPath: remark.path, reason: remark.sentence)
+        }
+        return kerberosPayloadCount == 0 ? noPayload : nil
     }
 
     private func misspelling(of missing: ProfileReportRow) -> ProfileReportRow? {
@@ -98,5 +98,16 @@ public struct ProfileReport: Sendable, Hashable {
     private static func asSentence(_ text: String) -> String {
         let first = text.prefix(1).uppercased() + text.dropFirst()
         return first.hasSuffix(".") ? first : first + "."
+    }
+}
+
+extension KeyVerdict {
+    /// What kind of fault it is where it makes a file unusable.
+    fileprivate var rejectionCode: ProfileError.Code {
+        switch self {
+        case .wrongType: .wrongType
+        case .missing: .missingKey
+        default: .badValue
+        }
     }
 }

@@ -29,13 +29,15 @@ struct SignatureCheckRun: ~Copyable {
 
     static let program = "/usr/bin/openssl"
     /// For all runs, of which each takes milliseconds.
-    private static let limit = Duration.seconds(20)
+    static let limit = Duration.seconds(20)
     private static let outputLimit = 1 << 16
 
     let folder: String
-    private let end = ContinuousClock.now + Self.limit
+    private let program: String
+    private let end: ContinuousClock.Instant
 
-    init() throws(Failure) {
+    init(program: String = Self.program, limit: Duration = Self.limit) throws(Failure) {
+        (self.program, end) = (program, .now + limit)
         let template = FileManager.default.temporaryDirectory.path + "/ksso-signature-XXXXXX"
         var bytes = Array(template.utf8CString)
         let isMade = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
@@ -67,7 +69,7 @@ struct SignatureCheckRun: ~Copyable {
     func run(_ arguments: [String]) throws(Failure) -> Outcome {
         let (output, input) = try Self.channel()
         defer { close(output) }
-        let started = Result { () throws(Failure) in try Self.start(arguments, output: input) }
+        let started = Result { [program] () throws(Failure) in try Self.start(program, arguments, output: input) }
         close(input)
         let process = try started.get()
         let text = Self.read(output, until: end)
@@ -75,9 +77,9 @@ struct SignatureCheckRun: ~Copyable {
         if text == nil { kill(process, SIGKILL) }
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { throw Failure(reason: "the end of \(Self.program) can't be seen") }
+            guard errno == EINTR else { throw Failure(reason: "the end of \(program) can't be seen") }
         }
-        guard let text else { throw Failure(reason: "\(Self.program) does not come to an end") }
+        guard let text else { throw Failure(reason: "\(program) does not come to an end") }
         return Outcome(status: status, text: text)
     }
 
@@ -95,7 +97,7 @@ struct SignatureCheckRun: ~Copyable {
         return (ends[0], ends[1])
     }
 
-    private static func start(_ arguments: [String], output: Int32) throws(Failure) -> pid_t {
+    private static func start(_ program: String, _ arguments: [String], output: Int32) throws(Failure) -> pid_t {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
         #else

@@ -32,7 +32,9 @@ import Testing
             "allowPassword: false", "allowSmartCard: false", "startInSmartCardMode: true", "identityIssuerAutoSelectFilter: '*CA*'",
             "credentialUseMode: kerberosDefault", "monitorCredentialsCache: false",
         ]
-        let rules = try configuration("CertificateIdentity: 'PKCS11:'\nExtensionData: {\(keys.joined(separator: ", "))}")
+        let rules = try configuration(
+            "CertificateIdentity: 'PKCS11:'\nArmorCache: 'KCM:'\nExtensionData: {\(keys.joined(separator: ", "))}"
+        )
         #expect(
             rules.signIn
                 == SignInRules(
@@ -40,7 +42,8 @@ import Testing
                     allowsCertificate: false,
                     prefersCertificate: true,
                     certificateIdentity: "PKCS11:",
-                    issuerFilter: "*CA*"
+                    issuerFilter: "*CA*",
+                    armorCache: "KCM:"
                 )
         )
         #expect(rules.credentialUseMode == .kerberosDefault && !rules.monitorsCredentials)
@@ -49,6 +52,12 @@ import Testing
     @Test(arguments: ["/etc/cert.pem", "FILE:", "file:/a", "PKCS13:x", ""])
     func `what libkrb5 knows as no certificate is refused`(_ text: String) {
         let error = #expect(throws: ProfileError.self) { try configuration("CertificateIdentity: '\(text)'") }
+        #expect(error?.code == .badValue)
+    }
+
+    @Test(arguments: ["/run/ticket", "FILE:ticket", "MEMORY:x", ""])
+    func `a cache that nobody else would find is refused`(_ text: String) {
+        let error = #expect(throws: ProfileError.self) { try configuration("ArmorCache: '\(text)'") }
         #expect(error?.code == .badValue)
     }
 

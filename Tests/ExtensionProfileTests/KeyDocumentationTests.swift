@@ -21,7 +21,9 @@ import Testing
         #expect(
             told.map { $0.first }
                 == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]
-                + SessionLimitKey.allCases.map(\.rawValue) + [RenewalKey.name, CertificateIdentityKey.name]).map { "| `\($0)`" }
+                + SessionLimitKey.allCases.map(\.rawValue) + [RenewalKey.name, CertificateIdentityKey.name, ArmorCacheKey.name]).map {
+                    "| `\($0)`"
+                }
         )
         #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
     }
@@ -58,7 +60,6 @@ import Testing
         let state =
             switch key.state {
             case .used: "used"
-            case .notYet(let reason): "not yet: \(reason)"
             case .notApplicable(let reason): "not applicable: \(reason)"
             }
         let notes = (key.isRequired ? ["required"] : []) + (key.isDeprecated ? ["deprecated"] : [])

@@ -95,6 +95,27 @@ struct SignedProfileTests {
         }
     }
 
+    /// The certificate held when it was signed with: that is enough where the certificate itself is named.
+    @Test(.enabled(if: SigningAuthority.clockLibrary != nil, "libfaketime is missing: Scripts/install-packages unpacks it"))
+    func `what was signed while the certificate held counts for an anchor`() throws {
+        let authority = try SigningAuthority()
+        let start = Date(timeIntervalSinceNow: -10 * 86400)
+        try authority.issue("Old", days: 2, start: start)
+        let own = try Data(contentsOf: URL(filePath: "\(#require(authority.folder).path)/Old.pem"))
+        let policy = ProfilePolicy(requiresSignature: true, anchors: [own])
+        let data = try authority.sign(Self.text, as: "Old", daysAgo: 9)
+        let signature = try #require(try Profile(data: data, source: "a.yaml", policy: policy).signature)
+        guard case .trustedWhenSigned(let date) = signature.trust else { return #expect(Bool(false), "\(signature)") }
+        #expect(signature.isTrusted && start < date && date < start.addingTimeInterval(2 * 86400))
+        #expect(try !ProfileReport.check(data: data, source: "a.yaml", policy: policy).hasErrors)
+        // Before it held, and after.
+        for days in [20, 1] {
+            let data = try authority.sign(Self.text, as: "Old", daysAgo: days)
+            let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy) }
+            #expect(error.code == .untrustedSigner && error.reason.contains("expired"), "\(error)")
+        }
+    }
+
     /// What an authority issues for web servers signs no profile, unless the certificate itself is the anchor.
     @Test(
         arguments: [
@@ -153,6 +174,17 @@ struct SignedProfileTests {
         #expect(error.code == .unsigned)
         let report = try ProfileReport.check(data: Data(Self.text.utf8), source: "a.yaml", policy: policy(authority))
         #expect(report.hasErrors && report.refusal == error && !report.rows.isEmpty)
+    }
+
+    /// One that says nothing, and one that says too much: each is dead when this returns.
+    @Test(.timeLimit(.minutes(1)), arguments: [("/bin/sleep", "600"), ("/usr/bin/yes", "x")])
+    func `a program that does not end is ended, and named`(program: String, word: String) throws {
+        let run = try SignatureCheckRun(program: program, limit: .milliseconds(100))
+        // The limit is for all runs together: none is left for the second.
+        for _ in 0..<2 {
+            let failure = #expect(throws: SignatureCheckRun.Failure.self) { try run.run([word]) }
+            #expect(failure?.reason == "\(program) does not come to an end")
+        }
     }
 
     @Test func `nothing is left behind`() throws {

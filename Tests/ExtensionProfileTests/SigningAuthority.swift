@@ -50,12 +50,24 @@ final class SigningAuthority {
     }
 
     /// Signs, with the content inside.
-    func sign(_ text: String, as name: String, _ options: [String] = ["-outform", "DER"]) throws -> Data {
+    ///
+    /// - Parameter days: How many days ago its clock is; it takes libfaketime to set that.
+    func sign(_ text: String, as name: String, _ options: [String] = ["-outform", "DER"], daysAgo days: Int = 0) throws -> Data {
         try text.write(toFile: "\(path)/plain", atomically: true, encoding: .utf8)
         let signer = ["-signer", "\(name).pem", "-inkey", "\(name).key"]
-        try openssl(["cms", "-sign", "-binary", "-nodetach", "-in", "plain", "-out", "signed"] + signer + options)
+        let clock = days == 0 ? [:] : ["LD_PRELOAD": Self.clockLibrary ?? "", "FAKETIME": "-\(days)d"]
+        try openssl(["cms", "-sign", "-binary", "-nodetach", "-in", "plain", "-out", "signed"] + signer + options, environment: clock)
         return try Data(contentsOf: URL(filePath: "\(path)/signed"))
     }
+
+    /// libfaketime: unpacked by `Scripts/install-packages`, or installed.
+    static let clockLibrary: String? = {
+        let unpacked = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../.build/unpacked/usr/lib").standardized
+            .path
+        return [unpacked, "/usr/lib"].lazy.flatMap { root in
+            ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/faketime/libfaketimeMT.so.1" }
+        }.first(where: FileManager.default.fileExists(atPath:))
+    }()
 
     private static func key(_ name: String) -> [String] {
         ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc", "-keyout", name]
@@ -69,10 +81,11 @@ final class SigningAuthority {
         return formatter.string(from: date)
     }
 
-    private func openssl(_ arguments: [String]) throws {
+    private func openssl(_ arguments: [String], environment: [String: String] = [:]) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/openssl")
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = URL(filePath: path)
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice

@@ -60,6 +60,14 @@ struct SignalWatch: ~Copyable {
         _ = allowing(number) { Self.isDefault(action) ? raise(number) : kill(getpid(), number) }
     }
 
+    /// Stops the process group, this process last: in this thread, before the call returns. A signal to the whole process might be taken by
+    /// another thread, and only when the watch is in place again.
+    func stopGroup(_ number: Int32) {
+        if previous.contains(where: { $0.0 == number }) { signal(number, SIG_IGN) }
+        kill(0, number)
+        _ = allowing(number) { raise(number) }
+    }
+
     /// Makes a call with the signal's own action in place, and not blocked in this thread.
     func allowing(_ number: Int32, _ call: () -> Int32) -> Int32 {
         guard let action = previous.first(where: { $0.0 == number })?.1 else { return call() }

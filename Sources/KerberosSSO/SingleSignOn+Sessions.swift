@@ -48,9 +48,12 @@ extension SingleSignOn {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
 
-    /// Gets a session's ticket anew without asking; see `KerberosExtension/refresh(_:)`.
+    /// Gets a session's ticket anew; asks for nothing but a certificate's PIN, where somebody is given who can be asked. See
+    /// `KerberosExtension/refresh(_:prompter:)`.
     @discardableResult
-    public func refresh(_ session: Session) async throws(KerberosError) -> Session { try await kerberos.refresh(session) }
+    public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
+        try await kerberos.refresh(session, prompter: prompter)
+    }
 
     /// Ends sessions; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
     @discardableResult

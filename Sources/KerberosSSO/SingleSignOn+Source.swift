@@ -55,10 +55,14 @@ extension SingleSignOn {
         public var base: RealmConfiguration.Base = .system
         /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
         public var defaultCacheName: String?
+        /// The cache of a ticket that protects sign-ins and changes of passwords; see `RealmConfiguration/armorCache`.
+        public var armorCache: CredentialCacheName?
         /// Where variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR` are read.
         public var environment: [String: String] = ProcessInfo.processInfo.environment
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?
+        /// Called when such a request finds nobody signed in, and there is no prompter.
+        public var nobodyToAsk: @Sendable () -> Void = {}
         /// Where passwords are kept that sign in by themselves, such as `KerberosEngine/SecretStore/automatic`; nil keeps and uses none.
         public var secretStore: (any SecretStore)?
         /// Gets libkrb5's trace, line by line.

@@ -50,22 +50,18 @@ public final class SingleSignOn: CredentialExtension {
                 credential: credential,
                 base: settings.base,
                 defaultCacheName: cacheSocket == nil ? settings.defaultCacheName : "KCM:",
+                armorCache: settings.armorCache,
                 cacheSocket: cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
-                displayName: Self.fullUserName,
+                // A directory may be asked.
+                displayName: { await BlockingCall.run { NSFullUserName() } },
                 prompter: settings.prompter,
+                nobodyToAsk: settings.nobodyToAsk,
                 secretStore: settings.secretStore,
                 trace: settings.trace
             )
         )
-    }
-
-    /// A directory may be asked: on a thread that may wait for it.
-    @Sendable private static func fullUserName() async -> String? {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: NSFullUserName()) }
-        }
     }
 
     /// The verdict for a URL, with every rule considered: what `ksso explain` prints. No network, no cache.

@@ -61,7 +61,7 @@ struct Terminal: ~Copyable {
         var rounds = 0
         while tcgetpgrp(descriptor) != getpgrp() {
             let start = clock.now
-            _ = signals.allowing(SIGTTOU) { kill(0, SIGTTOU) }
+            signals.stopGroup(SIGTTOU)
             // The stop takes effect in here, and what came with the continuation has a moment to arrive.
             var waiting = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
             _ = unsafe poll(&waiting, 1, 50)

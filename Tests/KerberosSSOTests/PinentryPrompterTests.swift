@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import Synchronization
 import Testing
 
 @testable import Kerberos
@@ -8,10 +9,13 @@ import Testing
 /// Programs that do not do what a pinentry does; how a real one asks is tested with an agent.
 struct PinentryPrompterTests {
     /// Runs a shell script in the place of a pinentry program. It is not on the threads that tasks share, which this would block.
-    private func ask(_ script: String, _ body: @escaping @Sendable (PinentryPrompter, PromptRequest, String) -> Void = { _, _, _ in })
-        async throws
-        -> Result<[String], any Error>
-    {
+    private func ask(
+        _ script: String,
+        environment: [String: String] = Self.variables,
+        times: Int = 1,
+        reports: Reports = Reports(),
+        _ body: @escaping @Sendable (PinentryPrompter, PromptRequest, String) -> Void = { _, _, _ in }
+    ) async throws -> Result<[String], any Error> {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -19,7 +23,8 @@ struct PinentryPrompterTests {
         try script.write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
         let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
         try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: fixture)
-        let prompter = PinentryPrompter(program: script.isEmpty ? "\(folder)/missing" : program, environment: Self.variables)
+        let path = script.isEmpty ? "\(folder)/missing" : program
+        let prompter = PinentryPrompter(program: path, environment: environment, report: reports.add)
         let request = PromptRequest(
             principal: try Principal("alice@EXAMPLE.TEST"),
             banner: "100% of\nthe banner",
@@ -27,6 +32,7 @@ struct PinentryPrompterTests {
         )
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
+                for _ in 1..<times { _ = try? prompter.answers(to: request) }
                 continuation.resume(
                     returning: Result {
                         try prompter.answers(to: request).map { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
@@ -35,6 +41,14 @@ struct PinentryPrompterTests {
             }
             body(prompter, request, folder)
         }
+    }
+
+    /// What was reported, nil for the end of a fault.
+    private final class Reports: Sendable {
+        private let added = Mutex<[String?]>([])
+        var lines: [String?] { added.withLock { $0 } }
+
+        @Sendable func add(_ line: String?) { added.withLock { $0.append(line) } }
     }
 
     private static let variables = ["LANG": "C.UTF-8", "WAYLAND_DISPLAY": "wayland-7"]
@@ -60,6 +74,45 @@ struct PinentryPrompterTests {
     func aProgramThatGivesNoAnswer(script: String, expected: PromptRefusal) async throws {
         let result = try await ask(script)
         #expect(throws: expected) { try result.get() }
+    }
+
+    @Test(arguments: [
+        ("", variables, "there is no such program"), ("exit 1", variables, "ended before it asked"),
+        ("\(polite) exit 0", variables, "ended in the midst of the question"),
+        ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", variables, "can't ask in a window (libgpg-error 32849)"),
+        ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", ["DISPLAY": ""], "Set GPG_TTY or DISPLAY"),
+        ("exit 1", [:], "Set GPG_TTY or DISPLAY"),
+    ])
+    func whyNobodyCouldBeAskedIsToldOnce(script: String, environment: [String: String], expected: String) async throws {
+        let reports = Reports()
+        _ = try await ask(script, environment: environment, times: 3, reports: reports)
+        let told = reports.lines
+        #expect(told.count == 1 && told.first??.contains(expected) == true, "\(told)")
+        #expect(told.first??.contains("\n") == false)
+    }
+
+    @Test func aQuestionThatIsPutAgainIsTold() async throws {
+        let reports = Reports()
+        let script = "[ -e broken ] || { echo >broken; exit 1; }; \(Self.polite) printf 'D x\\nOK\\n'"
+        let result = try await ask(script, times: 3, reports: reports)
+        #expect(try result.get() == ["x"])
+        let told = reports.lines
+        #expect(told.map { $0 == nil } == [false, true], "\(told)")
+    }
+
+    /// A person's no, and a request that nobody waits for, are no faults of the program.
+    @Test func whoGivesUpIsNoFault() async throws {
+        let reports = Reports()
+        _ = try await ask("\(Self.polite) echo 'ERR 83886179 Operation cancelled'", reports: reports)
+        let hanging = "mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null"
+        _ = try await ask(hanging, reports: reports) { prompter, request, folder in
+            Thread.detachNewThread {
+                while !FileManager.default.fileExists(atPath: "\(folder)/asked") { sched_yield() }
+                _ = try? FileHandle(forReadingAtPath: "\(folder)/asked")?.readToEnd()
+                request.cancel(at: prompter)
+            }
+        }
+        #expect(reports.lines.isEmpty)
     }
 
     @Test func aQuestionThatIsCanceledEndsItsProgram() async throws {

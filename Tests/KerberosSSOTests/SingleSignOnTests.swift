@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import KerberosSSO
 import KerberosTesting
+import KerberosTestingTraits
 import Synchronization
 import TestSupport
 import Testing

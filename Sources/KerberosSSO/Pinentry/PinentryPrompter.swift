@@ -9,7 +9,9 @@ public struct PinentryPrompter: Prompter {
     private let program: String
     private let options: [(name: String, value: String)]
     private let environment: [String: String]
+    private let terminal: String?
     private let running = RunningPrograms()
+    private let faults: PinentryFaults
 
     /// How long a question stays open.
     private static let patience = Duration.seconds(300)
@@ -23,12 +25,17 @@ public struct PinentryPrompter: Prompter {
     ///   - terminal: the terminal to ask on, such as `/dev/pts/3`, for a program that draws no window.
     ///   - environment: the program's variables, all of them. They say where windows go and in which language: `DISPLAY`, `WAYLAND_DISPLAY`,
     ///     `TERM`, `LC_ALL`, `LANG`.
+    ///   - report: gets a line that says why no question can be put, and what to do; nil when one was put again. Each is told once. It is
+    ///     called on the thread that asks.
     public init(
         program: String = "pinentry",
         terminal: String? = nil,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        report: @escaping @Sendable (_ fault: String?) -> Void = { _ in }
     ) {
         self.program = program
+        self.terminal = terminal
+        faults = PinentryFaults(report)
         self.environment = environment
         var options: [(String, String)] = []
         if let terminal { options += [("ttyname", terminal), ("ttytype", environment["TERM"] ?? "vt100")] }
@@ -42,14 +49,31 @@ public struct PinentryPrompter: Prompter {
     /// - Throws: `PromptRefusal`; `canceled` when the person gives up or does not answer within five minutes, `notInteractive` when the
     ///   program can't be run or has no place to ask.
     public func answers(to request: PromptRequest) throws -> [Secret] {
-        guard let path = Self.path(of: program, environment: environment) else { throw PromptRefusal.notInteractive }
-        var dialogue = try running.start(path, environment: environment, for: request)
+        guard let path = Self.path(of: program, environment: environment) else {
+            faults.note("\(program): there is no such program. Install one of GnuPG's, or name one with: ksso agent run --pinentry PROGRAM")
+            throw PromptRefusal.notInteractive
+        }
+        var dialogue: AssuanDialogue
+        do {
+            dialogue = try running.start(path, environment: environment, for: request)
+        } catch {
+            if error == .notInteractive { faults.note("\(path): the program can't be run. Try it: \(path) --version") }
+            throw error
+        }
         defer { running.end(&dialogue, of: request) }
         do {
-            try dialogue.begin()
+            let answers = try ask(request, &dialogue)
+            faults.forget()
+            return answers
         } catch {
-            throw request.isCanceled ? PromptRefusal.canceled : error
+            guard !request.isCanceled else { throw PromptRefusal.canceled }
+            if let fault = dialogue.fault { faults.note(sentence(fault, path)) } else { faults.forget() }
+            throw error
         }
+    }
+
+    private func ask(_ request: PromptRequest, _ dialogue: inout AssuanDialogue) throws(PromptRefusal) -> [Secret] {
+        try dialogue.begin()
         // One that a program does not know is no loss.
         for (name, value) in options { _ = try dialogue.request("OPTION", "\(name)=\(value)") }
         _ = try dialogue.request("SETTITLE", "Kerberos")
@@ -62,6 +86,29 @@ public struct PinentryPrompter: Prompter {
             answers.append(try dialogue.secret(within: Self.patience + Self.delay))
         }
         return answers
+    }
+
+    /// What to say of a program that does not ask.
+    private func sentence(_ fault: AssuanDialogue.Fault, _ path: String) -> String {
+        guard Self.hasPlace(terminal: terminal, environment: environment) else { return "\(path) can't ask: \(Self.missingPlace)" }
+        let place = terminal.map { "on the terminal \($0)" } ?? "in a window"
+        return switch fault {
+        case .endedAtOnce: "\(path) ended before it asked. Try it: \(path) </dev/null; it should print OK."
+        case .ended: "\(path) ended in the midst of the question. Try it: echo GETPIN | \(path)"
+        case .silent: "\(path) said nothing for a minute. Try it: \(path) </dev/null; it should print OK."
+        case .refused(let code):
+            "\(path) can't ask \(place) (libgpg-error \(code)). See that DISPLAY or GPG_TTY of the agent names one of yours that is open."
+        }
+    }
+
+    /// What to do where there is nowhere to ask.
+    package static let missingPlace =
+        "there is neither a terminal nor a display. Set GPG_TTY or DISPLAY, and start the agent anew: export GPG_TTY=$(tty); "
+        + "ksso agent stop; ksso agent run --background"
+
+    /// Whether there is a terminal, or a display for a window.
+    package static func hasPlace(terminal: String?, environment: [String: String]) -> Bool {
+        terminal?.isEmpty == false || ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
     }
 
     /// Ends the questions of this request, and the program that asks them.

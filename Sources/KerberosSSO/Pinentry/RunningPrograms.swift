@@ -4,12 +4,7 @@ internal import Synchronization
 
 /// The programs that ask now, so that another thread can end one.
 final class RunningPrograms: Sendable {
-    private struct Program {
-        let process: pid_t
-        let connection: Int32
-    }
-
-    private let programs = Mutex<[PromptRequest.ID: Program]>([:])
+    private let programs = Mutex<[PromptRequest.ID: ChildProgram]>([:])
 
     /// Starts a program that speaks the Assuan protocol with its standard input and output.
     ///
@@ -19,7 +14,7 @@ final class RunningPrograms: Sendable {
         try programs.withLock { programs throws(PromptRefusal) in
             guard !request.isCanceled else { throw .canceled }
             let dialogue = try AssuanDialogue(program, environment: environment)
-            programs[request.id] = Program(process: dialogue.process, connection: dialogue.connection)
+            programs[request.id] = dialogue.child
             return dialogue
         }
     }

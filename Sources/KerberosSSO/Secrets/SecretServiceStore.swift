@@ -62,11 +62,9 @@ public struct SecretServiceStore: SecretStore {
         // It would take such a name for an option.
         guard !principal.description.hasPrefix("-") else { return SecretToolRun.Outcome(status: 1, output: Secret("")) }
         let run = SecretToolRun(program: program, arguments: command + attributes, environment: environment)
-        // It blocks: not on the threads that tasks share.
-        let outcome = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: run.outcome(input: input)) }
+        guard let outcome = await BlockingCall.run({ run.outcome(input: input) }) else {
+            throw Self.unusable(principal, "\(program) can't be run, or did not come to an end.")
         }
-        guard let outcome else { throw Self.unusable(principal, "\(program) can't be run, or did not come to an end.") }
         return outcome
     }
 

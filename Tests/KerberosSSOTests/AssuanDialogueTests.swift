@@ -1,0 +1,33 @@
+import Foundation
+import Kerberos
+import Testing
+
+@testable import KerberosSSO
+
+/// A dialogue in which the program takes the question and says nothing more.
+struct AssuanDialogueTests {
+    @Test(.timeLimit(.minutes(1)), arguments: ["exec cat >/dev/null", "trap '' TERM; while :; do echo S still here; done"])
+    func aQuestionThatNobodyAnswersEnds(rest: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "echo OK ready; read -r question; \(rest)".write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
+        let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/pinentry", withDestinationPath: fixture)
+        let (refusal, process) = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try Self.ask("\(folder)/pinentry") }) }
+        }
+        #expect(refusal == .canceled)
+        // It was waited for: neither it nor its remains are there.
+        #expect(kill(process, 0) != 0)
+    }
+
+    private static func ask(_ program: String) throws -> (PromptRefusal?, pid_t) {
+        var dialogue = try AssuanDialogue(program, environment: ["PATH": "/usr/bin:/bin"])
+        try dialogue.begin()
+        let refusal = #expect(throws: PromptRefusal.self) { try dialogue.secret(within: .milliseconds(100)) }
+        let process = dialogue.child.process
+        dialogue.end()
+        return (refusal, process)
+    }
+}

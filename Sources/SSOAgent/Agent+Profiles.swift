@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
@@ -90,9 +89,7 @@ extension Agent {
 
     /// On a thread that may wait for a disk.
     private func search(_ inForce: [Profile]) async -> ProfileSearchResult {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [search = options.search] in continuation.resume(returning: search.runAgain(keeping: inForce)) }
-        }
+        await BlockingCall.run { [search = options.search] in search.runAgain(keeping: inForce) }
     }
 
     /// False where all stays as it was.

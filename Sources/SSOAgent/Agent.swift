@@ -140,6 +140,7 @@ package final class Agent: Sendable {
             }
             group.addTask { [self] in await followProfiles(profiles, watch, current, keeper, caches) }
             group.addTask { [self] in await lookAround(api, current, activity) }
+            group.addTask { [self] in await notePromptFaults() }
             if let signIn { group.addTask { await signIn.run(notification) } }
             await waitForEnd(end)
             notification.stopping()

@@ -48,6 +48,8 @@ package struct AgentOptions: Sendable {
     package var removalGrace = Duration.seconds(10)
     /// What an administrator should read: a line each.
     package var log: @Sendable (String) -> Void
+    /// Why nobody can be asked for a password, a line each, and nil when somebody was again; read by one agent.
+    package var promptFaults: AsyncStream<String?>?
     /// The file that those lines go to, if it is one.
     package var logFile: String?
 

@@ -48,7 +48,29 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, keytab: keytab))
     }
 
-    /// Renews tickets, or acquires them again from their keytabs; asks nobody.
+    /// Signs in with a certificate or smart card (PKINIT, RFC 4556), which the agent reads; it never tries a password in its place.
+    ///
+    /// Without a PIN the agent asks for the one that the certificate wants, where it has a prompter.
+    ///
+    /// - Parameters:
+    ///   - principal: Who; nil is the profile's principal, else the user.
+    ///   - realm: The realm of a name that has none.
+    ///   - certificate: As libkrb5 names it, with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil is the one that the
+    ///     profile or krb5.conf names.
+    ///   - pin: The certificate's.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the certificate wants a
+    ///   PIN and nobody can be asked.
+    @discardableResult
+    public func login(
+        _ principal: String? = nil,
+        realm: String? = nil,
+        certificate: String?,
+        pin: String? = nil
+    ) async throws(AuthorizationError) -> StatusDocument.Session {
+        try await login(LoginRequest(principal: principal, realm: realm, certificate: certificate ?? "default", pin: pin))
+    }
+
+    /// Renews tickets, or acquires them again: from their keytabs, by passwords that are kept, or by certificates that want no PIN. It asks nobody.
     ///
     /// - Returns: The sessions that were refreshed.
     /// - Throws: `AuthorizationError` where none could be.

@@ -18,9 +18,16 @@ extension AgentAPI {
             renewableLifetime: message.renewableLifetime.map { .seconds($0) }
         )
         let session: Session
-        if let source {
+        switch source {
+        case .given(let source):
             session = try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
-        } else {
+        case .certificate(let identity, let pin):
+            if let identity { try await served.kerberos.check(certificate: identity, of: message.principal, realm: message.realm) }
+            session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
+                let source = InitialCredentialSource.certificate(identity, served.kerberos.prompter(pin: pin))
+                return try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
+            }
+        case .person:
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
                 try await served.kerberos.signInByAsking(message.principal, realm: message.realm, options: options)
             }
@@ -103,16 +110,28 @@ extension AgentAPI {
         }
     }
 
-    /// Reads a sign-in; without a source somebody is to be asked.
-    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, InitialCredentialSource?) {
+    /// With what a request signs in.
+    private enum SignInSource {
+        case given(InitialCredentialSource)
+        case certificate(String?, pin: Secret?)
+        case person
+    }
+
+    /// Reads a sign-in, and takes the secrets out of it.
+    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, SignInSource) {
         var message = try secretDocument(LoginRequest.self, in: &body)
-        defer { message.password = nil }
-        switch (message.password, message.keytab) {
-        case (let password?, nil): return (message.withoutPassword, .password(Secret(password)))
-        case (nil, let keytab?) where keytab.hasPrefix("/"): return (message, .keytab(keytab))
-        case (nil, _?): throw AgentProblem.badRequest("keytab is the path of a file, from the root on.")
-        case (_?, _?): throw AgentProblem.badRequest("password and keytab exclude each other.")
-        case (nil, nil): return (message, nil)
+        let (password, pin) = (message.password.map { Secret($0) }, message.pin.map { Secret($0) })
+        (message.password, message.pin) = (nil, nil)
+        guard pin == nil || message.certificate != nil else { throw AgentProblem.badRequest("pin is the one of certificate.") }
+        switch (password, message.keytab, message.certificate) {
+        case (let password?, nil, nil): return (message, .given(.password(password)))
+        case (nil, let keytab?, nil) where keytab.hasPrefix("/"): return (message, .given(.keytab(keytab)))
+        case (nil, _?, nil): throw AgentProblem.badRequest("keytab is the path of a file, from the root on.")
+        case (nil, nil, let identity?) where CertificateIdentity.isAbsolute(identity) || identity == "default":
+            return (message, .certificate(identity == "default" ? nil : identity, pin: pin))
+        case (nil, nil, _?): throw AgentProblem.badRequest("the paths in certificate are from the root on.")
+        case (nil, nil, nil): return (message, .person)
+        default: throw AgentProblem.badRequest("password, keytab and certificate exclude one another.")
         }
     }
 
@@ -126,13 +145,5 @@ extension AgentAPI {
         guard sessions.isEmpty else { return sessions }
         let subject = whom?.description ?? selection.realm ?? "refresh"
         throw KerberosError(.noCredentials, subject: subject, message: "not signed in. Sign in with: ksso login")
-    }
-}
-
-extension LoginRequest {
-    fileprivate var withoutPassword: LoginRequest {
-        var copy = self
-        copy.password = nil
-        return copy
     }
 }

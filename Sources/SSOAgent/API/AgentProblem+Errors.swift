@@ -114,7 +114,7 @@ extension AgentProblem {
     private static func status(of code: KerberosError.Code) -> Int {
         switch code {
         case .malformedPrincipal: 400
-        case .noCredentials, .ticketExpired, .notInteractive: 409
+        case .noCredentials, .ticketExpired, .ticketRefused, .notInteractive: 409
         case .kdcUnreachable, .realmUnknown: 503
         default: 422
         }

@@ -32,6 +32,7 @@ extension Session.Acquisition {
         switch self {
         case .password: "password"
         case .keytab: "keytab"
+        case .certificate: "certificate"
         case .storedSecret: "storedSecret"
         case .other: "other"
         }

@@ -37,7 +37,7 @@ final class KeytabSignIn: Sendable {
                 switch self {
                 case .start, .timer: return true
                 // A key that the KDC refuses, sent too often, locks the account.
-                case .profiles: return kind != .refused
+                case .profiles: return kind != .refused && kind != .needsPerson
                 // Else each request would wait for a KDC that is away.
                 case .request: return kind == .unreachable && age >= KeytabSignIn.pauseAfterUnreachable
                 }
@@ -90,7 +90,7 @@ final class KeytabSignIn: Sendable {
                 if hasFailed { journal.note("signed in as \(principal) with the keytab \(keytab.path).") }
                 (wait, hasFailed) = (.seconds(1), false)
             case .failure(let error):
-                if case .refused = RefreshOutcome(error) { wait = Self.longestWait }
+                if [.refused, .needsPerson].contains(RefreshOutcome(error)) { wait = Self.longestWait }
                 let sentence = "the sign-in with the keytab \(keytab.path) failed: \(error) The agent tries again in \(Self.text(wait))."
                 journal.failure(sentence)
                 if told == 0 { notification.signedIn(false, sentence) }

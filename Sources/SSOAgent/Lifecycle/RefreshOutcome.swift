@@ -1,4 +1,4 @@
-internal import Kerberos
+package import Kerberos
 
 /// What came of an attempt to get a session's ticket anew, as far as the next one depends on it.
 package enum RefreshOutcome: Sendable, Hashable {
@@ -10,19 +10,25 @@ package enum RefreshOutcome: Sendable, Hashable {
     case failed
     /// The KDC has spoken, or there is nothing to try with: the same again soon helps nobody and may lock the account.
     case refused
+    /// It can't go on without somebody who is asked.
+    case needsPerson
     /// It was given up to begin anew.
     case abandoned
 }
 
 extension RefreshOutcome {
     /// What a failure of the engine means.
-    init(_ error: KerberosError) {
+    package init(_ error: KerberosError) {
         self =
             switch error.code {
             case .kdcUnreachable, .realmUnknown: .unreachable
             case .canceled: .abandoned
+            // A KDC without its database says the same as one with another key, and comes back.
+            case .ticketRefused where error.isGeneric: .failed
+            case .notInteractive: .needsPerson
             case .wrongPassword, .accountLocked, .accountExpired, .passwordExpired, .unknownPrincipal, .policyRefused,
-                .encryptionTypeRefused, .notRenewable, .ticketExpired, .notInteractive, .noCredentials:
+                .encryptionTypeRefused, .preauthenticationRefused, .notRenewable, .ticketExpired, .ticketRefused, .certificateRefused,
+                .noCredentials:
                 .refused
             default: .failed
             }

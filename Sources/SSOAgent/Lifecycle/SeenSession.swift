@@ -1,5 +1,5 @@
 internal import Kerberos
-internal import KerberosEngine
+package import KerberosEngine
 
 package import struct Foundation.Date
 
@@ -43,8 +43,8 @@ package struct SeenSession: Sendable, Hashable {
     package var key: Key
     package var realm: String
     package var ticket: Ticket
-    /// Whether the session can be acquired again without asking: from a keytab, or by a password that is kept.
-    package var isReacquirable: Bool
+    /// With what the session can be acquired again without asking.
+    package var reacquisition: Session.Reacquisition
     /// When the principal signed in.
     package var signedInAt: Date
     /// The services that there are tickets for, by the hashes of their names. Ten thousand names that are kept from one look to the next
@@ -60,7 +60,7 @@ package struct SeenSession: Sendable, Hashable {
         key: Key,
         realm: String,
         ticket: Ticket,
-        isReacquirable: Bool = false,
+        reacquisition: Session.Reacquisition = .none,
         signedInAt: Date? = nil,
         services: some Sequence<String> = [],
         passwordChanged: Date? = nil,
@@ -69,7 +69,7 @@ package struct SeenSession: Sendable, Hashable {
         self.key = key
         self.realm = realm
         self.ticket = ticket
-        self.isReacquirable = isReacquirable
+        self.reacquisition = reacquisition
         self.signedInAt = signedInAt ?? ticket.authenticated
         self.passwordChanged = passwordChanged
         self.passwordExpires = passwordExpires
@@ -92,7 +92,7 @@ extension SeenSession {
                 renewUntil: session.isRenewable ? times.renewUntil.map(local) : nil,
                 fingerprint: session.ticketFingerprint
             ),
-            isReacquirable: session.isReacquirable,
+            reacquisition: session.reacquisition,
             signedInAt: session.signedInAt,
             services: session.services.lazy.map(\.principal.description),
             passwordChanged: session.passwordChanged,

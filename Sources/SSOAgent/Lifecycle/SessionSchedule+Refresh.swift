@@ -1,4 +1,5 @@
 internal import HTTPNegotiate
+internal import KerberosEngine
 
 internal import struct Foundation.Date
 
@@ -17,18 +18,23 @@ extension SessionSchedule {
         case .unreachable, .failed:
             entry.failures += 1
             entry.notBefore = now.uptime + backoff.delay(afterFailures: entry.failures)
-        case .refused where entry.session.isReacquirable:
-            // A key that was changed comes with the keytab's next file.
+        case .needsPerson where entry.session.reacquisition != .key, .refused where entry.session.reacquisition == .none:
+            entry.isStopped = true
+        case .refused, .needsPerson:
+            // A key that was changed comes with the keytab's next file, and a card is put back.
             entry.failures = 0
             entry.notBefore = now.uptime + Self.refusalPause
-        case .refused: entry.isStopped = true
         case .abandoned: entry.notBefore = now.uptime
         }
+        // A certificate that is refused or gone is not tried without end. Where no KDC answered, nothing was tried.
+        if entry.isLastAttempt, outcome == .refused || outcome == .failed { entry.isStopped = true }
+        // Somebody signed in meanwhile: that ticket's certificate was not tried.
+        if entry.attempted != entry.session.ticket { entry.isStopped = false }
         entries[key] = entry
         switch outcome {
         case .refreshed: note(entry.session.realm, isReachable: true, at: now)
         case .unreachable: note(entry.session.realm, isReachable: false, at: now)
-        case .failed, .refused, .abandoned: break
+        case .failed, .refused, .needsPerson, .abandoned: break
         }
     }
 
@@ -37,9 +43,11 @@ extension SessionSchedule {
             now.uptime >= entry.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }
         // An end that is over can't be put off by renewing.
-        if !entry.session.isReacquirable, entry.session.ticket.expires <= now.wall { return }
+        let isOver = entry.session.ticket.expires <= now.wall
+        if isOver, entry.session.reacquisition == .none { return }
         entries[key]?.attempt = now.uptime
         entries[key]?.attempted = entry.session.ticket
+        entries[key]?.isLastAttempt = isOver && entry.session.reacquisition == .certificate
         pending.append(.refresh(key))
     }
 
@@ -53,7 +61,7 @@ extension SessionSchedule {
     func dueDate(_ entry: Entry) -> Deadline? {
         let ticket = entry.session.ticket
         guard !entry.isStopped else { return nil }
-        if !entry.session.isReacquirable {
+        if entry.session.reacquisition == .none {
             guard let limit = ticket.renewUntil, limit > ticket.expires else { return nil }
         }
         let time = configurations.renewalTime(in: entry.session.realm, lifetime: ticket.lifetime)

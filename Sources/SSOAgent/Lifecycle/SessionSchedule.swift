@@ -34,6 +34,8 @@ package struct SessionSchedule: Sendable {
         var attempt: Double?
         /// The ticket that was to be replaced.
         var attempted: SeenSession.Ticket?
+        /// Whether it began after the end of a ticket that a certificate got: none comes after it.
+        var isLastAttempt = false
         var failures = 0
         /// No attempt before this, by the clock that only runs.
         var notBefore = -Double.infinity
@@ -41,7 +43,7 @@ package struct SessionSchedule: Sendable {
         var isWanted = false
         /// A refresh has succeeded: the next look shows another ticket, which may have the same times.
         var isRefreshed = false
-        /// The KDC has refused for good, since there is no key to try with: until there is another ticket.
+        /// There is nothing more to try with, so that a person has to sign in: until there is another ticket.
         var isStopped = false
         var isExpiryTold = false
         var toldEnd: Date?

@@ -2,10 +2,14 @@
 package struct LoginRequest: Codable, Sendable {
     package var principal: String?
     package var realm: String?
-    /// The password, which is sent to the KDC once; or ``keytab``.
+    /// The password, which is sent to the KDC once; or ``keytab`` or ``certificate``.
     package var password: String?
     /// The path of a keytab.
     package var keytab: String?
+    /// A certificate, as libkrb5 names it; `default` is the configured one.
+    package var certificate: String?
+    /// The certificate's PIN.
+    package var pin: String?
     /// How long the ticket shall hold, in seconds.
     package var lifetime: Int?
     /// How long it shall be renewable, in seconds.
@@ -16,6 +20,8 @@ package struct LoginRequest: Codable, Sendable {
         realm: String? = nil,
         password: String? = nil,
         keytab: String? = nil,
+        certificate: String? = nil,
+        pin: String? = nil,
         lifetime: Int? = nil,
         renewableLifetime: Int? = nil
     ) {
@@ -23,13 +29,15 @@ package struct LoginRequest: Codable, Sendable {
         self.realm = realm
         self.password = password
         self.keytab = keytab
+        self.certificate = certificate
+        self.pin = pin
         self.lifetime = lifetime
         self.renewableLifetime = renewableLifetime
     }
 }
 
 extension LoginRequest: CustomStringConvertible, CustomReflectable {
-    /// Never the password.
+    /// Never the password, nor the PIN.
     package var description: String { "a sign-in" }
     /// Never the password.
     package var customMirror: Mirror { Mirror(self, children: []) }

@@ -8,8 +8,8 @@ extension ApacheConfiguration {
         ServerRoot "\(directory)"
         DefaultRuntimeDir "\(directory)"
         PidFile "\(directory)/httpd.pid"
-        ServerName localhost
-        Listen 127.0.0.1:\(port)
+        ServerName \(options.host)
+        Listen \(realm.address):\(port)
         Mutex pthread default
         \(secureTransport)
         StartServers 1

@@ -33,6 +33,7 @@ struct ApacheConfiguration {
 
     /// Refuses what Apache would take for something else, or would not start with.
     func check() throws {
+        try ListeningAddress.checkName(options.host, of: realm.address)
         guard options.usesTLS || !options.usesHTTP2 else {
             throw KerberosTestingError(.invalidArgument, "HTTP/2 is offered in TLS only; set usesTLS too.")
         }
@@ -72,7 +73,12 @@ struct ApacheConfiguration {
             try files.createDirectory(atPath: Self.delegationFolder(in: directory), withIntermediateDirectories: false)
         }
         if options.usesTLS {
-            try await options.certificate.write("\(directory)/certificate.pem", key: "\(directory)/key.pem", realm: realm)
+            try await options.certificate.write(
+                "\(directory)/certificate.pem",
+                key: "\(directory)/key.pem",
+                host: options.host,
+                realm: realm
+            )
         }
     }
 
@@ -82,10 +88,10 @@ struct ApacheConfiguration {
 
     private func keytab() async throws -> String {
         do {
-            return try await realm.keytab(for: options.principal)
+            return try await realm.keytab(for: options.servicePrincipal)
         } catch let error as KerberosTestingError where error.code == .commandFailed {
-            try await realm.addService(options.principal)
-            return try await realm.keytab(for: options.principal)
+            try await realm.addService(options.servicePrincipal)
+            return try await realm.keytab(for: options.servicePrincipal)
         }
     }
 }

@@ -1,7 +1,7 @@
 import Subprocess
 import SystemPackage
 
-/// A shell that holds one daemon and a folder, and ends both when this process lets go of its standard input.
+/// A shell that holds daemons and a folder, and ends all when this process lets go of its standard input.
 ///
 /// The kernel closes the pipe when this process returns, traps or is killed, so there is no way out that leaves a daemon behind.
 /// The pipe is close-on-exec: no other child keeps it open.
@@ -18,12 +18,13 @@ actor DaemonWatcher {
 
     /// Starts a daemon in a process group of its own and returns its process identifier.
     ///
-    /// What it writes goes to `daemon.log` in the folder.
-    func start(_ command: [String]) async throws -> Int {
+    /// What it writes goes to ``logName(_:)`` in the folder.
+    /// - Parameter number: Which of the watcher's daemons it is, by which the other calls know it.
+    func start(_ command: [String], number: Int = 0) async throws -> Int {
         let setsid = try Program.path(of: "setsid")
-        let reply = try await order("start " + ([setsid] + command).map(quoted).joined(separator: " "))
+        let reply = try await order("start \(number) " + ([setsid] + command).map(quoted).joined(separator: " "))
         guard let process = Int(reply) else {
-            throw KerberosTestingError(.serverNotReady, "A daemon is running already; stop it first.")
+            throw KerberosTestingError(.serverNotReady, "The daemon is running already; stop it first.")
         }
         return process
     }
@@ -35,14 +36,17 @@ actor DaemonWatcher {
         }
     }
 
-    /// Ends the daemon and waits until it is gone.
-    func stop() async throws {
-        _ = try await order("stop")
+    /// The file for what a daemon writes.
+    static func logName(_ number: Int) -> String { number == 0 ? "daemon.log" : "daemon-\(number).log" }
+
+    /// Ends the daemon, by TERM or another signal, and waits until it is gone.
+    func stop(number: Int = 0, signal: String = "TERM") async throws {
+        _ = try await order("stop \(number) \(signal)")
     }
 
     /// Sends a signal to the daemon's process group, by its name without SIG.
-    func send(signal: String) async throws {
-        let status = try await order("signal \(signal)")
+    func send(signal: String, number: Int = 0) async throws {
+        let status = try await order("signal \(number) \(signal)")
         guard status == "0" else {
             throw KerberosTestingError(.serverNotReady, "The daemon is not running; start it first.")
         }
@@ -91,9 +95,9 @@ actor DaemonWatcher {
 }
 
 extension DaemonWatcher {
-    /// Runs a closure with a watcher and a new folder of mode 0700; when it returns the daemon is dead and the folder is gone.
+    /// Runs a closure with a watcher and a new folder of mode 0700; when it returns the daemons are dead and the folder is gone.
     ///
-    /// - Parameter lastSignal: By which the daemon ends: KILL for one without children; TERM for one that must first reap its own.
+    /// - Parameter lastSignal: By which a daemon ends: KILL for one without children; TERM for one that must first reap its own.
     nonisolated(nonsending) static func withWatcher<R>(
         making directory: String,
         environment: [String: String],
@@ -140,7 +144,7 @@ extension DaemonWatcher {
         return options
     }
 
-    /// Reads `NUMBER WORD REST` and answers `NUMBER REPLY`; $1 is the folder, $2 the signal that ends the daemon for good.
+    /// Reads `ORDER WORD NUMBER REST`, where NUMBER is the daemon's, and answers `ORDER REPLY`; $1 is the folder, $2 the signal that ends a daemon for good.
     ///
     /// SIGPIPE is ignored so that a reply to a parent that has just died does not end the shell before it has cleaned up.
     /// The daemon gets the default actions back, so that a signal also ends it before it has set its own.
@@ -150,32 +154,37 @@ extension DaemonWatcher {
         trap '' HUP INT QUIT PIPE TERM
         mkdir -m 700 -- "$1"
         made=$?
-        daemon=
+        numbers=
         end() {
+            eval "daemon=\\${daemon$1-}"
             [ -n "$daemon" ] || return 0
-            kill -s "$1" -- "-$daemon" || kill -s "$1" "$daemon"
+            kill -s "$2" -- "-$daemon" || kill -s "$2" "$daemon"
             kill -s CONT -- "-$daemon"
             wait "$daemon"
-            daemon=
+            eval "daemon$1="
         }
-        while read -r number word rest; do
+        while read -r order word number rest; do
+            eval "daemon=\\${daemon${number:-0}-}"
             case $word in
             folder)
-                echo "$number $made" ;;
+                echo "$order $made" ;;
             start)
-                if [ -n "$daemon" ] && kill -s 0 "$daemon"; then echo "$number busy"; continue; fi
-                eval "trap - HUP INT QUIT PIPE TERM; exec $rest" </dev/null >>"$1/daemon.log" 2>&1 &
-                daemon=$!
-                echo "$number $daemon" ;;
+                if [ -n "$daemon" ] && kill -s 0 "$daemon"; then echo "$order busy"; continue; fi
+                log=daemon-$number.log
+                [ "$number" -ne 0 ] || log=daemon.log
+                eval "trap - HUP INT QUIT PIPE TERM; exec $rest" </dev/null >>"$1/$log" 2>&1 &
+                eval "daemon$number=$!"
+                numbers="$numbers $number"
+                echo "$order $!" ;;
             signal)
                 kill -s "$rest" -- "-$daemon"
-                echo "$number $?" ;;
+                echo "$order $?" ;;
             stop)
-                end TERM
-                echo "$number 0" ;;
+                end "$number" "$rest"
+                echo "$order 0" ;;
             esac
         done
-        end "$2"
+        for number in $numbers; do end "$number" "$2"; done
         [ "$made" -eq 0 ] || exit 1
         for attempt in 1 2 3 4 5; do
             rm -rf -- "$1" && break

@@ -15,6 +15,8 @@ public struct KerberosTestingError: Error, Sendable {
         public static let scopeEnded = Code(description: "scopeEnded")
         /// An argument cannot be expressed, for instance a password with a line break.
         public static let invalidArgument = Code(description: "invalidArgument")
+        /// The KDC or the database of a realm that somebody else runs would have been changed.
+        public static let notAdministered = Code(description: "notAdministered")
     }
 
     /// The kind of failure.

@@ -1,11 +1,14 @@
 import Foundation
+import Kerberos
 import Synchronization
 
-/// The krb5kdc process of one realm and its two ports.
+/// The krb5kdc processes of one realm, which share its database, and their ports. Numbers count from 0, in krb5.conf's order.
 final class KeyDistributionCenter: Sendable {
     private struct State {
-        var ports = ListeningPorts()
-        var process: Int?
+        /// Nil for a KDC that does not run.
+        var processes: [Int?]
+        /// The end of the last change; changes come one after the other.
+        var change: Task<Void, Never>?
         var peers: [RealmFiles.Peer] = []
         var passwordPort: Int?
     }
@@ -13,49 +16,94 @@ final class KeyDistributionCenter: Sendable {
     let configuration: RealmFiles
     private let environment: [String: String]
     private let watcher: DaemonWatcher
-    private let state = Mutex(State())
+    /// One for each KDC, its own until the realm ends, also while it does not run.
+    private let reserved: [ReservedPort]
+    /// The ways of the clients, one for each KDC; empty where they are straight.
+    let networks: [KDCNetwork]
+    private let state: Mutex<State>
 
-    init(configuration: RealmFiles, environment: [String: String], watcher: DaemonWatcher) {
+    init(configuration: RealmFiles, environment: [String: String], watcher: DaemonWatcher, networks: [KDCNetwork] = []) throws {
         self.configuration = configuration
+        self.networks = networks
         self.environment = environment
         self.watcher = watcher
+        let options = configuration.options
+        let address = try ListeningAddress(options.address)
+        reserved = try (0..<options.kdcCount).map { _ in try ReservedPort(at: address) }
+        for (network, port) in zip(networks, reserved) { network.target.withLock { $0 = port.number } }
+        state = Mutex(State(processes: Array(repeating: nil, count: options.kdcCount)))
     }
 
-    /// The ports of the last start.
-    var ports: ListeningPorts { state.withLock { $0.ports } }
+    /// The port of each KDC, by UDP and by TCP.
+    var ports: [Int] { reserved.map(\.number) }
 
-    /// Starts the process, on the ports of the last start where they are still free, and returns when it has answered a request.
-    func start(clockOffset: Duration?) async throws {
-        let (previous, isRunning) = state.withLock { ($0.ports, $0.process != nil) }
-        guard !isRunning else {
+    /// Where clients find the KDCs.
+    var clientPorts: [Int] { networks.isEmpty ? ports : networks.map(\.port) }
+
+    /// Starts one KDC, or all that do not run, and returns when they have answered a request.
+    ///
+    /// - Parameter preparation: What has to be done before the first request, and can be done while the processes start.
+    func start(
+        _ number: Int? = nil,
+        clockOffset: Duration?,
+        alongside preparation: @escaping @Sendable () async throws -> Void = {}
+    ) async throws {
+        try await inTurn { try await self.launchAll(number, clockOffset: clockOffset, alongside: preparation) }
+    }
+
+    /// Ends one process or all, by TERM or another signal.
+    func stop(_ number: Int? = nil, signal: String = "TERM") async throws {
+        try await inTurn { for number in try self.numbers(number) { try await self.end(number, signal: signal) } }
+    }
+
+    /// Starts one process or all anew.
+    func restart(_ number: Int? = nil, clockOffset: Duration?) async throws {
+        try await inTurn {
+            for number in try self.numbers(number) { try await self.end(number) }
+            try await self.launchAll(number, clockOffset: clockOffset)
+        }
+    }
+
+    /// Makes a change after those that began earlier: who finds a KDC stopped has nobody else start it.
+    private func inTurn(_ change: @escaping @Sendable () async throws -> Void) async throws {
+        let task = state.withLock { state in
+            let task = Task { [earlier = state.change] in
+                await earlier?.value
+                try await change()
+            }
+            state.change = Task { _ = await task.result }
+            return task
+        }
+        try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func launchAll(
+        _ number: Int?,
+        clockOffset: Duration?,
+        alongside preparation: @escaping @Sendable () async throws -> Void = {}
+    ) async throws {
+        let stopped = try numbers(number).filter { process($0) == nil }
+        guard !stopped.isEmpty else {
             throw KerberosTestingError(.serverNotReady, "The KDC of \(configuration.options.name) is running already; stop it first.")
         }
-        do {
-            try await launch(ports: previous, clockOffset: clockOffset)
-        } catch let error as KerberosTestingError where error.code == .serverNotReady && previous != ListeningPorts() {
-            try await stop()
-            try await launch(ports: ListeningPorts(), clockOffset: clockOffset)
-        }
-        try writeClientConfiguration()
-        try await exchange()
+        async let prepared: Void = preparation()
+        for number in stopped { try await launch(number, clockOffset: clockOffset) }
+        try await prepared
+        for number in stopped { try await exchange(with: number) }
     }
 
-    /// Ends the process.
-    func stop() async throws {
-        try await watcher.stop()
-        state.withLock { $0.process = nil }
+    /// Stops processes where they are; the kernel still takes connections and packets for them.
+    func pause(_ number: Int? = nil) async throws {
+        try await inTurn { try await self.send("STOP", to: number) }
     }
 
-    /// Stops the process where it is; the kernel still takes connections and packets for it.
-    func pause() async throws {
-        try await watcher.send(signal: "STOP")
-        if let process = state.withLock({ $0.process }) { try await ListeningPorts.waitUntil(process, isStopped: true) }
-    }
-
-    /// Lets a stopped process run on.
-    func resume() async throws {
-        try await watcher.send(signal: "CONT")
-        if let process = state.withLock({ $0.process }) { try await ListeningPorts.waitUntil(process, isStopped: false) }
+    /// Lets stopped processes run on.
+    func resume(_ number: Int? = nil) async throws {
+        try await inTurn { try await self.send("CONT", to: number) }
     }
 
     /// Makes other realms known to the clients of this one.
@@ -73,34 +121,79 @@ final class KeyDistributionCenter: Sendable {
         try writeClientConfiguration()
     }
 
-    private func launch(ports: ListeningPorts, clockOffset: Duration?) async throws {
-        try configuration.kdc(ports: ports).writeFile(configuration.kdcPath)
+    private func process(_ number: Int) -> Int? { state.withLock { $0.processes[number] } }
+
+    private func numbers(_ number: Int?) throws -> [Int] {
+        let count = configuration.options.kdcCount
+        guard let number else { return Array(0..<count) }
+        guard (0..<count).contains(number) else {
+            let message = "\(configuration.options.name) has no KDC \(number): they count from 0, and there are \(count)."
+            throw KerberosTestingError(.invalidArgument, message)
+        }
+        return [number]
+    }
+
+    private func end(_ number: Int, signal: String = "TERM") async throws {
+        try await watcher.stop(number: number, signal: signal)
+        state.withLock { $0.processes[number] = nil }
+    }
+
+    private func send(_ signal: String, to number: Int?) async throws {
+        for number in try numbers(number) {
+            try await watcher.send(signal: signal, number: number)
+            if let process = process(number) { try await ListeningPorts.waitUntil(process, isStopped: signal == "STOP") }
+        }
+    }
+
+    private func launch(_ number: Int, clockOffset: Duration?) async throws {
+        try configuration.kdc(number, port: ports[number]).writeFile(configuration.kdcPath(number))
         var command = [try Program.path(of: "krb5kdc"), "-r", configuration.options.name, "-n"]
+        // The first one's is in the environment already.
+        if number > 0 { command = [try Program.path(of: "env"), "KRB5_KDC_PROFILE=\(configuration.kdcPath(number))"] + command }
         if let clockOffset { command += ["-T", "\(clockOffset.components.seconds)"] }
-        let process = try await watcher.start(command)
-        let directory = configuration.directory
-        let open = try await ListeningPorts.wait(for: process, needsUDP: true) {
-            (try? String.contents(ofFile: "\(directory)/daemon.log")) ?? ""
+        reserved[number].setSharesDatagrams(true)
+        defer { reserved[number].setSharesDatagrams(false) }
+        let process = try await watcher.start(command, number: number)
+        do {
+            _ = try await ListeningPorts.wait(for: process, needsUDP: true) { complaints(number) }
+        } catch {
+            try await end(number)
+            throw error
         }
-        state.withLock {
-            $0.process = process
-            $0.ports = open
-        }
+        state.withLock { $0.processes[number] = process }
     }
 
-    private func writeClientConfiguration() throws {
-        let (port, passwordPort, peers) = state.withLock { ($0.ports.tcp, $0.passwordPort, $0.peers) }
-        try configuration.client(port: port, passwordPort: passwordPort, peers: peers).writeFile(configuration.clientPath)
+    /// What a KDC wrote, and the last lines of its log.
+    private func complaints(_ number: Int) -> String {
+        let files = ["\(configuration.directory)/\(DaemonWatcher.logName(number))", configuration.logPath(number)]
+        let texts = files.compactMap { try? String.contents(ofFile: $0) }
+        return texts.map { $0.split(separator: "\n").suffix(5).joined(separator: "\n") }.joined(separator: "\n")
     }
 
-    /// A real AS exchange, which leaves no ticket behind and needs no user: kinit takes the key from the database itself.
-    private func exchange() async throws {
+    /// Writes krb5.conf: the KDCs' ports, and what else is known by now.
+    func writeClientConfiguration() throws {
+        let (passwordPort, peers) = state.withLock { ($0.passwordPort, $0.peers) }
+        try configuration.client(ports: clientPorts, passwordPort: passwordPort, peers: peers).writeFile(configuration.clientPath)
+    }
+
+    /// A real AS exchange, which needs no user and leaves no ticket behind: for the ticket-granting service in its own name.
+    private func exchange(with number: Int) async throws {
         let realm = configuration.options.name
-        _ = try await Command.require(
-            "kinit",
-            ["-k", "-t", "KDB:", "-c", "MEMORY:", "krbtgt/\(realm)@\(realm)"],
-            environment: environment,
-            scratch: configuration.directory
-        )
+        let client = KerberosClient(RealmConfiguration(realm: realm, base: .files([configuration.clientPath])))
+        let service = try Principal("krbtgt/\(realm)@\(realm)")
+        switch try await client.probe(for: service).ask(
+            configuration.options.address,
+            port: UInt16(ports[number]),
+            by: .tcp,
+            within: .seconds(60)
+        ) {
+        case .answered(let answer):
+            if let refusal = answer.refusal {
+                throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started and gives no tickets.", cause: refusal)
+            }
+        case .refused, .noAnswer, .unreachable, .notKerberos:
+            let log = (try? String.contents(ofFile: configuration.logPath(nil))) ?? ""
+            throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started and does not answer: \(log)")
+        }
     }
 }

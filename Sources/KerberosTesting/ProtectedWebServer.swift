@@ -1,6 +1,6 @@
 import Foundation
 
-/// A real Apache with mod_auth_gssapi on loopback, of its own for one test.
+/// A real Apache with mod_auth_gssapi of its own for one test.
 ///
 /// `/hello` asks for Kerberos and answers `Hello alice@EXAMPLE.TEST`, `/other` does the same and answers `Other alice@EXAMPLE.TEST`, `/open`
 /// answers `open` to anyone. Each takes a POST of any size as well, and throws the body away. Get one from
@@ -8,15 +8,15 @@ import Foundation
 public struct ProtectedWebServer: Sendable {
     /// The address without a path, such as `http://localhost:20123`.
     public let url: String
-    /// The TCP port on 127.0.0.1.
+    /// The TCP port, at the realm's ``TestRealm/address``.
     public let port: Int
     /// The folder that holds the configuration, the pages and the logs; it goes with the server.
     public let directory: String
 
-    init(port: Int, directory: String, usesTLS: Bool) {
+    init(host: String, port: Int, directory: String, usesTLS: Bool) {
         self.port = port
         self.directory = directory
-        url = "\(usesTLS ? "https" : "http")://localhost:\(port)"
+        url = "\(usesTLS ? "https" : "http")://\(host):\(port)"
     }
 
     /// The server's certificate in PEM, for a client to trust; it is there with ``ProtectedWebServerOptions/usesTLS``.

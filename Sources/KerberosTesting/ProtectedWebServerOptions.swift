@@ -1,14 +1,16 @@
 /// How a test web server asks for Kerberos.
 public struct ProtectedWebServerOptions: Sendable {
-    /// The principal whose key the server holds. It is added to the realm if it is not there yet.
-    public var principal: String
+    /// The name by which clients find the server: a name of the realm's ``TestRealm/address``, in lower case.
+    public var host: String
+    /// The principal whose key the server holds; `HTTP/` and the host if nil. It is added to the realm if it is not there yet.
+    public var principal: String?
     /// Whether one accepted request vouches for the later ones of the same connection (`GssapiConnectionBound`).
     ///
     /// The replies say `Persistent-Auth: true` then. Over HTTP/2 they say so too, but there every request is asked again.
     public var connectionBound: Bool
     /// Whether the server remembers authenticators. Turn it off in a benchmark, where the file's fsync would be what is measured.
     public var usesReplayCache: Bool
-    /// Whether the server speaks https, with a certificate for localhost that it signs itself: ``ProtectedWebServer/certificatePath``.
+    /// Whether the server speaks https, with a certificate for its host that it signs itself: ``ProtectedWebServer/certificatePath``.
     public var usesTLS: Bool
     /// The certificate that the server shows with ``usesTLS``: its key and its signature.
     public var certificate: ServerCertificate
@@ -28,7 +30,8 @@ public struct ProtectedWebServerOptions: Sendable {
 
     /// Creates options; each has a default.
     public init(
-        principal: String = "HTTP/localhost",
+        host: String = "localhost",
+        principal: String? = nil,
         connectionBound: Bool = false,
         usesReplayCache: Bool = true,
         usesTLS: Bool = false,
@@ -39,6 +42,7 @@ public struct ProtectedWebServerOptions: Sendable {
         maximumFieldSize: Int = 131_072,
         redirects: [String: Redirect] = [:]
     ) {
+        self.host = host
         self.principal = principal
         self.connectionBound = connectionBound
         self.usesReplayCache = usesReplayCache
@@ -50,6 +54,8 @@ public struct ProtectedWebServerOptions: Sendable {
         self.maximumFieldSize = maximumFieldSize
         self.redirects = redirects
     }
+
+    var servicePrincipal: String { principal ?? "HTTP/\(host)" }
 
     /// Where a page sends the client (RFC 9110 section 15.4).
     public struct Redirect: Sendable, Hashable {

@@ -3,27 +3,37 @@ struct RealmFiles: Sendable {
     /// A realm beside this one, which clients of this one can reach.
     struct Peer: Sendable {
         var realm: String
-        var port: Int
+        /// Where all its servers are.
+        var address: String
+        /// The KDCs', in the order in which clients shall try them.
+        var ports: [Int]
         /// Where passwords are changed; nil where they are not.
         var passwordPort: Int?
     }
 
-    let options: TestRealmOptions
+    private(set) var options: TestRealmOptions
     let directory: String
-    /// Realms that share a key with this one. The KDC refers services in their domains to them.
-    var trustedRealms: [String] = []
+    var links = RealmLinks()
 
     var clientPath: String { "\(directory)/krb5.conf" }
-    var kdcPath: String { "\(directory)/kdc.conf" }
-    var logPath: String { "\(directory)/kdc.log" }
+    var kdcPath: String { kdcPath(0) }
     var keytabPath: String { "\(directory)/krb5.keytab" }
     var accessListPath: String { "\(directory)/kadm5.acl" }
+    var certificateFolder: String { "\(directory)/certificates" }
+
+    /// kdc.conf of one of the KDCs.
+    func kdcPath(_ number: Int) -> String { number == 0 ? "\(directory)/kdc.conf" : "\(directory)/kdc-\(number).conf" }
+
+    /// The log of one of the KDCs, or that of them all.
+    func logPath(_ number: Int?) -> String {
+        guard let number, options.kdcCount > 1 else { return "\(directory)/kdc.log" }
+        return "\(directory)/kdc-\(number).log"
+    }
 
     /// krb5.conf: nothing is looked up in DNS, and TCP comes first.
     ///
-    /// One `kdc` line serves UDP and TCP although the KDC's two ports differ, so TCP is the one named. For kadmind it is UDP, with which
-    /// libkrb5 changes passwords first.
-    func client(port: Int?, passwordPort: Int? = nil, peers: [Peer]) -> String {
+    /// kadmind's two ports differ: the one named is UDP's, with which libkrb5 changes passwords first.
+    func client(ports: [Int], passwordPort: Int? = nil, peers: [Peer]) -> String {
         var defaults = [
             "default_realm": options.name,
             "default_ccache_name": "FILE:\(directory)/ccache",
@@ -35,11 +45,16 @@ struct RealmFiles: Sendable {
             "rdns": "false",
             "udp_preference_limit": "1",
         ]
+        // By UDP as libkrb5 does by itself, so that faults of both can be met.
+        if options.faultProxy { defaults["udp_preference_limit"] = nil }
+        if options.acceptsCertificates { defaults["pkinit_anchors"] = "FILE:\(certificateFolder)/ca.pem" }
         defaults.merge(options.clientRelations) { $1 }
-        let reachable = (port.map { [Peer(realm: options.name, port: $0, passwordPort: passwordPort)] } ?? []) + peers
+        let own = Peer(realm: options.name, address: options.address, ports: ports, passwordPort: passwordPort)
+        let reachable = (ports.isEmpty ? [] : [own]) + peers
         let realms = reachable.map { peer in
-            let password = peer.passwordPort.map { "        kpasswd_server = 127.0.0.1:\($0)\n" } ?? ""
-            return "    \(peer.realm) = {\n        kdc = 127.0.0.1:\(peer.port)\n\(password)    }\n"
+            let password = peer.passwordPort.map { "        kpasswd_server = \(peer.address):\($0)\n" } ?? ""
+            let centers = peer.ports.map { "        kdc = \(peer.address):\($0)\n" }.joined()
+            return "    \(peer.realm) = {\n\(centers)\(password)    }\n"
         }.joined()
         let modules = options.pluginModules.sorted { $0.key < $1.key }.map { "    \($0.key) = {\n        module = \($0.value)\n    }\n" }
         return """
@@ -49,34 +64,44 @@ struct RealmFiles: Sendable {
             \(realms)
             [plugins]
             \(modules.joined())
+            \(links.paths.configuration)
             [logging]
-                kdc = FILE:\(logPath)
+                kdc = FILE:\(logPath(nil))
 
             """
     }
 
-    /// kdc.conf: the database in the folder, loopback only, AES only; port 0 lets the kernel choose.
-    func kdc(ports: ListeningPorts) -> String {
+    /// Names plugins, beside those of the options.
+    mutating func addPluginModules(_ modules: [String: String]) {
+        options.pluginModules.merge(modules) { own, _ in own }
+    }
+
+    /// kdc.conf: the database in the folder, one address, AES only.
+    func kdc(_ number: Int = 0, port: Int) -> String {
         var realm = [
             "database_module": "database",
             "key_stash_file": "\(directory)/stash",
             "acl_file": accessListPath,
-            "kadmind_listen": "127.0.0.1:0",
-            "kpasswd_listen": "127.0.0.1:0",
+            "kadmind_listen": "\(options.address):0",
+            "kpasswd_listen": "\(options.address):0",
             "master_key_type": "aes256-cts-hmac-sha1-96",
             "supported_enctypes": "aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal",
             "max_life": "\(seconds(options.ticketLifetime) ?? 36_000)s",
             "max_renewable_life": "\(seconds(options.renewableLifetime) ?? 604_800)s",
             "host_based_services": "*",
         ]
+        if options.acceptsCertificates {
+            realm["pkinit_identity"] = "FILE:\(certificateFolder)/kdc.pem,\(certificateFolder)/kdc.key"
+            realm["pkinit_anchors"] = "FILE:\(certificateFolder)/ca.pem"
+        }
         realm.merge(options.kdcRelations) { $1 }
-        let domains = ([options.name] + trustedRealms).map { name in
+        let domains = ([options.name] + links.reachable).map { name in
             "    .\(name.lowercased()) = \(name)\n    \(name.lowercased()) = \(name)\n"
         }
         return """
             [kdcdefaults]
-                kdc_listen = 127.0.0.1:\(ports.udp ?? 0)
-                kdc_tcp_listen = 127.0.0.1:\(ports.tcp ?? 0)
+                kdc_listen = \(options.address):\(port)
+                kdc_tcp_listen = \(options.address):\(port)
 
             [realms]
                 \(options.name) = {
@@ -91,6 +116,12 @@ struct RealmFiles: Sendable {
 
             [domain_realm]
             \(domains.joined())
+            [plugins]
+                kdcpreauth = {
+                    \(options.demandsFAST ? "disable = encrypted_timestamp" : "")
+                }
+            \(links.paths.configuration)
+            \(options.kdcCount > 1 ? "[logging]\n    kdc = FILE:\(logPath(number))\n" : "")
             """
     }
 

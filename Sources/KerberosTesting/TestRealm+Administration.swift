@@ -20,16 +20,6 @@ extension TestRealm {
         try await administer(addServiceLines(principal))
     }
 
-    /// Writes a keytab with the keys of one principal only, of a user too, and leaves the keys as they are.
-    ///
-    /// - Returns: The path of the file, which is in the realm's folder.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
-    public func keytab(for principal: String) async throws -> String {
-        let path = "\(directory)/\(UUID().uuidString).keytab"
-        try await administer(["ktadd -norandkey -k \(word("FILE:\(path)")) \(word(principal))"])
-        return path
-    }
-
     /// How many wrong passwords the KDC has counted since the last right one.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
@@ -48,6 +38,7 @@ extension TestRealm {
     /// - Returns: What it wrote to standard output.
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and what it wrote to standard error.
     public func kadmin(_ arguments: [String]) async throws -> String {
+        _ = try center
         let result = try await Command.require(
             "kadmin.local",
             ["-r", name] + arguments,
@@ -58,7 +49,11 @@ extension TestRealm {
     }
 
     /// Runs lines of kadmin's own language in one process. It exits with 0 whatever happens, so that its errors are what counts.
-    func administer(_ lines: [String]) async throws {
+    ///
+    /// - Returns: What it wrote to standard output.
+    @discardableResult
+    func administer(_ lines: [String]) async throws -> String {
+        _ = try center
         if let line = lines.first(where: { $0.contains { $0.isNewline } }) {
             throw KerberosTestingError(
                 .invalidArgument,
@@ -76,23 +71,24 @@ extension TestRealm {
         guard errors.isEmpty else {
             throw KerberosTestingError(.commandFailed, "kadmin.local refused: \(errors.joined(separator: "; "))")
         }
+        return result.output
     }
 
     func addUserLine(_ name: String, password: String, flags: [String]) -> String {
-        let preauthentication = center.configuration.options.requiresPreauthentication ? "+requires_preauth" : "-requires_preauth"
+        let preauthentication = files.options.requiresPreauthentication ? "+requires_preauth" : "-requires_preauth"
         let options = ([preauthentication] + flags).joined(separator: " ")
         return "add_principal \(options) -pw \(word(password)) \(word(name))"
     }
 
-    func addServiceLines(_ principal: String) -> [String] {
+    func addServiceLines(_ principal: String, flags: [String] = []) -> [String] {
         [
-            "add_principal -requires_preauth -randkey \(word(principal))",
+            "add_principal \((["-requires_preauth"] + flags).joined(separator: " ")) -randkey \(word(principal))",
             "ktadd -norandkey -k \(word("FILE:\(keytabPath)")) \(word(principal))",
         ]
     }
 
     /// A word in kadmin's quoting, where a doubled quotation mark stands for itself.
-    private func word(_ text: String) -> String {
+    func word(_ text: String) -> String {
         "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
 }

@@ -1,5 +1,5 @@
 extension TestRealm {
-    /// Runs a program in the realm's ``environment`` and collects what it writes.
+    /// Runs a program in the realm's ``environment``, with its trace in ``tracePath``, and collects what it writes.
     ///
     /// A bare name is looked up in `PATH` and then in `/usr/sbin` and the like. A task that is cancelled kills the program.
     /// - Parameters:
@@ -7,18 +7,22 @@ extension TestRealm {
     ///   - arguments: The words after the name; no shell reads them.
     ///   - extra: Variables to add to the environment or to replace in it.
     ///   - input: What the program reads from standard input, such as a password and a line break; none if nil.
+    ///   - clockOffset: How far the program's clock is from the machine's, in whole seconds, by libfaketime; the machine's clock if nil.
     /// - Returns: The result, whatever the exit status.
-    /// - Throws: ``KerberosTestingError`` with the code `programMissing`, or what starting the program throws.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` (libfaketime's too), or what starting the program throws.
     public func run(
         _ executable: String,
         _ arguments: [String],
         environment extra: [String: String] = [:],
-        input: String? = nil
+        input: String? = nil,
+        clockOffset: Duration? = nil
     ) async throws -> CommandResult {
-        try await Command.run(
+        let clock = try clockOffset.map(ClockLibrary.environment) ?? [:]
+        let values = environment.merging(["KRB5_TRACE": tracePath]) { $1 }.merging(clock) { $1 }.merging(extra) { $1 }
+        return try await Command.run(
             executable,
             arguments,
-            environment: environment.merging(extra) { $1 },
+            environment: values,
             input: input,
             scratch: directory
         )

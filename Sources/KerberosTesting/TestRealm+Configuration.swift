@@ -14,4 +14,14 @@ extension TestRealm {
         configuration.defaultCacheName = defaultCacheName
         return configuration
     }
+
+    /// The same for a client whose clock is wrong, in whole seconds: it goes ahead or, where negative, behind.
+    ///
+    /// As with any wrong clock, libkrb5 goes by the KDC's once this has told it (`kdc_timesync`): with that relation set to `0` in
+    /// ``TestRealmOptions/clientRelations`` it never does.
+    public func configuration(clockOffset: Duration) -> RealmConfiguration {
+        var configuration = configuration
+        configuration.clockOffset = clockOffset
+        return configuration
+    }
 }

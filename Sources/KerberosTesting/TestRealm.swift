@@ -1,8 +1,8 @@
 import Foundation
 
-/// A Kerberos realm of its own: a real MIT KDC on loopback with a database in a private temporary folder.
+/// A Kerberos realm of its own: a real MIT KDC with a database in a private temporary folder.
 ///
-/// Get one from ``withTestRealm(_:_:)``. It is a value; nothing of it is process-wide, so that several realms live side by side.
+/// Get one from ``withTestRealm(_:_:)``, or from ``withExistingRealm(_:_:)`` for a realm that somebody else runs. It is a value; nothing of it is process-wide, so that several realms live side by side.
 /// It is safe to use from any task until the closure that it was made for returns.
 public struct TestRealm: Sendable {
     /// The realm of the test or closure that runs now, if there is one.
@@ -18,25 +18,42 @@ public struct TestRealm: Sendable {
     /// `KRB5CCNAME`, `KRB5_KTNAME`, `KRB5_CLIENT_KTNAME`, `KRB5RCACHENAME` and `KRB5RCACHEDIR` replaced.
     public let environment: [String: String]
 
-    let center: KeyDistributionCenter
+    let files: RealmFiles
+    /// The KDCs that the kit runs; nil where somebody else runs the realm's.
+    let ownCenter: KeyDistributionCenter?
 
-    init(center: KeyDistributionCenter, environment: [String: String]) {
-        self.center = center
+    init(files: RealmFiles, center: KeyDistributionCenter?, environment: [String: String]) {
+        self.files = files
+        ownCenter = center
         self.environment = environment
-        name = center.configuration.options.name
-        directory = center.configuration.directory
-        configurationPath = center.configuration.clientPath
+        name = files.options.name
+        directory = files.directory
+        configurationPath = files.clientPath
     }
 
-    /// The KDC's TCP port on 127.0.0.1.
-    public var kdcPort: Int { center.ports.tcp ?? 0 }
-    /// The KDC's UDP port on 127.0.0.1.
-    public var kdcUDPPort: Int { center.ports.udp ?? 0 }
+    /// The KDCs and the database, for what only their owner may do.
+    var center: KeyDistributionCenter {
+        get throws {
+            if let ownCenter { return ownCenter }
+            let message =
+                "\(name) is run by somebody else: its KDC and its database are not for a test to change. Use withTestRealm for that."
+            throw KerberosTestingError(.notAdministered, message)
+        }
+    }
+
+    /// Where the realm's servers listen: ``TestRealmOptions/address``.
+    public var address: String { files.options.address }
+    /// The KDC's port at ``address``, for UDP and TCP; the first one's if there are several.
+    ///
+    /// A realm that somebody else runs (``withExistingRealm(_:_:)``) has 0 here, which is no port: where its KDC is, only its krb5.conf knows.
+    public var kdcPort: Int { kdcPorts.first ?? 0 }
+    /// The ports of all the KDCs, in krb5.conf's order; none for a realm that somebody else runs. They stay the same until the realm ends.
+    public var kdcPorts: [Int] { ownCenter?.ports ?? [] }
     /// The keytab with the keys of all the services.
-    public var keytabPath: String { center.configuration.keytabPath }
+    public var keytabPath: String { files.keytabPath }
 }
 
 extension TestRealm: CustomStringConvertible {
-    /// The name, the address and the folder.
-    public var description: String { "\(name) at 127.0.0.1:\(kdcPort) in \(directory)" }
+    /// The name, the address where the kit runs the KDC, and the folder.
+    public var description: String { ownCenter == nil ? "\(name) in \(directory)" : "\(name) at \(address):\(kdcPort) in \(directory)" }
 }

@@ -33,7 +33,7 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
             command = [try Program.path(of: "setpriv")] + account + command
         }
         let port = try await start(command, configuration: configuration, watcher: watcher)
-        return try await body(ProtectedWebServer(port: port, directory: directory, usesTLS: options.usesTLS))
+        return try await body(ProtectedWebServer(host: options.host, port: port, directory: directory, usesTLS: options.usesTLS))
     }
 }
 

@@ -14,7 +14,7 @@ nonisolated(nonsending) public func withTestRealm<R>(
     _ options: TestRealmOptions = .init(),
     _ body: nonisolated(nonsending) (TestRealm) async throws -> R
 ) async throws -> R {
-    try await withRealm(options, trusting: [:], body)
+    try await withRealm(options, links: RealmLinks(), body)
 }
 
 /// Runs a closure with a fresh realm that has these users and services and is otherwise as by default.
@@ -33,22 +33,36 @@ nonisolated(nonsending) public func withTestRealm<R>(
     try await withTestRealm(TestRealmOptions(users: users, services: services), body)
 }
 
-/// Makes a realm that shares keys with the realms named: the values are the passwords of both trust principals.
+/// Makes a realm that is tied to others.
 nonisolated(nonsending) func withRealm<R>(
     _ options: TestRealmOptions,
-    trusting trusts: [String: String],
+    links: RealmLinks,
+    networks: [KDCNetwork] = [],
     _ body: nonisolated(nonsending) (TestRealm) async throws -> R
 ) async throws -> R {
     try Task.checkCancellation()
-    for program in ["krb5kdc", "kdb5_util", "kadmin.local", "kinit"] { _ = try Program.path(of: program) }
+    guard options.kdcCount > 0 else { throw KerberosTestingError(.invalidArgument, "A realm has at least one KDC.") }
+    guard !options.faultProxy || networks.count == options.kdcCount else {
+        return try await KDCNetwork.withNetworks(of: options.name, at: options.address, count: options.kdcCount) {
+            try await withRealm(options, links: links, networks: $0, body)
+        }
+    }
+    var options = options
+    if options.acceptsCertificates {
+        options.pluginModules.merge(try LibraryModule.pkinit.modules(in: options.pluginDirectory)) { own, _ in own }
+    }
+    try TestRealm.checkPrograms()
     let directory = TemporaryFolder.newPath()
-    let configuration = RealmFiles(options: options, directory: directory, trustedRealms: trusts.keys.sorted())
+    let configuration = RealmFiles(options: options, directory: directory, links: links)
     let environment = configuration.environment(inheriting: ProcessInfo.processInfo.environment)
     return try await DaemonWatcher.withWatcher(making: directory, environment: environment, lastSignal: "KILL") { watcher in
-        let center = KeyDistributionCenter(configuration: configuration, environment: environment, watcher: watcher)
-        let realm = TestRealm(center: center, environment: environment)
-        try await realm.createDatabase(trusts: trusts)
-        try await center.start(clockOffset: options.clockOffset)
+        let center = try KeyDistributionCenter(configuration: configuration, environment: environment, watcher: watcher, networks: networks)
+        let realm = TestRealm(files: configuration, center: center, environment: environment)
+        if options.acceptsCertificates { try await RealmCertificates(configuration, environment: environment).makeAuthority() }
+        let lines = try realm.firstLines(keys: links.keys)
+        try center.writeClientConfiguration()
+        try await realm.createDatabase()
+        try await center.start(clockOffset: options.clockOffset) { if !lines.isEmpty { try await realm.administer(lines) } }
         guard options.acceptsPasswordChanges else { return try await TestRealm.$current.withValue(realm) { try await body(realm) } }
         // A watcher holds one daemon, and the folder in which its output goes.
         let folder = "\(directory)/administration"
@@ -60,11 +74,9 @@ nonisolated(nonsending) func withRealm<R>(
 }
 
 extension TestRealm {
-    /// Creates the database and all the first principals, in two processes.
-    fileprivate func createDatabase(trusts: [String: String]) async throws {
-        let configuration = center.configuration
-        try configuration.client(port: nil, peers: []).writeFile(configuration.clientPath)
-        try configuration.kdc(ports: ListeningPorts()).writeFile(configuration.kdcPath)
+    /// Creates the database with the realm's own principals.
+    fileprivate func createDatabase() async throws {
+        try files.kdc(port: kdcPort).writeFile(files.kdcPath)
         let masterPassword = randomPassword()
         _ = try await Command.require(
             "kdb5_util",
@@ -73,15 +85,16 @@ extension TestRealm {
             input: "\(masterPassword)\n\(masterPassword)\n",
             scratch: directory
         )
-        let users = configuration.options.users.sorted { $0.key < $1.key }.map { addUserLine($0.key, password: $0.value, flags: []) }
-        let services = configuration.options.services.flatMap { addServiceLines($0) }
-        let keys = trusts.sorted { $0.key < $1.key }.flatMap { other, password in
-            ["krbtgt/\(other)@\(name)", "krbtgt/\(name)@\(other)"].map {
-                addUserLine($0, password: password, flags: ["-requires_preauth"])
-            }
-        }
-        let lines = users + services + keys
-        if !lines.isEmpty { try await administer(lines) }
+    }
+
+    /// kadmin's lines for all the first principals.
+    fileprivate func firstLines(keys trustKeys: [String: String]) throws -> [String] {
+        let options = files.options
+        let users = options.users.sorted { $0.key < $1.key }.map { addUserLine($0.key, password: $0.value, flags: []) }
+        let services = options.services.flatMap { addServiceLines($0) }
+        let keys = trustKeys.sorted { $0.key < $1.key }.map { addUserLine($0.key, password: $0.value, flags: ["-requires_preauth"]) }
+        let anonymous = options.acceptsCertificates ? ["add_principal -randkey WELLKNOWN/ANONYMOUS"] : []
+        return try users + services + addLines(options) + keys + anonymous
     }
 }
 

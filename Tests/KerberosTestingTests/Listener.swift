@@ -9,7 +9,7 @@ struct Listener: ~Copyable {
     private let descriptor: Int32
 
     init(port: Int) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var reuse: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
@@ -21,10 +21,25 @@ struct Listener: ~Copyable {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard bound == 0, listen(descriptor, 1) == 0 else { throw Refused(code: errno) }
+        guard bound == 0, listen(descriptor, 1) == 0 else {
+            let refused = Refused(code: errno)
+            close(descriptor)
+            throw refused
+        }
+        self.descriptor = descriptor
     }
 
     deinit {
         close(descriptor)
+    }
+
+    /// Whether nobody else listens at a port.
+    static func canListen(at port: Int) -> Bool {
+        do {
+            _ = try Listener(port: port)
+            return true
+        } catch {
+            return false
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+package import KerberosTesting
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL

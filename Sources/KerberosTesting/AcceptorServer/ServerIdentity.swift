@@ -1,5 +1,7 @@
-internal import Foundation
-public import KerberosTesting
+import Foundation
+public import Kerberos
+import NIOSSL
+import TLSChannelBinding
 
 /// A certificate and the key for it, each a PEM file.
 public struct ServerIdentity: Sendable, Hashable {
@@ -7,6 +9,18 @@ public struct ServerIdentity: Sendable, Hashable {
     public let certificatePath: String
     /// The key, which has no password.
     public let keyPath: String
+
+    /// The channel bindings of a connection to a server that shows the certificate (`tls-server-end-point`, RFC 5929 section 4.1), for
+    /// ``AcceptorServerOptions/channelBindings``.
+    ///
+    /// - Throws: `TLSServerEndPointError` for a certificate that has none, such as ``ServerCertificate/ed25519``.
+    public func channelBindings() throws -> ChannelBindings {
+        let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
+        guard let certificate = certificates.first else {
+            throw KerberosTestingError(.invalidArgument, "\(certificatePath) holds no certificate.")
+        }
+        return ChannelBindings(applicationData: try TLSServerEndPoint(certificate: certificate.toDERBytes()).applicationData)
+    }
 }
 
 extension TestRealm {

@@ -1,6 +1,6 @@
-internal import Dispatch
-internal import Kerberos
-internal import Synchronization
+import Dispatch
+import Kerberos
+import Synchronization
 
 /// Judges the tokens of one connection, on a queue of its own: an acceptor may block for the replay cache's disk write.
 final class TokenJudge: Sendable {
@@ -43,7 +43,7 @@ final class TokenJudge: Sendable {
                 unfinished.withLock { $0 = next.take() }
                 return .unfinished(reply: reply)
             case .established(let reply, let context):
-                if case .required = policy, !context.flags.contains(.channelBound) {
+                if policy.requiresBindings, !context.flags.contains(.channelBound) {
                     let message = "the client sent no channel bindings."
                     throw KerberosError(.flagsNotGranted, subject: context.initiator, message: message)
                 }

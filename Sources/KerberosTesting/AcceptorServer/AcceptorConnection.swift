@@ -1,19 +1,17 @@
-internal import Foundation
-internal import Kerberos
-internal import NIOCore
-internal import NIOHTTP1
+import Foundation
+import Kerberos
+import NIOCore
+import NIOHTTP1
 
 /// One connection of an ``AcceptorServer``: a request after the other.
 struct AcceptorConnection {
-    typealias Channel = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
-
-    let server: AcceptorServer
+    let records: AcceptorServer.Records
     let options: AcceptorServerOptions
     let number: Int
     let judge: TokenJudge
 
     /// Serves until the client or the server's scope ends the connection.
-    func serve(_ channel: Channel) async throws {
+    func serve(_ channel: HTTPConnection) async throws {
         try await channel.executeThenClose { input, output in
             var vouched: TokenJudge.Verdict?
             var parts = input.makeAsyncIterator()
@@ -27,7 +25,7 @@ struct AcceptorConnection {
                 if options.isConnectionBound, case .accepted(_, let initiator, let flags)? = verdict {
                     vouched = .accepted(reply: nil, initiator: initiator, flags: flags)
                 }
-                let response = await response(to: head, bodyBytes: bodyBytes, verdict)
+                guard let response = await response(to: head, bodyBytes: bodyBytes, verdict) else { return }
                 try await output.write(contentsOf: response)
                 guard head.isKeepAlive else { return }
             }
@@ -44,11 +42,12 @@ struct AcceptorConnection {
         return await judge.verdict(on: Array(token))
     }
 
+    /// Nil where the connection is to end without one.
     private func response(
         to head: HTTPRequestHead,
         bodyBytes: Int,
         _ verdict: TokenJudge.Verdict?
-    ) async -> [HTTPServerResponsePart] {
+    ) async -> [HTTPServerResponsePart]? {
         var request = AcceptorServer.Request(
             connection: number,
             method: head.method.rawValue,
@@ -69,22 +68,26 @@ struct AcceptorConnection {
             challenge = finalToken(reply).map { "Negotiate \(Data($0).base64EncodedString())" }
             if options.isConnectionBound { fields.add(name: "Persistent-Auth", value: "true") }
         }
-        switch await judge.perform({ [request, options] in options.answer(request) }) {
+        switch await judge.perform({ [request, options] in options.answer(request).kind }) {
         case .judged: break
         case .challenged: (request.status, challenge, fields) = (401, "Negotiate", [:])
         case .status(let status, let others):
             request.status = status
             if request.initiator == nil { challenge = nil }
             fields.add(contentsOf: others.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        case .disconnected:
+            request.status = 0
+            records.note(request)
+            return nil
         }
         if let challenge { fields.add(name: "WWW-Authenticate", value: challenge) }
         if !head.isKeepAlive { fields.add(name: "Connection", value: "close") }
-        server.record(request)
+        records.note(request)
         return parts(of: request, fields: fields)
     }
 
     private func finalToken(_ reply: [UInt8]?) -> [UInt8]? {
-        switch options.finalToken {
+        switch options.finalToken.kind {
         case .sent: reply
         case .dropped: nil
         case .replaced(let bytes): bytes

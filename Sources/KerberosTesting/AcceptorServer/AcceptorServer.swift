@@ -1,7 +1,7 @@
 public import Kerberos
-internal import Synchronization
+import Synchronization
 
-/// An HTTP/1.1 server on loopback that asks for Kerberos and judges the tokens with this package's own acceptor.
+/// An HTTP/1.1 server that asks for Kerberos and judges the tokens with this package's own acceptor.
 ///
 /// Unlike Apache it can demand channel bindings, it can be told to break the rules, and it remembers what it was sent. Any path and any method
 /// will do: an accepted request gets 200 and `Hello alice@EXAMPLE.TEST`, any other 401. Get one from ``withAcceptorServer(realm:_:_:)``. It is
@@ -9,19 +9,30 @@ internal import Synchronization
 public final class AcceptorServer: Sendable {
     /// The address without a path, such as `https://localhost:40123`.
     public let url: String
-    /// The TCP port on 127.0.0.1.
+    /// The TCP port, at the realm's ``TestRealm/address``.
     public let port: Int
-    private let records = Mutex<[Request]>([])
+    private let records: Records
 
-    init(port: Int, usesTLS: Bool) {
+    init(host: String, port: Int, usesTLS: Bool, records: Records) {
         self.port = port
-        url = "\(usesTLS ? "https" : "http")://localhost:\(port)"
+        self.records = records
+        url = "\(usesTLS ? "https" : "http")://\(host):\(port)"
     }
 
-    /// The requests so far. One is here before the first byte of its answer leaves.
-    public var requests: [Request] { records.withLock { $0 } }
+    /// The requests so far, unless ``AcceptorServerOptions/recordsRequests`` is off. One is here before the first byte of its answer leaves.
+    public var requests: [Request] { records.requests.withLock { $0 } }
 
-    func record(_ request: Request) { records.withLock { $0.append(request) } }
+    /// What the connections note.
+    final class Records: Sendable {
+        fileprivate let requests = Mutex<[Request]>([])
+        private let isKept: Bool
+
+        init(isKept: Bool) { self.isKept = isKept }
+
+        func note(_ request: Request) {
+            if isKept { requests.withLock { $0.append(request) } }
+        }
+    }
 
     /// A request, and what the acceptor made of it.
     public struct Request: Sendable {
@@ -41,7 +52,7 @@ public final class AcceptorServer: Sendable {
         public internal(set) var flags: ContextFlags = []
         /// Why the token was not accepted.
         public internal(set) var refusal: KerberosError?
-        /// The status of the answer.
+        /// The status of the answer; 0 where the connection ended without one.
         public internal(set) var status = 401
     }
 }

@@ -1,0 +1,45 @@
+import Foundation
+
+/// A plugin of libkrb5 that distributions package by itself.
+struct LibraryModule: Sendable {
+    /// Its file below a folder of plugins.
+    let file: String
+    /// The Debian package that has it.
+    let package: String
+    /// The interfaces of `[plugins]` in krb5.conf that it is for, and its name there.
+    let interfaces: [String]
+    let name: String
+
+    static let pkinit = LibraryModule(
+        file: "preauth/pkinit.so",
+        package: "krb5-pkinit",
+        interfaces: ["clpreauth", "kdcpreauth"],
+        name: "pkinit"
+    )
+    static let tls = LibraryModule(file: "tls/k5tls.so", package: "krb5-k5tls", interfaces: ["tls"], name: "k5tls")
+
+    /// The lines for `[plugins]` by their interfaces; none for a plugin that is installed, which libkrb5 finds by itself.
+    ///
+    /// - Parameter directory: Where plugins are that are not installed.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` if it is neither there nor installed.
+    func modules(in directory: String?) throws -> [String: String] {
+        if let directory, FileManager.default.fileExists(atPath: "\(directory)/\(file)") {
+            return Dictionary(uniqueKeysWithValues: interfaces.map { ($0, "\(name):\(directory)/\(file)") })
+        }
+        let roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/opt/homebrew/lib"]
+        let folders = roots.flatMap { root in
+            // A folder for each architecture.
+            [root]
+                + ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).filter { $0.contains("-linux-") }.map {
+                    "\(root)/\($0)"
+                }
+        }
+        guard folders.contains(where: { FileManager.default.fileExists(atPath: "\($0)/krb5/plugins/\(file)") }) else {
+            throw KerberosTestingError(
+                .programMissing,
+                "libkrb5's plugin \(file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
+            )
+        }
+        return [:]
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import NIOCore
+import SwiftASN1
+
+/// A `KRB-ERROR` (RFC 4120 section 5.9.1) as a KDC of a realm would send it, with no more than what is not optional.
+struct KDCErrorMessage: DERSerializable {
+    let code: KDCErrorCode
+    let realm: String
+    let now: Date
+
+    /// The message as bytes.
+    func bytes() throws -> ByteBuffer {
+        var serializer = DER.Serializer()
+        try serializer.serialize(self)
+        return ByteBuffer(bytes: serializer.serializedBytes)
+    }
+
+    func serialize(into coder: inout DER.Serializer) throws {
+        try coder.appendConstructedNode(identifier: .init(tagWithNumber: 30, tagClass: .application)) { message in
+            try message.appendConstructedNode(identifier: .sequence) { fields in
+                try fields.serialize(5, explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)  // pvno
+                try fields.serialize(30, explicitlyTaggedWithTagNumber: 1, tagClass: .contextSpecific)  // msg-type
+                try fields.serialize(try time(), explicitlyTaggedWithTagNumber: 4, tagClass: .contextSpecific)
+                try fields.serialize(0, explicitlyTaggedWithTagNumber: 5, tagClass: .contextSpecific)  // susec
+                try fields.serialize(code.rawValue, explicitlyTaggedWithTagNumber: 6, tagClass: .contextSpecific)
+                fields.serialize(explicitlyTaggedWithTagNumber: 9, tagClass: .contextSpecific) { $0.append(realm, as: .generalString) }
+                try fields.serialize(explicitlyTaggedWithTagNumber: 10, tagClass: .contextSpecific) { try serializeServer(into: &$0) }
+            }
+        }
+    }
+
+    /// `PrincipalName` of the ticket-granting service: NT-SRV-INST and two components.
+    private func serializeServer(into coder: inout DER.Serializer) throws {
+        try coder.appendConstructedNode(identifier: .sequence) { name in
+            try name.serialize(2, explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)
+            name.serialize(explicitlyTaggedWithTagNumber: 1, tagClass: .contextSpecific) { tagged in
+                tagged.appendConstructedNode(identifier: .sequence) { components in
+                    components.append("krbtgt", as: .generalString)
+                    components.append(realm, as: .generalString)
+                }
+            }
+        }
+    }
+
+    /// `KerberosTime`: UTC to the second.
+    private func time() throws -> GeneralizedTime {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: now)
+        return try GeneralizedTime(
+            year: parts.year ?? 1970,
+            month: parts.month ?? 1,
+            day: parts.day ?? 1,
+            hours: parts.hour ?? 0,
+            minutes: parts.minute ?? 0,
+            seconds: parts.second ?? 0,
+            fractionalSeconds: 0
+        )
+    }
+}
+
+extension DER.Serializer {
+    fileprivate mutating func append(_ text: String, as identifier: ASN1Identifier) {
+        appendPrimitiveNode(identifier: identifier) { $0.append(contentsOf: text.utf8) }
+    }
+}

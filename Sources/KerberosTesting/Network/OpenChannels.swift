@@ -1,0 +1,42 @@
+import NIOCore
+import Synchronization
+
+/// Channels that are open, and end together.
+final class OpenChannels: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var hasEnded = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Remembers a channel until it is closed. After the end it is closed at once.
+    func add(_ channel: any Channel) {
+        let key = ObjectIdentifier(channel)
+        let hasEnded = state.withLock { state in
+            if !state.hasEnded { state.channels[key] = channel }
+            return state.hasEnded
+        }
+        guard !hasEnded else { return channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.channels[key] = nil } }
+    }
+
+    /// Closes all of them, and each that comes later.
+    func end() {
+        for channel in takeAll() { channel.close(promise: nil) }
+    }
+
+    /// Closes all of them, and each that comes later, and waits until they are closed.
+    func close() async {
+        let channels = takeAll()
+        for channel in channels { channel.close(promise: nil) }
+        for channel in channels { try? await channel.closeFuture.get() }
+    }
+
+    private func takeAll() -> [any Channel] {
+        state.withLock { state in
+            state.hasEnded = true
+            return Array(state.channels.values)
+        }
+    }
+}

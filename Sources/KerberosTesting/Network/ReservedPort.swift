@@ -1,0 +1,106 @@
+import Foundation
+
+/// One number that is this process's at an address of this machine, for UDP and for TCP alike, open or closed.
+///
+/// The two sockets hold the number until the end: the one of TCP is bound and never listens, so that connections are reset unless another socket
+/// listens there; the one of UDP refuses while it is connected to itself, as at first, which leaves no receiver for anybody else's datagrams.
+final class ReservedPort: Sendable {
+    let number: Int
+    let address: ListeningAddress
+    private let stream: Int32
+    private let datagrams: Int32
+
+    /// Lets the kernel choose for TCP, and again where UDP has the number already.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no address of this machine.
+    init(at address: ListeningAddress) throws {
+        for _ in 0..<100 {
+            let stream = try Self.newSocket(SOCK_STREAM)
+            let datagrams = try Self.newSocket(SOCK_DGRAM)
+            var chosen = sockaddr_in(host: address.raw, port: 0)
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            var isHere = chosen.lent(to: { bind(stream, $0, $1) }) == 0 || errno != EADDRNOTAVAIL
+            if chosen.filled(by: { getsockname(stream, $0, &length) }) == 0, chosen.sin_port != 0,
+                chosen.lent(to: { bind(datagrams, $0, $1) }) == 0
+            {
+                // A network's broadcast address can be bound, and nobody can be connected to it.
+                isHere = chosen.lent(to: { connect(datagrams, $0, $1) }) == 0
+                if isHere {
+                    // Only now: a number that is chosen with this option may be shared.
+                    Self.setShares(true, stream)
+                    (self.stream, self.datagrams, self.address) = (stream, datagrams, address)
+                    number = Int(UInt16(bigEndian: chosen.sin_port))
+                    return
+                }
+            }
+            close(stream)
+            close(datagrams)
+            guard isHere else {
+                let message = "This machine has no address \(address.text) to listen at; `ip address` shows those it has."
+                throw KerberosTestingError(.invalidArgument, message)
+            }
+        }
+        throw KerberosTestingError(.serverNotReady, "No number was free for both UDP and TCP on \(address.text).")
+    }
+
+    deinit {
+        close(stream)
+        close(datagrams)
+    }
+
+    /// Another descriptor of the UDP socket, which the caller closes.
+    func datagramDescriptor() throws -> Int32 {
+        let descriptor = fcntl(datagrams, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw failure("copied") }
+        return descriptor
+    }
+
+    /// Closes the UDP port, or opens it again.
+    func setRefusesDatagrams(_ refuses: Bool) throws {
+        var own = sockaddr_in(host: address.raw, port: number)
+        if !refuses { own.sin_family = sa_family_t(AF_UNSPEC) }  // connect(2): this ends the association
+        guard own.lent(to: { connect(datagrams, $0, $1) }) == 0 else { throw failure("opened or closed") }
+    }
+
+    /// Lets a program that sets `SO_REUSEADDR` bind the UDP number as well, as krb5kdc does; it gets the datagrams where this one refuses.
+    ///
+    /// Only while it starts: the kernel would give the number to anybody else who sets the option and lets it choose.
+    func setSharesDatagrams(_ shares: Bool) {
+        Self.setShares(shares, datagrams)
+    }
+
+    private static func setShares(_ shares: Bool, _ descriptor: Int32) {
+        var reuse: Int32 = shares ? 1 : 0
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func newSocket(_ type: __socket_type) throws -> Int32 {
+        // At once: a program that is started meanwhile would keep the number.
+        let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw KerberosTestingError(.serverNotReady, "A socket for a port could not be made: \(String(cString: strerror(errno))).")
+        }
+        return descriptor
+    }
+
+    private func failure(_ what: String) -> KerberosTestingError {
+        KerberosTestingError(.serverNotReady, "The port \(number) could not be \(what): \(String(cString: strerror(errno))).")
+    }
+}
+
+extension sockaddr_in {
+    fileprivate init(host: in_addr, port: Int) {
+        self.init()
+        sin_family = sa_family_t(AF_INET)
+        sin_port = UInt16(port).bigEndian
+        sin_addr = host
+    }
+
+    fileprivate func lent(to call: (UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32 {
+        withUnsafeBytes(of: self) { call($0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count)) }
+    }
+
+    fileprivate mutating func filled(by call: (UnsafeMutablePointer<sockaddr>?) -> Int32) -> Int32 {
+        withUnsafeMutableBytes(of: &self) { call($0.baseAddress?.assumingMemoryBound(to: sockaddr.self)) }
+    }
+}

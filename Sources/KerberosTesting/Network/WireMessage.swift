@@ -1,0 +1,76 @@
+import NIOCore
+import NIOPosix
+
+/// A message as it goes over the wire; over TCP its length stands before it, in four bytes (RFC 4120 section 7.2.2).
+struct WireMessage: Sendable {
+    /// What is sent.
+    var bytes: ByteBuffer
+    /// The length that is announced: more than there is for a message that was cut.
+    var length: Int
+
+    init(_ bytes: ByteBuffer) {
+        self.bytes = bytes
+        length = bytes.readableBytes
+    }
+
+    /// Whether the rest is missing.
+    var isCut: Bool { bytes.readableBytes < length }
+
+    /// The bytes with the length in front.
+    func framed() -> ByteBuffer {
+        var buffer = ByteBuffer(integer: UInt32(length))
+        buffer.writeImmutableBuffer(bytes)
+        return buffer
+    }
+}
+
+extension WireMessage {
+    /// Sends the message to a TCP port over a connection of its own, and waits for the reply as long as that lasts.
+    ///
+    /// - Parameter track: Is handed the connection, to close it early.
+    func reply(
+        from address: String,
+        port: Int,
+        on loop: any EventLoop,
+        tracked track: @escaping @Sendable (any Channel) -> Void
+    ) -> EventLoopFuture<ByteBuffer> {
+        let reply = loop.makePromise(of: ByteBuffer.self)
+        ClientBootstrap(group: loop)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandlers(ByteToMessageHandler(LengthPrefixDecoder()), StreamReplyHandler(reply))
+                }
+            }
+            .connect(host: address, port: port)
+            .flatMap { channel in
+                track(channel)
+                let sent = channel.writeAndFlush(framed())
+                return isCut ? sent.flatMap { channel.close(mode: .output) } : sent
+            }
+            .whenFailure { reply.fail($0) }
+        return reply.futureResult
+    }
+}
+
+/// Takes the messages out of a TCP stream.
+struct LengthPrefixDecoder: NIOSingleStepByteToMessageDecoder {
+    typealias InboundOut = ByteBuffer
+    /// Far more than any message of Kerberos; what announces more is none.
+    private static let limit = 1 << 20
+
+    func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
+        guard length <= Self.limit else {
+            throw KerberosTestingError(.invalidArgument, "A message of \(length) bytes is none of Kerberos.")
+        }
+        guard buffer.readableBytes >= 4 + Int(length) else { return nil }
+        buffer.moveReaderIndex(forwardBy: 4)
+        return buffer.readSlice(length: Int(length))
+    }
+
+    func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> ByteBuffer? {
+        try decode(buffer: &buffer)
+    }
+}

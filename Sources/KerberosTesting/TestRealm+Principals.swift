@@ -1,0 +1,106 @@
+import Foundation
+
+extension TestRealm {
+    /// Adds a principal; one without a password gets random keys, which go into the realm's keytab.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for a description that makes no sense or a policy that is not
+    ///   there, `commandFailed` if the database refuses.
+    public func add(_ principal: TestPrincipal) async throws {
+        if let policy = principal.policy {
+            do {
+                _ = try await kadmin(["get_policy", policy])
+            } catch let error as KerberosTestingError where error.message.contains("does not exist") {
+                throw Self.unknownPolicy(policy, of: principal, cause: error)
+            }
+        }
+        try await administer(addLines(principal))
+    }
+
+    /// Adds a password policy, for principals that are added or changed afterwards.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for one that makes no sense, `commandFailed` if the database
+    ///   refuses, since there is one of that name.
+    public func add(_ policy: PasswordPolicy) async throws {
+        try await administer([addLine(policy)])
+    }
+
+    /// Locks a principal: it gets no ticket, and nobody gets one for it.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func lock(_ principal: String) async throws {
+        try await administer(["modify_principal -allow_tix \(word(principal))"])
+    }
+
+    /// Ends a lock, be it by ``lock(_:)`` or by too many wrong passwords.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func unlock(_ principal: String) async throws {
+        try await administer(["modify_principal +allow_tix -unlock \(word(principal))"])
+    }
+
+    /// Lets a password expire: now, or at another time.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func expirePassword(of principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
+        try await administer(["modify_principal -pwexpire \(word(expiry.words)) \(word(principal))"])
+    }
+
+    /// Lets an account expire: now, or at another time.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func expire(_ principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
+        try await administer(["modify_principal -expire \(word(expiry.words)) \(word(principal))"])
+    }
+
+    /// Sets a password, as an administrator does: the principal's policy is held to, its least lifetime is not.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the policy refuses or there is no such principal.
+    public func setPassword(of principal: String, to password: String) async throws {
+        try await administer(["change_password -pw \(word(password)) \(word(principal))"])
+    }
+
+    /// Removes a principal. Tickets that it has go on until they expire.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func remove(_ principal: String) async throws {
+        try await administer(["delete_principal -force \(word(principal))"])
+    }
+
+    /// kadmin's line for a policy.
+    func addLine(_ policy: PasswordPolicy) throws -> String {
+        "add_policy \((try policy.options() + [word(policy.name)]).joined(separator: " "))"
+    }
+
+    /// kadmin's lines for a principal.
+    func addLines(_ principal: TestPrincipal) throws -> [String] {
+        try principal.check()
+        var options = principal.attributes.map(\.description)
+        if let lifetime = principal.ticketLifetime { options += ["-maxlife", word("\(lifetime.components.seconds) seconds")] }
+        if let lifetime = principal.renewableLifetime { options += ["-maxrenewlife", word("\(lifetime.components.seconds) seconds")] }
+        if principal.expires != .never { options += ["-expire", word(principal.expires.words)] }
+        if principal.passwordExpires != .never { options += ["-pwexpire", word(principal.passwordExpires.words)] }
+        if !principal.encryptionTypes.isEmpty {
+            options += ["-e", word(principal.encryptionTypes.map { "\($0):normal" }.joined(separator: ","))]
+        }
+        if let policy = principal.policy { options += ["-policy", word(policy)] }
+        guard let password = principal.password else { return addServiceLines(principal.name, flags: options) }
+        return [addUserLine(principal.name, password: password, flags: options)]
+    }
+
+    /// Lines for what the options name; a policy that none of them makes is refused before kadmin takes it in silence.
+    func addLines(_ options: TestRealmOptions) throws -> [String] {
+        let policies = Set(options.policies.map(\.name))
+        for principal in options.principals {
+            if let policy = principal.policy, !policies.contains(policy) { throw Self.unknownPolicy(policy, of: principal) }
+        }
+        return try options.policies.map(addLine) + options.principals.flatMap(addLines)
+    }
+
+    private static func unknownPolicy(
+        _ policy: String,
+        of principal: TestPrincipal,
+        cause: (any Error)? = nil
+    ) -> KerberosTestingError {
+        KerberosTestingError(.invalidArgument, "There is no password policy \(policy) for \(principal); add it first.", cause: cause)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import Testing
+
+@Suite(.enabled(if: hasPlugin("preauth/pkinit.so"), "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
+struct CertificateRealmTests {
+    private func withRealm(_ body: (TestRealm) async throws -> Void) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret", "bob": "x"], acceptsCertificates: true, pluginDirectory: unpackedPlugins)
+        try await withTestRealm(options) { try await body($0) }
+    }
+
+    @Test func kinitSignsInWithACertificate() async throws {
+        try await withRealm { realm in
+            let own = try await realm.certificate(for: "alice")
+            let login = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", "alice"])
+            #expect(login.exitStatus == 0, "\(login.errors)")
+            #expect(try await realm.run("klist", []).output.contains("Default principal: alice@EXAMPLE.TEST"))
+            let other = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", "bob"])
+            #expect(other.exitStatus == 1, "alice's certificate is not bob's")
+        }
+    }
+
+    @Test func thisProcessSignsInWithACertificate() async throws {
+        try await withRealm { realm in
+            let own = try await realm.certificate(for: "alice")
+            let alice = try Principal("alice", defaultRealm: realm.name)
+            let credential = try await KerberosClient(realm.configuration)
+                .initialCredential(for: alice, using: .certificate(own.identity, NobodyAnswers()))
+            #expect(credential.client == alice)
+        }
+    }
+
+    @Test func aPINIsAskedFor() async throws {
+        try await withRealm { realm in
+            let own = try await realm.certificate(for: "alice", pin: "12 34")
+            #expect(own.identity.hasPrefix("PKCS12:"))
+            for (pin, status) in [("12 34", 0), ("wrong", 1)] {
+                // kinit asks at a terminal only.
+                let command = "kinit -X X509_user_identity=\(own.identity) alice"
+                let login = try await realm.run("script", ["-qec", command, "/dev/null"], input: "\(pin)\n")
+                #expect(login.exitStatus == status, "\(login)")
+            }
+        }
+    }
+
+    @Test func nobodyInParticularSignsIn() async throws {
+        try await withRealm { realm in
+            let login = try await realm.run("kinit", ["-n"])
+            #expect(login.exitStatus == 0, "\(login.errors)")
+            #expect(try await realm.run("klist", []).output.contains("WELLKNOWN/ANONYMOUS@WELLKNOWN:ANONYMOUS"))
+        }
+    }
+
+    @Test func thePluginIsNamedWhereItIsMissing() async throws {
+        guard !FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/krb5/plugins/preauth/pkinit.so") else { return }
+        let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(.init(acceptsCertificates: true)) { _ in } }
+        #expect(error?.code == .programMissing && error?.message.contains("krb5-pkinit") == true)
+    }
+
+    @Test func aRealmWithoutAnAuthoritySaysSo() async throws {
+        try await withTestRealm { realm in
+            let error = await #expect(throws: KerberosTestingError.self) { try await realm.certificate(for: "alice") }
+            #expect(error?.code == .invalidArgument && error?.message.contains("acceptsCertificates") == true)
+        }
+    }
+}
+
+/// Answers no question.
+private struct NobodyAnswers: Prompter {
+    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
+}

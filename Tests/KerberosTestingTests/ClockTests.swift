@@ -1,0 +1,81 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import Testing
+
+/// Clocks that are wrong: the KDC's, a program's, a client's in this process.
+@Suite struct ClockTests {
+    private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"])
+    /// libkrb5 never goes by the KDC's clock.
+    private static let strict = TestRealmOptions(users: ["alice": "secret"], clientRelations: ["kdc_timesync": "0"])
+
+    private static let hasClockLibrary: Bool = {
+        let folders = ["/usr/lib", "\(FileManager.default.currentDirectoryPath)/.build/unpacked/usr/lib"]
+        return folders.contains { folder in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.contains { FileManager.default.fileExists(atPath: "\(folder)/\($0)/faketime/libfaketimeMT.so.1") }
+        }
+    }()
+
+    private func signIn(_ realm: TestRealm, clockOffset: Duration = .zero) async throws -> Credential {
+        let alice = try Principal("alice@EXAMPLE.TEST")
+        return try await realm.makeClient(clockOffset: clockOffset).initialCredential(for: alice, using: .password(Secret("secret")))
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func theKDCsClockIsSetWhileTheRealmLives(seconds: Int) async throws {
+        try await withTestRealm(Self.strict) { realm in
+            _ = try await signIn(realm)
+            try await realm.setKDCClock(offset: .seconds(seconds))
+            #expect(await #expect(throws: KerberosError.self) { try await signIn(realm) }?.code == .clockSkew)
+            try await realm.setKDCClock(offset: .zero)
+            _ = try await signIn(realm)
+        }
+    }
+
+    @Test(arguments: [-3600, 3600])
+    func aClientInProcessHasAClock(seconds: Int) async throws {
+        try await withTestRealm(Self.strict) { realm in
+            let error = await #expect(throws: KerberosError.self) { try await signIn(realm, clockOffset: .seconds(seconds)) }
+            #expect(error?.code == .clockSkew)
+            _ = try await signIn(realm)
+        }
+    }
+
+    @Test func aClientWithAWrongClockLearnsTheKDCs() async throws {
+        try await withTestRealm(Self.options) { realm in
+            let ticket = try await signIn(realm, clockOffset: .seconds(3600))
+            #expect(ticket.isValid(at: Date()))
+            #expect(abs(ticket.times.authenticated.timeIntervalSinceNow) < 60)
+        }
+    }
+
+    @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"), arguments: [-3600, 3600])
+    func aProgramHasAClock(seconds: Int) async throws {
+        try await withTestRealm(Self.strict) { realm in
+            let error = await #expect(throws: KerberosTestingError.self) {
+                try await realm.kinit("alice", password: "secret", clockOffset: .seconds(seconds))
+            }
+            #expect(error?.message.contains("Clock skew too great") == true)
+            try await realm.kinit("alice", password: "secret")
+            let date = try await realm.run("date", ["+%s"], clockOffset: .seconds(seconds)).output
+            let now = try #require(Double(date.trimmingCharacters(in: .newlines)))
+            #expect(abs(now - Date().timeIntervalSince1970 - Double(seconds)) < 60)
+        }
+    }
+
+    @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"))
+    func aTicketHasExpiredForAProgramOfTomorrow() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await realm.kinit("alice", password: "secret")
+            #expect(try await realm.run("klist", ["-s"]).exitStatus == 0)
+            #expect(try await realm.run("klist", ["-s"], clockOffset: .seconds(86_400)).exitStatus == 1)
+        }
+    }
+
+    @Test func aMissingClockLibraryIsNamed() throws {
+        let error = #expect(throws: KerberosTestingError.self) { try ClockLibrary.path(roots: ["/nonexistent"]) }
+        #expect(error?.code == .programMissing)
+        #expect(error?.message.contains("apt-get install libfaketime") == true)
+    }
+}

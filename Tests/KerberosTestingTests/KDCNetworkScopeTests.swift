@@ -1,0 +1,85 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// How a network lives and ends with its realm.
+@Suite struct KDCNetworkScopeTests {
+    private static let options = TestRealmOptions(users: ["alice": "secret"], faultProxy: true)
+
+    @Test func aRealmWithoutOneSaysSo() async throws {
+        try await withTestRealm { realm in
+            let error = #expect(throws: KerberosTestingError.self) { _ = try realm.network }
+            #expect(error?.code == .invalidArgument && error?.message.contains("faultProxy") == true)
+        }
+    }
+
+    @Test func aClosedPortCannotCount() async throws {
+        try await withTestRealm(Self.options) { realm in
+            let error = await #expect(throws: KerberosTestingError.self) { try await realm.network.set(.refuse, for: .next(2)) }
+            #expect(error?.code == .invalidArgument)
+            let failure = try await SignInProgram.kinit.signIn(realm)
+            #expect(failure == nil)
+        }
+    }
+
+    @Test func aKDCStartsAgainBehindIt() async throws {
+        try await withTestRealm(Self.options) { realm in
+            let network = try realm.network
+            try await realm.stopKDC()
+            try await network.allowOnly(.tcp)  // where a dead KDC is told at once
+            #expect(try await !SignInProgram.kinit.signsIn(realm))
+            // A fault is the clients' affair: the start is told from the KDC itself.
+            try await network.set(.drop)
+            try await realm.startKDC()
+            try await network.set(.pass)
+            #expect(try await SignInProgram.kinit.signsIn(realm))
+        }
+    }
+
+    @Test func clientsOfOtherRealmsComeByItToo() async throws {
+        let first = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], faultProxy: true)
+        let second = TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"], faultProxy: true)
+        try await withTrustedRealms(first, second) { realm, other in
+            #expect(try await realm.run("kinit", ["alice"], input: "secret\n").exitStatus == 0)
+            try await other.network.set(.error(.policy))
+            let refused = try await realm.run("kvno", ["HTTP/web.b.test@B.TEST"])
+            #expect(refused.errors.contains("KDC policy rejects request"))
+            try await other.network.set(.pass)
+            #expect(try await realm.run("kvno", ["HTTP/web.b.test@B.TEST"]).exitStatus == 0)
+            let last = try other.network.exchanges.last
+            #expect(last?.request == .serviceRequest && last?.reply == .serviceReply)
+        }
+    }
+
+    @Test func waitingEndsWithTheRealmAndWithTheTask() async throws {
+        let network = try await withTestRealm(Self.options) { realm in
+            let network = try realm.network
+            let waiting = Task { try await network.exchanges(count: 1) }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            return network
+        }
+        let late = await #expect(throws: KerberosTestingError.self) { try await network.exchanges(count: 1) }
+        #expect(late?.code == .scopeEnded)
+        let closed = await #expect(throws: KerberosTestingError.self) { try await network.set(.pass) }
+        #expect(closed?.code == .scopeEnded)
+        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until it runs.
+        try await eventually { Listener.canListen(at: network.port) }
+    }
+
+    @Test func manyNetworksHaveOnePortEach() async throws {
+        let ports = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try await withTestRealm(Self.options) { realm in
+                        let failure = try await SignInProgram.library.signIn(realm)
+                        #expect(failure == nil)
+                        return try realm.network.port
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(ports.count == 8)
+    }
+}

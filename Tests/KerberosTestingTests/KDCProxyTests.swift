@@ -1,0 +1,102 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import Testing
+
+@Suite(.enabled(if: hasPlugin("tls/k5tls.so"), "krb5-k5tls is missing: Scripts/install-packages unpacks it"))
+struct KDCProxyTests {
+    private static let options = TestRealmOptions(
+        users: ["alice": "secret"],
+        services: ["HTTP/localhost"],
+        faultProxy: true,
+        pluginDirectory: unpackedPlugins
+    )
+
+    @Test func kinitSignsInOverHTTPS() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await withKDCProxy(realm: realm) { proxy in
+                let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
+                #expect(login.exitStatus == 0, "\(login.errors)")
+                #expect(try await realm.run("kvno", ["HTTP/localhost"], environment: proxy.environment).exitStatus == 0)
+                #expect(try realm.network.exchanges.map(\.reply) == [.error, .initialReply, .serviceReply])
+            }
+        }
+    }
+
+    @Test func thisProcessSignsInOverHTTPS() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await withKDCProxy(realm: realm) { proxy in
+                let alice = try Principal("alice", defaultRealm: realm.name)
+                let client = KerberosClient(proxy.configuration)
+                let credential = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
+                #expect(credential.client == alice)
+                #expect(try realm.network.exchanges.map(\.reply) == [.error, .initialReply])
+            }
+        }
+    }
+
+    @Test func faultsReachThroughTheProxy() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await withKDCProxy(realm: realm) { proxy in
+                try await realm.network.set(.error(.clientRevoked))
+                let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
+                #expect(login.errors.contains("credentials have been revoked"))
+                try await realm.stopKDC()
+                try await realm.network.set(.pass)
+                let dead = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
+                #expect(dead.exitStatus == 1)
+            }
+        }
+    }
+
+    /// A `KDC-PROXY-MESSAGE` with a request of which only the first byte is one.
+    private func post(_ proxy: KDCProxy, _ realm: TestRealm, _ words: [String] = []) async throws -> CommandResult {
+        let message: [UInt8] = [0x30, 0x0A, 0xA0, 0x08, 0x04, 0x06, 0, 0, 0, 2, 0x6A, 0]
+        let path = "\(realm.directory)/\(UUID().uuidString)"
+        try Data(message).write(to: URL(filePath: path))
+        return try await realm.run("curl", ["-s", "--cacert", proxy.certificatePath, "--data-binary", "@\(path)"] + words + [proxy.url])
+    }
+
+    @Test(arguments: [NetworkFault.blackHole, .pass])
+    func theScopeEndsThoughTheKDCDoesNotAnswer(fault: NetworkFault) async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await realm.network.set(fault)
+            if fault == .pass { try await realm.pauseKDC() }
+            let client = try await withKDCProxy(realm: realm) { proxy in
+                let client = Task { try await post(proxy, realm) }
+                _ = try await realm.network.exchanges(count: 1)
+                return client
+            }
+            #expect(try await client.value.exitStatus != 0)
+        }
+    }
+
+    @Test func aClientThatGivesUpLeavesNothing() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await realm.pauseKDC()
+            try await withKDCProxy(realm: realm) { proxy in
+                let reply = try await post(proxy, realm, ["--max-time", "1"])
+                #expect(reply.exitStatus == 28, "curl: the time is over")
+                #expect(try realm.network.exchanges.count == 1)
+                // The proxy hangs up too, on the way to the KDC.
+                try await eventually { try queuedConnections(to: realm.network.port) == 0 }
+            }
+        }
+    }
+
+    @Test func whatIsNoRequestIsRefused() async throws {
+        try await withTestRealm(Self.options) { realm in
+            try await withKDCProxy(realm: realm) { proxy in
+                for (words, status) in [([], "405"), (["-d", "x"], "400"), (["--path-as-is", "--url-query", "x"], "404")]
+                    as [([String], String)]
+                {
+                    let reply = try await realm.run(
+                        "curl",
+                        ["-s", "-w", "%{http_code}", "--cacert", proxy.certificatePath] + words + [proxy.url]
+                    )
+                    #expect(reply.output == status, "\(reply.errors)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import Testing
+
+/// The trait as a run of tests shows it: `Fixtures` in a process of their own.
+@Suite(.testRealm()) struct RealmTraitTests {
+    let realm: TestRealm
+    let attachments: String
+
+    init() throws {
+        realm = try #require(TestRealm.current)
+        attachments = "\(realm.directory)/attachments-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: attachments, withIntermediateDirectories: false)
+    }
+
+    private func run(_ filter: String) async throws -> CommandResult {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return try await realm.run(
+            program,
+            ["--testing-library", "swift-testing", "--filter", "Fixtures.*\(filter)", "--attachments-path", attachments],
+            environment: [FixtureRun.variable: "1"]
+        )
+    }
+
+    private func attached() throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: attachments))
+    }
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(attachments)/\(name)", encoding: .utf8)
+    }
+
+    private static let files = ["kdc.log", "kdc-0.log", "kdc-1.log", "krb5.conf", "kdc.conf", "kdc-1.conf"]
+
+    @Test(arguments: [("expects", "for alice@SHARED.TEST"), ("throwing", "Password"), ("nestedFails", "")])
+    func aTestThatFailsShowsItsRealm(test: String, trace: String) async throws {
+        let result = try await run("SharedRealm.*\(test)")
+        #expect(result.exitStatus != 0)
+        var names = Set(Self.files.map { "SHARED.TEST-\($0)" })
+        if !trace.isEmpty { names.insert("SHARED.TEST-trace.log") }
+        #expect(try names.isSubset(of: attached()), "\(result.output)\(result.errors)")
+        #expect(try text("SHARED.TEST-kdc.log").contains("AS_REQ"))
+        #expect(try text("SHARED.TEST-krb5.conf").contains("default_realm = SHARED.TEST"))
+        if !trace.isEmpty { #expect(try text("SHARED.TEST-trace.log").contains("alice@SHARED.TEST")) }
+    }
+
+    @Test(arguments: ["succeeds", "isKnown"])
+    func aTestThatSucceedsShowsNothing(test: String) async throws {
+        let result = try await run("SharedRealm.*\(test)")
+        #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
+        #expect(try attached().isEmpty)
+    }
+
+    @Test func aRealmOfATestIsShownToo() async throws {
+        #expect(try await run("OwnRealm.*ownFails").exitStatus != 0)
+        #expect(try attached().contains("OWN.TEST-kdc.log"))
+    }
+
+    @Test func theScopeSaysHowManyShareARealm() async throws {
+        let result = try await run("tells")
+        #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
+        let lines = result.output.split(separator: "\n").filter { $0.hasPrefix("realm ") }.map { $0.split(separator: " ") }
+        let realms = Dictionary(lines.map { (String($0[1]), String($0[2])) }) { first, _ in first }
+        #expect(Set(realms.keys) == ["tells-0", "tells-1", "nested", "inner", "first", "case-0", "case-1"])
+        #expect(Set(["tells-0", "tells-1", "nested"].map { realms[$0] }).count == 1)
+        #expect(Set(["inner", "nested", "first", "case-0", "case-1"].map { realms[$0] }).count == 5)
+        for directory in realms.values { expectGone(directory) }
+    }
+
+    @Test(arguments: ["Skipped\\/", "SkippedEach"])
+    func withoutProgramsTestsAreSkippedWithTheReason(suite: String) async throws {
+        let result = try await run(suite)
+        #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
+        #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
+    }
+
+    @Test func withoutProgramsTestsFailUnlessTold() async throws {
+        let result = try await run("Missing")
+        #expect(result.exitStatus != 0)
+        #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
+        #expect(!(result.output + result.errors).contains("It ran without a realm."))
+    }
+
+    @Test func theProgramsAreHere() throws {
+        try TestRealm.checkPrograms()
+    }
+}

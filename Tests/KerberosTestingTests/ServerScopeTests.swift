@@ -1,0 +1,32 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import Testing
+
+/// How the servers in the test's own process end, whatever their clients do.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct ServerScopeTests {
+    let realm: TestRealm
+
+    init() throws {
+        realm = try #require(TestRealm.current)
+    }
+
+    /// A connection that was accepted and that no task has taken yet is closed with the rest.
+    @Test func aScopeEndsWhileClientsConnect() async throws {
+        for _ in 0..<100 {
+            try await withAcceptorServer(realm: realm) { server in
+                for _ in 0..<8 { _ = try ClientSocket(port: server.port) }
+            }
+        }
+    }
+
+    @Test func nothingListensAfterwards() async throws {
+        var port = 0
+        try await withAcceptorServer(realm: realm) { server in
+            port = server.port
+            let greeted = try await realm.run("curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}", server.url])
+            #expect(greeted.output == "401")
+        }
+        #expect(throws: (any Error).self) { _ = try ClientSocket(port: port) }
+    }
+}

@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
         .library(name: "SSOAgentClient", targets: ["SSOAgentClient"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
+        .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
         .executable(name: "ksso", targets: ["ksso"]),
     ],
     dependencies: [
@@ -115,12 +116,18 @@ let package = Package(
         .target(
             name: "KerberosTesting",
             dependencies: [
-                "Kerberos",
+                "Kerberos", "TLSChannelBinding",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings
         ),
+        .target(name: "KerberosTestingTraits", dependencies: ["KerberosTesting"], swiftSettings: settings),
         .target(
             name: "KerberosSSO",
             dependencies: ["UnixSystem", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient"],
@@ -155,8 +162,10 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),
@@ -184,7 +193,7 @@ let package = Package(
         .testTarget(
             name: "KCMTests",
             dependencies: [
-                "KCM", "Kerberos", "KerberosTesting", "TestSupport",
+                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -208,7 +217,7 @@ let package = Package(
             name: "SSOAgentTests",
             dependencies: [
                 "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "KerberosTesting",
-                "TestSupport", "UnixSystem",
+                "KerberosTestingTraits", "TestSupport", "UnixSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -233,12 +242,16 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
-        .testTarget(name: "KerberosTestingTests", dependencies: ["KerberosTesting", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "KerberosTestingTests",
+            dependencies: ["Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "NegotiateClientTests",
             dependencies: [
                 "NegotiateAsyncHTTPClient", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
-                "TestSupport",
+                "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -264,21 +277,22 @@ let package = Package(
         .testTarget(
             name: "NegotiateURLSessionTests",
             dependencies: [
-                "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting", "TestSupport",
+                "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting", "KerberosTestingTraits",
+                "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "KerberosTests",
-            dependencies: ["Kerberos", "KerberosTesting", "TestSupport"],
+            dependencies: ["Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
         .testTarget(
             name: "KerberosEngineTests",
             dependencies: [
-                "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "TestSupport",
+                "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -286,7 +300,8 @@ let package = Package(
         .testTarget(
             name: "KerberosSSOTests",
             dependencies: [
-                "KerberosSSO", "KerberosEngine", "ExtensionProfile", "Kerberos", "HTTPNegotiate", "KerberosTesting", "TestSupport",
+                "KerberosSSO", "KerberosEngine", "ExtensionProfile", "Kerberos", "HTTPNegotiate", "KerberosTesting",
+                "KerberosTestingTraits", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Fixtures")],
@@ -296,7 +311,11 @@ let package = Package(
             name: "KSSOCommandsTests",
             // The tests run the built command as a user does.
             dependencies: [
-                "ksso", "HTTPNegotiate", "Kerberos", "KerberosTesting", "SSOAgentClient", "TLSChannelBinding", "TestSupport",
+                "ksso", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO", "KerberosTesting",
+                "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding", "KerberosTestingTraits",
+                "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ],
             swiftSettings: settings
@@ -305,7 +324,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient",
-                "TLSChannelBinding", "TestSupport",
+                "TLSChannelBinding", "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

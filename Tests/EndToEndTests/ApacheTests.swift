@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import KerberosSSO
 import KerberosTesting
+import KerberosTestingTraits
 import NIOCore
 import NIOHTTP1
 import NegotiateAsyncHTTPClient

@@ -10,7 +10,7 @@ import Testing
 @Suite struct KeytabServiceTests {
     @Test(.timeLimit(.minutes(5)))
     func `a service goes on through three ticket lifetimes, with no agent`() async throws {
-        let lifetime = Duration.seconds(6)
+        let lifetime = Duration.seconds(10)
         let options = TestRealmOptions(users: [:], services: ["app", "HTTP/localhost"], ticketLifetime: lifetime)
         try await withTestRealm(options) { realm in
             try await withProtectedWebServer(realm: realm) { server in

@@ -4,6 +4,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosSSO
 import KerberosTesting
+import KerberosTestingTraits
 import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing

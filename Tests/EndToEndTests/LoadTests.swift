@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import KerberosSSO
 import KerberosTesting
+import KerberosTestingTraits
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import TestSupport

@@ -2,6 +2,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -50,6 +51,42 @@ struct KeytabSessionTests {
             #expect((error?.cause as? KerberosError)?.code == .wrongPassword)
         }
         #expect(try await home.realm.failedAttempts(of: "robot") == 1)
+    }
+
+    /// The KDC was set up anew: it can't read the ticket that the session has.
+    @Test func aSessionOfAKeytabIsAcquiredAgainWhereItsTicketIsRefused() async throws {
+        let options = TestRealmOptions(users: ["robot": "secret"], services: ["HTTP/www.example.test"])
+        try await withTestRealm(options) { former in
+            let robot = try Principal("robot@EXAMPLE.TEST")
+            let ticket = try await former.makeClient().initialCredential(for: robot, using: .secret)
+            try await withTestRealm(options) { realm in
+                let home = try Home(realm)
+                let kerberos = home.makeExtension()
+                let session = try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
+                let client = realm.makeClient()
+                let marks = try await client.contents(of: session.cache).marks
+                try await client.replace(session.cache, principal: robot, credentials: [ticket], marks: marks)
+                // A new one is taken for one that the KDC of its realm can read.
+                let refused = await authorizationError { try await kerberos.grant(host) }
+                #expect((refused?.cause as? KerberosError)?.code == .ticketRefused)
+                #expect(try realm.issued(.initialTicket, client: "robot") == 1)
+                home.clock.advance(by: 300)
+                #expect(try await kerberos.grant(host).principal == "robot@EXAMPLE.TEST")
+                #expect(try realm.issued(.initialTicket, client: "robot") == 2)
+            }
+        }
+    }
+
+    @Test func aSessionOfAKeytabOutlivesAChangeOfTheRealmsKey() async throws {
+        try await withTestRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]) { realm in
+            let home = try Home(realm)
+            let kerberos = home.makeExtension()
+            try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
+            try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
+            home.clock.advance(by: 300)
+            #expect(try await kerberos.grant(host).principal == "robot@EXAMPLE.TEST")
+            #expect(try realm.issued(.initialTicket, client: "robot") == 2)
+        }
     }
 
     @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]))

@@ -1,6 +1,7 @@
 import HTTPNegotiate
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import Synchronization
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPNegotiate
 import Kerberos
 import KerberosEngine
@@ -13,7 +14,10 @@ struct TrustTests {
             .init(
                 name: "B.TEST",
                 users: ["bob": "secret"],
-                services: ["HTTP/web.b.test", "HTTP/web.elsewhere.test", "HTTP/web.intra.example"]
+                services: [
+                    "HTTP/web.b.test", "HTTP/web.elsewhere.test", "HTTP/web.intra.example", "HTTP/web.elsewhere.b.test",
+                    "HTTP/web.more.b.test",
+                ]
             )
         ) { try await body($0, $1) }
     }
@@ -91,6 +95,56 @@ struct TrustTests {
         try await withRealms { first, second in
             let home = try Home(first, configurations: [try configuration("B.TEST", principal: "alice@A.TEST")])
             try await expectAnswer(home, host: "web.elsewhere.test", keytab: second.keytabPath)
+        }
+    }
+
+    /// Its KDC refuses what this realm's gave out. Nobody can tell from afar whether another ticket would help, so that it is tried, and not with every
+    /// request.
+    @Test(arguments: [false, true])
+    func aTrustWhoseKeysDifferCostsOneSignIn(ofAService: Bool) async throws {
+        try await withRealms { first, second in
+            // With no referral, the ticket of the cache is sent to the other realm.
+            let mapping = ["B.TEST": [".b.test"]]
+            var home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
+            let keytab = InitialCredentialSource.keytab(try await first.keytab(for: "alice"))
+            if ofAService { home.options.credential = .keytab(keytab, principal: "alice") }
+            let kerberos = home.makeExtension()
+            if !ofAService { try await kerberos.signIn("alice@A.TEST", using: keytab) }
+            _ = try await kerberos.grant("web.b.test")
+            let signIns = { try first.issued(.initialTicket, client: "alice") }
+            #expect(try signIns() == 1)
+            // Both ends have the new key, and the cache has a ticket by the old one.
+            try await share("changed", by: [first, second])
+            home.clock.advance(by: 301)
+            #expect(try await kerberos.grant("web.elsewhere.b.test").servicePrincipal == "HTTP/web.elsewhere.b.test@B.TEST")
+            #expect(try signIns() == 2)
+
+            try await share("other", by: [second])
+            home.clock.advance(by: 301)
+            for _ in 0..<5 {
+                let refused = await authorizationError { try await kerberos.grant("web.more.b.test") }
+                #expect((refused?.cause as? KerberosError)?.code == .ticketRefused)
+            }
+            if !ofAService {
+                // Another process, by the KDC's clock: the ticket is new.
+                home.options.clock = { Date() }
+                _ = await authorizationError { try await home.makeExtension().grant("web.more.b.test") }
+            }
+            #expect(try signIns() == 3)
+            _ = try await kerberos.grant("web.a.test")
+
+            try await share("mended", by: [first, second])
+            home.clock.advance(by: 301)
+            #expect(try await kerberos.grant("web.more.b.test").servicePrincipal == "HTTP/web.more.b.test@B.TEST")
+            #expect(try signIns() == 4)
+        }
+    }
+
+    /// Gives the principal of the trust another key of the same version.
+    private func share(_ password: String, by realms: [TestRealm]) async throws {
+        for realm in realms {
+            _ = try await realm.kadmin(["delete_principal", "-force", "krbtgt/B.TEST@A.TEST"])
+            _ = try await realm.kadmin(["add_principal", "-pw", password, "krbtgt/B.TEST@A.TEST"])
         }
     }
 

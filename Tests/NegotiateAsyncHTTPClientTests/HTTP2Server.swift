@@ -1,3 +1,4 @@
+import KerberosTesting
 import NIOCore
 import NIOHPACK
 import NIOHTTP1

@@ -4,6 +4,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import NegotiateURLSession
 import TestSupport
 import Testing

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import KerberosEngine
+
+/// What a client of the agent may name, and what a mark in a cache may.
+@Suite struct CertificateIdentityTests {
+    @Test(
+        arguments: [
+            "FILE:/a.pem", "FILE:/a.pem,/a.key", "/a.pem,/a.key", "PKCS12:/a.p12", "PKCS12:/a,b.p12",
+            "DIR:/certificates", "DIR:/certificates,b", "PKCS11:", "PKCS11:token=me",
+            "PKCS11:slotid=1:certid=2:certlabel=it",
+        ]
+    )
+    func harmless(identity: String) { #expect(CertificateIdentity.isHarmless(identity)) }
+
+    @Test(
+        arguments: [
+            "", "FILE:", "FILE:a.pem", "FILE:/a.pem,a.key", "PKCS12:a.p12", "PKCS12:a,/b.p12", "PKCS12:",
+            "DIR:.", "DIR:", "a.pem", "PKCS11", "PKCS11:a.so", "PKCS11:/a.so",
+            "PKCS11:module_name=a.so", "PKCS11:module_name=/a.so:token=me", "PKCS11:token=me:/a.so", "PKCS11:token=me:module_name=a.so",
+            "PKCS11::a.so", "PKCS11:a.so:", "ENV:NAME", "ENV:/NAME", "file:/a.pem", "pkcs11:", "XYZ:/a", ":/a",
+        ]
+    )
+    func harmful(identity: String) { #expect(!CertificateIdentity.isHarmless(identity)) }
+
+    /// A comma parts a certificate from its key, and is any other path's own.
+    @Test(
+        arguments: [
+            ("FILE:a.pem,b.key", "FILE:/here/a.pem,/here/b.key"), ("a.pem", "/here/a.pem"), ("PKCS12:a,b.p12", "PKCS12:/here/a,b.p12"),
+            ("DIR:a,b", "DIR:/here/a,b"), ("PKCS12:/a.p12", "PKCS12:/a.p12"), ("PKCS11:token=me", "PKCS11:token=me"),
+            ("ENV:NAME", "ENV:NAME"),
+        ]
+    )
+    func absolute(identity: String, expected: String) {
+        let here = FileManager.default.currentDirectoryPath
+        #expect(CertificateIdentity.absolute(identity) == expected.replacing("/here", with: here))
+    }
+}

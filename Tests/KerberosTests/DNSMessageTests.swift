@@ -46,6 +46,32 @@ struct DNSMessageTests {
         #expect(ServiceRecord.records(in: loop).isEmpty)
     }
 
+    /// An answer with one URI record: its target is no name, and is as long as the record.
+    private static func uriAnswer(_ target: String) -> [UInt8] {
+        [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0] + name("_kerberos", "") + [1, 0, 0, 1, 0, 0, 0, 60, 0, UInt8(target.utf8.count + 4)]
+            + [0, 10, 0, 1] + Array(target.utf8)
+    }
+
+    @Test(
+        arguments: [
+            ("krb5srv:m:tcp:kdc.example.test:750", "kdc.example.test:750 TCP"), ("krb5srv::udp:kdc", "kdc:88 UDP"),
+            ("KRB5SRV:m:TCP:[fd00::2]:99", "[fd00::2]:99 TCP"),
+            ("krb5srv:m:kkdcp:https://proxy.example.test/KdcProxy", "https://proxy.example.test/KdcProxy"), ("krb5srv:m:sctp:kdc", nil),
+            ("krb5srv:m:tcp:", nil), ("krb5srv:tcp:kdc", nil), ("http://kdc", nil), ("krb5srv:m:tcp:https://kdc", nil), ("", nil),
+        ] as [(String, String?)]
+    )
+    func locations(target: String, expected: String?) {
+        let answer = Self.uriAnswer(target)
+        let places = LocationRecord.records(in: answer).map { record in
+            switch record.place {
+            case .keyDistributionCenter(let address, let transport): "\(address) \(transport.rawValue)"
+            case .proxy(let url): url
+            }
+        }
+        #expect(places == (expected.map { [$0] } ?? []))
+        for length in answer.indices { #expect(LocationRecord.records(in: Array(answer.prefix(length))).isEmpty) }
+    }
+
     @Test(
         arguments: [
             ("kdc.example.test", "kdc.example.test:88"), ("kdc:750", "kdc:750"), ("[::1]:99", "[::1]:99"), ("::1", "[::1]:88"),

@@ -151,21 +151,6 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            ([], .seconds(10)), (["kdc2.example.test"], .seconds(25)), (["kdc2.example.test", "kdc3.example.test"], .seconds(25)),
-        ] as [([String], Duration)]
-    )
-    func theDefaultDeadlineGoesByTheNumberOfKDCs(preferred: [String], deadline: Duration) async throws {
-        try await withTestRealm { realm in
-            var configuration = realm.configuration
-            configuration.preferredKDCs = preferred
-            let client = KerberosClient(configuration)
-            let chosen = try await client.defaultDeadline()
-            #expect(chosen == deadline)
-        }
-    }
-
     /// Retries while abandoned calls come to their end.
     private func signInEventually(_ client: KerberosClient, realm: TestRealm) async throws {
         let limit = Self.clock.now.advanced(by: .seconds(60))

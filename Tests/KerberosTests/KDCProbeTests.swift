@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -18,9 +19,8 @@ import Testing
         of realm: TestRealm,
         within limit: Duration = limit
     ) async throws -> KDCProbe.Outcome {
-        let port = transport == .tcp ? realm.kdcPort : realm.kdcUDPPort
         let probe = try await realm.client.probe(for: Principal(name, defaultRealm: realm.name))
-        return await probe.ask("127.0.0.1", port: UInt16(port), by: transport, within: limit)
+        return await probe.ask("127.0.0.1", port: UInt16(realm.kdcPort), by: transport, within: limit)
     }
 
     private func answer(_ outcome: KDCProbe.Outcome) throws -> KDCProbe.Answer {
@@ -36,6 +36,41 @@ import Testing
         #expect(abs(try #require(answer.clockOffset)) < 60)
         #expect(try await realm.failedAttempts(of: "alice") == 0)
         #expect(try realm.issued(.initialTicket, client: "alice") == 0)
+    }
+
+    /// What a KDC proxy does: it takes the message out, asks the KDC over TCP, and wraps the answer.
+    @Test func aKDCBehindAProxyAnswers() async throws {
+        let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
+        let message = try #require(KDCProxyMessage.message(in: probe.proxyRequest))
+        #expect(message == probe.message)
+        let port = UInt16(realm.kdcPort)
+        let reply = await BlockingCall.run {
+            KDCSocket.exchange(message, with: "127.0.0.1", port: port, by: .tcp, until: .now.advanced(by: Self.limit))
+        }
+        let wrapped = KDCProxyMessage.encoded(try reply.get(), realm: realm.name)
+        let answer = try answer(await probe.outcome(ofProxyAnswer: wrapped, latency: .seconds(1)))
+        #expect(answer.latency == .seconds(1) && answer.refusal == nil)
+        #expect(abs(try #require(answer.clockOffset)) < 60)
+    }
+
+    /// As `openssl asn1parse` reads it: the length of a long message takes two bytes.
+    @Test func aProxyMessageIsDER() async throws {
+        #expect(
+            KDCProxyMessage.encoded([1, 2, 3], realm: "A.TEST")
+                == [0x30, 21, 0xA0, 9, 0x04, 7, 0, 0, 0, 3, 1, 2, 3, 0xA1, 8, 0x1B, 6] + Array("A.TEST".utf8)
+        )
+        let long = [UInt8](repeating: 7, count: 300)
+        let encoded = KDCProxyMessage.encoded(long, realm: "A.TEST")
+        #expect(encoded.prefix(12) == [0x30, 0x82, 1, 66, 0xA0, 0x82, 1, 52, 0x04, 0x82, 1, 48])
+        #expect(KDCProxyMessage.message(in: encoded) == long)
+        for length in encoded.indices { #expect(KDCProxyMessage.message(in: Array(encoded.prefix(length))) == nil) }
+        for index in encoded.indices {
+            for value: UInt8 in [0, 0x7F, 0x80, 0x84, 0xFF] {
+                var broken = encoded
+                broken[index] = value
+                #expect(KDCProxyMessage.message(in: broken).map { $0.count == 300 } ?? true)
+            }
+        }
     }
 
     @Test func whoIsNotKnownHere() async throws {

@@ -1,6 +1,7 @@
 import Dispatch
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

@@ -59,6 +59,15 @@ import Testing
         }
     }
 
+    /// That libkrb5 heeds the relation is not seen here.
+    @Test func theProfileSwitchesOffQuestionsOfAKDCsOwnBesideWhatTheFileDoes() throws {
+        try withFile("[plugins]\n clpreauth = {\n disable = spake\n }\n") { path throws in
+            let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
+            #expect(try values("plugins", "clpreauth", "disable", of: configuration) == ["sam2", "spake"])
+        }
+        #expect(try values("plugins", "clpreauth", "disable", of: RealmConfiguration(realm: "A.TEST", base: .none)) == ["sam2"])
+    }
+
     @Test func otherRealmsHaveTheirKDCsToo() throws {
         try withFile { path throws in
             let other = ["B.TEST": ["near.b.test"], "C.TEST": [], "A.TEST": ["not.this.one"]]

@@ -1,5 +1,6 @@
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -66,12 +67,12 @@ private let accounts = Dictionary(
             let path = try realm.writeConfiguration(primaryKDC(named: relation, realm: realm))
             configuration.base = .files([path, realm.configurationPath])
         case .sameKDCTwice: configuration.preferredKDCs = [address, address]
-        case .severalKDCs: configuration.preferredKDCs = [address, "127.0.0.1:\(realm.kdcUDPPort)", "localhost:\(realm.kdcPort)"]
+        case .severalKDCs: configuration.preferredKDCs = [address, "127.0.0.1:1", "localhost:\(realm.kdcPort)"]
         case .deadKDCFirst: configuration.preferredKDCs = ["127.0.0.1:1", address]
         case .udp:
             configuration.base = .none
             configuration.libdefaults = ["udp_preference_limit": "1465", "dns_lookup_kdc": "false"]
-            configuration.preferredKDCs = ["127.0.0.1:\(realm.kdcUDPPort)"]
+            configuration.preferredKDCs = [address]
         }
         return configuration
     }

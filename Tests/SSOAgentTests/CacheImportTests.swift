@@ -2,6 +2,7 @@ import Foundation
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgent
 import TestSupport
 import Testing
@@ -48,6 +49,34 @@ struct CacheImportTests {
         }
         #expect(try await importing(source, target).run().count == 1)
         #expect(try await source.makeExtension().sessions().sessions.isEmpty == isOwn)
+    }
+
+    /// Who is in the agent already may be in the cache that this project filled before, or has filled since.
+    @Test(arguments: [true, false]) func `of two sign-ins the later one stays, and no other`(isSourceLater: Bool) async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-120))) { realm in
+            let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
+            let (earlier, later) = isSourceLater ? (target, source) : (source, target)
+            try await earlier.makeExtension().signIn("alice", using: .password(Secret("secret")))
+            try await realm.stopKDC()
+            try await realm.startKDC()
+            let last = try await later.makeExtension().signIn("alice", using: .password(Secret("secret")))
+            #expect(try await importing(source, target).run().count == (isSourceLater ? 1 : 0))
+            #expect(try await target.makeExtension().sessions().sessions.map(\.ticketExpires) == [last.ticketExpires])
+            #expect(try await source.makeExtension().sessions().sessions.isEmpty)
+        }
+    }
+
+    @Test func `what another program acquired in the agent is not replaced`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-120))) { realm in
+            let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
+            try await target.run("kinit", ["alice"], input: "secret\n")
+            try await realm.stopKDC()
+            try await realm.startKDC()
+            try await source.makeExtension().signIn("alice", using: .password(Secret("secret")))
+            #expect(try await importing(source, target).run() == [])
+            #expect(try await target.makeExtension().sessions().sessions.map(\.acquiredBy) == [.other])
+            #expect(try await source.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
+        }
     }
 
     @Test(arguments: [-11 * 3600, 11 * 3600]) func `the clock of their KDC goes along`(offset: Int) async throws {

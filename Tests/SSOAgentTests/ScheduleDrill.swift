@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import KerberosEngine
 import SSOAgent
 import SSOAgentClient
 
@@ -29,6 +30,7 @@ struct ScheduleDrill {
         to: Double = 36000,
         renewUntil: Double? = nil,
         keytab: Bool = false,
+        reacquisition: Session.Reacquisition = .none,
         signedIn: Double? = nil,
         cache: String = "FILE:one",
         services: [String] = []
@@ -42,7 +44,7 @@ struct ScheduleDrill {
                 expires: start + to,
                 renewUntil: renewUntil.map { start + $0 }
             ),
-            isReacquirable: keytab,
+            reacquisition: keytab ? .key : reacquisition,
             signedInAt: start + (signedIn ?? from),
             services: services
         )

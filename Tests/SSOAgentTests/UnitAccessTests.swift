@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import KCM
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HTTPTypes
 import KCM
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import Synchronization
 import TestSupport
 import Testing

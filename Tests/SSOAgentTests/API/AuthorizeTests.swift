@@ -4,6 +4,7 @@ import HTTPTypes
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import TestSupport
 import Testing

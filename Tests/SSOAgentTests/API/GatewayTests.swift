@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import TestSupport
 import Testing

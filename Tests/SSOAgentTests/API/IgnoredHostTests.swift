@@ -3,6 +3,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import TestSupport
 import Testing

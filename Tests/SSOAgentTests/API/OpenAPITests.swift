@@ -50,7 +50,7 @@ import Testing
         ("ContinueRequest", fields(ContinueRequest(token: Data()))),
         ("ContinueReply", fields(ContinueReply(step: .send))),
         ("IdentityReply", fields(IdentityReply(nil))),
-        ("LoginRequest", ["principal", "realm", "password", "keytab", "lifetime", "renewableLifetime"]),
+        ("LoginRequest", ["principal", "realm", "password", "keytab", "certificate", "pin", "lifetime", "renewableLifetime"]),
         ("SessionSelection", fields(SessionSelection())),
         ("SessionsReply", fields(SessionsReply(sessions: []))),
         ("SignOutDocument", fields(SignOutDocument(ended: [], left: []))),

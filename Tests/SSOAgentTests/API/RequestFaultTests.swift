@@ -3,6 +3,7 @@ import HTTPNegotiate
 import KCM
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import Synchronization
 import TestSupport

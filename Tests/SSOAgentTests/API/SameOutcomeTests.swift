@@ -3,6 +3,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -52,6 +53,19 @@ struct SameOutcomeTests {
         ) { agent async throws in
             let reply = try await agent.curl(["--data", Route.document, "http://ksso/v1/identity"])
             #expect(reply.status == 200 && reply.body.contains("alice@EXAMPLE.TEST"), "\(reply)")
+        }
+    }
+
+    /// The realm's key was changed since the sign-in.
+    @Test(arguments: Route.allCases)
+    func aTicketThatTheKDCRefusesIsAMatterOfSigningInAgain(route: Route) async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
+            try await RunningAgent.run(in: realm) { agent async throws in
+                try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
+                let reply = try await route.ask(agent)
+                #expect(reply.status == (route == .authorize ? 409 : 401) && reply.body.contains("Sign in again."), "\(reply)")
+                if route == .authorize { #expect(reply.body.contains(#""ticketRefused""#), "\(reply)") }
+            }
         }
     }
 

@@ -3,6 +3,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import TestSupport
 import Testing
@@ -52,6 +53,11 @@ struct SessionTests {
     @Test(arguments: [
         ("login", "{}", 409, "notInteractive"), ("login", #"{"keytab": "relative"}"#, 400, "malformedRequest"),
         ("login", #"{"keytab": "/a", "password": "x"}"#, 400, "malformedRequest"),
+        ("login", #"{"certificate": "FILE:/a,b"}"#, 400, "malformedRequest"),
+        ("login", #"{"certificate": "a.p12"}"#, 400, "malformedRequest"),
+        ("login", #"{"certificate": "PKCS11:", "keytab": "/a"}"#, 400, "malformedRequest"),
+        ("login", #"{"pin": "1"}"#, 400, "malformedRequest"),
+        ("login", #"{"principal": "alice", "certificate": "default"}"#, 422, "certificateRefused"),
         ("login", #"{"principal": "nobody", "password": "x"}"#, 422, "unknownPrincipal"),
         ("refresh", #"{"principal": "nobody"}"#, 409, "noCredentials"), ("refresh", "{}", 409, "noCredentials"),
         ("logout", #"{"principal": "@@"}"#, 400, "malformedPrincipal"), ("logout", "[]", 400, "malformedRequest"),

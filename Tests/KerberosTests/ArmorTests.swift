@@ -1,0 +1,124 @@
+import Foundation
+import Kerberos
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// Sign-ins that a ticket protects (FAST, RFC 6113), against a KDC that takes no others.
+@Suite(
+    .testRealm(
+        TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], acceptsPasswordChanges: true, demandsFAST: true)
+    )
+)
+struct ArmorTests {
+    let realm: TestRealm
+    let alice: Principal
+
+    init() throws {
+        realm = try #require(TestRealm.current)
+        alice = try Principal("alice@EXAMPLE.TEST")
+    }
+
+    private func client(armor: String?) -> KerberosClient {
+        var configuration = realm.configuration
+        configuration.armorCache = armor.map(CredentialCacheName.init(rawValue:))
+        return KerberosClient(configuration)
+    }
+
+    @Test func aProtectedSignInIsTaken() async throws {
+        let credential = try await client(armor: try await realm.armorCache()).initialCredential(
+            for: alice,
+            using: .password(Secret("secret"))
+        )
+        #expect(credential.client == alice)
+    }
+
+    @Test func anUnprotectedOneIsToldFromAWrongPassword() async throws {
+        let error = await #expect(throws: KerberosError.self) {
+            try await client(armor: nil).initialCredential(for: alice, using: .password(Secret("secret")))
+        }
+        #expect(error?.code == .preauthenticationRefused)
+        #expect(error?.message.contains("ksso login --armor-cache") == true)
+    }
+
+    @Test func aWrongPasswordIsStillOne() async throws {
+        let armor = try await realm.armorCache()
+        let error = await #expect(throws: KerberosError.self) {
+            try await client(armor: armor).initialCredential(for: alice, using: .password(Secret("wrong")))
+        }
+        #expect(error?.code == .wrongPassword)
+    }
+
+    @Test(arguments: ["FILE:/nonexistent/armor", "MEMORY:nothing"])
+    func armorThatIsNotThere(name: String) async throws {
+        let error = await #expect(throws: KerberosError.self) {
+            try await client(armor: name).initialCredential(for: alice, using: .password(Secret("secret")))
+        }
+        #expect(error?.code == .armorUnusable && error?.message.contains("kinit -k -c \(name)") == true, "\(String(describing: error))")
+    }
+
+    @Test func aPasswordIsChangedUnderProtection() async throws {
+        try await realm.addUser("bob", password: "first")
+        let client = client(armor: try await realm.armorCache())
+        let bob = try Principal("bob@EXAMPLE.TEST")
+        try await client.changePassword(of: bob, from: Secret("first"), to: Secret("second-password"))
+        let credential = try await client.initialCredential(for: bob, using: .password(Secret("second-password")))
+        #expect(credential.client == bob)
+    }
+
+    /// The cache does not say that its KDC knows FAST, so libkrb5 would ask bare first, and believe a KDC that says it knows none.
+    @Test func noSignInGoesOutBareWhereArmorIsNamed() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], faultProxy: true)) { realm in
+            let marked = try await realm.armorCache()
+            let unmarked = "FILE:\(realm.directory)/unmarked"
+            let copy = try await realm.run("kvno", ["-c", marked, "--out-cache", unmarked, "krbtgt/\(realm.name)@\(realm.name)"])
+            try #require(copy.exitStatus == 0, "\(copy)")
+            let before = try realm.network.exchanges.count
+            var configuration = realm.configuration
+            configuration.armorCache = CredentialCacheName(rawValue: unmarked)
+            _ = try await KerberosClient(configuration).initialCredential(for: alice, using: .password(Secret("secret")))
+            let first = try #require(try realm.network.exchanges.dropFirst(before).first)
+            // A bare one has about 185 bytes.
+            #expect(first.requestSize > 1000, "\(first)")
+        }
+    }
+
+    /// Who put the ticket there knows its key.
+    @Test(arguments: [0o620, 0o602])
+    func armorThatOthersCanWriteIsNotUsed(mode: Int) async throws {
+        let armor = try await realm.armorCache()
+        let path = try #require(CredentialCacheName(rawValue: armor).path)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        try await expectRefusal(of: armor, reason: "others can write to it")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func armorOfAnotherUserIsNotUsed() async throws {
+        let armor = try await realm.armorCache()
+        let path = try #require(CredentialCacheName(rawValue: armor).path)
+        try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
+        try await expectRefusal(of: armor, reason: "uid 12345")
+    }
+
+    /// The folder, and the cache in it.
+    @Test(arguments: ["", "/tkt"])
+    func aCollectionOfArmorIsLookedAtToo(place: String) async throws {
+        let folder = "\(realm.directory)/armor-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let armor = try await realm.armorCache()
+        try FileManager.default.copyItem(atPath: try #require(CredentialCacheName(rawValue: armor).path), toPath: "\(folder)/tkt")
+        let credential = try await client(armor: "DIR:\(folder)").initialCredential(for: alice, using: .password(Secret("secret")))
+        #expect(credential.client == alice)
+        try FileManager.default.setAttributes([.posixPermissions: place.isEmpty ? 0o777 : 0o666], ofItemAtPath: folder + place)
+        try await expectRefusal(of: "DIR:\(folder)", reason: "others can write to it")
+    }
+
+    private func expectRefusal(of armor: String, reason: String) async throws {
+        let error = await #expect(throws: KerberosError.self) {
+            try await client(armor: armor).initialCredential(for: alice, using: .password(Secret("secret")))
+        }
+        #expect(error?.code == .armorUnusable && error?.message.contains(reason) == true, "\(String(describing: error))")
+        #expect(error?.message.contains("chmod go-w") == true)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import SSOAgentClient
+import TestSupport
+import Testing
+
+/// libkrb5's plugins that `Scripts/install-packages` unpacked, or else the machine's: where the one for certificates is. Nil where it is nowhere.
+private let pluginDirectory: String? = {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    for libraries in [root.appending(path: ".build/unpacked/usr/lib").path, "/usr/lib"] {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: libraries)) ?? [] {
+            let folder = "\(libraries)/\(name)/krb5/plugins"
+            if FileManager.default.fileExists(atPath: "\(folder)/preauth/pkinit.so") { return folder }
+        }
+    }
+    return nil
+}()
+
+/// The keeper, a certificate, and a real KDC that takes it.
+@Suite(.enabled(if: pluginDirectory != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
+struct KeptCertificateTests {
+    /// Lends the surroundings of somebody who signed in with a certificate for ten hours, and that.
+    private func withSession(_ body: (KeptHome, ClientCertificate) async throws -> Void) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: pluginDirectory)
+        try await withTestRealm(options) { realm in
+            let home = try KeptHome(realm)
+            let certificate = try await realm.certificate(for: "alice")
+            let source = InitialCredentialSource.certificate(certificate.identity, NobodyAnswers())
+            try await home.makeExtension().signIn("alice", using: source, options: .init(lifetime: .seconds(36_000)))
+            try await body(home, certificate)
+        }
+    }
+
+    /// Waits for so many failures.
+    private func said(_ count: Int, _ home: KeptHome) async throws {
+        let isSaid = try await comesTrue { home.log.lines.count == count }
+        #expect(isSaid, "\(home.log.lines)")
+    }
+
+    @Test func `after a passing refusal the certificate is used again`() async throws {
+        try await withSession { home, _ in
+            _ = try await home.realm.kadmin(["modify_principal", "-allow_tix", "alice"])
+            try await home.withKeeper { _, events in
+                home.clock.advance(by: 7 * 3600)
+                try await said(1, home)
+                _ = try await home.realm.kadmin(["modify_principal", "+allow_tix", "alice"])
+                home.clock.advance(by: 360)
+                try await events.next(.gotNewCredential)
+            }
+            #expect(home.log.lines.count == 1 && home.log.lines.first?.contains("locked or disabled") == true, "\(home.log.lines)")
+        }
+    }
+
+    @Test func `a certificate that is gone is looked for every five minutes, and once after the end`() async throws {
+        try await withSession { home, certificate in
+            try FileManager.default.removeItem(atPath: certificate.keyPath)
+            try await home.withKeeper { keeper, _ in
+                home.clock.advance(by: 7 * 3600)
+                try await said(1, home)
+                for _ in 0..<5 {
+                    home.clock.advance(by: 50)
+                    await home.settle(keeper)
+                }
+                #expect(home.log.lines.count == 1)
+                // The failure may have been seen one step later than it was told.
+                home.clock.advance(by: 110)
+                try await said(2, home)
+                await home.settle(keeper)
+                home.clock.advance(by: 4 * 3600)
+                try await said(3, home)
+                for _ in 0..<5 {
+                    await home.settle(keeper)
+                    home.clock.advance(by: 3600)
+                }
+                await home.settle(keeper)
+            }
+            let lines = home.log.lines
+            let count = lines.count { $0.contains("no certificate could be used") }
+            #expect(lines.count == 3 && count == 3, "\(lines)")
+        }
+    }
+}
+
+private struct NobodyAnswers: Prompter {
+    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
+}

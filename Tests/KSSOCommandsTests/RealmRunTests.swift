@@ -1,31 +1,26 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
 /// `ksso realm run`: a private KDC from the command line.
 @Suite(.testRealm(), .timeLimit(.minutes(5)))
-final class RealmRunTests {
+struct RealmRunTests {
     let station: Workstation
-    /// Where the realm's folders are: open to the web server's account, which a folder of the suite's own realm is not.
-    let temporary: String
+    let folder: RealmFolder
 
     init() throws {
         station = try Workstation()
-        temporary = FileManager.default.temporaryDirectory.appending(path: "ksso-realm-run-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: temporary, withIntermediateDirectories: false)
+        folder = try RealmFolder()
     }
 
-    deinit {
-        try? FileManager.default.removeItem(atPath: temporary)
-    }
-
-    private var environment: [String: String] { ["TMPDIR": temporary] }
+    private var environment: [String: String] { folder.environment }
 
     /// Expects that neither a folder nor a process of the realm is left.
     private func expectNothingLeft(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary) == [], sourceLocation: sourceLocation)
-        #expect(visibleArguments(of: "\(temporary)/kerberos-testing") == [], sourceLocation: sourceLocation)
+        #expect(try folder.contents == [], sourceLocation: sourceLocation)
+        #expect(visibleArguments(of: "\(folder.path)/kerberos-testing") == [], sourceLocation: sourceLocation)
     }
 
     private func run(_ arguments: String..., input: String? = nil) async throws -> CommandResult {
@@ -170,8 +165,8 @@ final class RealmRunTests {
         }
         #expect(status == 137)
         // The watchers see to it, beside.
-        try await eventually { try FileManager.default.contentsOfDirectory(atPath: temporary) == [] }
-        try await eventually { visibleArguments(of: "\(temporary)/kerberos-testing").isEmpty }
+        try await eventually { try folder.contents == [] }
+        try await eventually { visibleArguments(of: "\(folder.path)/kerberos-testing").isEmpty }
         try expectNothingLeft()
     }
 

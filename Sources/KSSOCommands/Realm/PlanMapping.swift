@@ -1,0 +1,94 @@
+internal import Foundation
+internal import Yams
+
+/// A mapping of a plan's file, read key by key: what nobody asked for is a mistake, and every fault says where it is.
+struct PlanMapping {
+    private let entries: [String: Node]
+    /// Where the mapping is in the file, such as `realms[0].users`; empty for the whole.
+    let path: String
+
+    init(_ node: Node, at path: String, keys: Set<String>) throws(PlanFault) {
+        guard let mapping = node.mapping else { throw PlanFault(path, "a mapping is wanted here, KEY: VALUE.") }
+        self.path = path
+        var entries: [String: Node] = [:]
+        for (key, value) in mapping {
+            guard let name = key.string else { throw PlanFault(path, "a key is no text.") }
+            guard keys.isEmpty || keys.contains(name) else {
+                throw PlanFault(path, "there is no key \(name) here; there are \(keys.sorted().joined(separator: ", ")).")
+            }
+            entries[name] = value
+        }
+        self.entries = entries
+    }
+
+    /// All names, in the order of the alphabet.
+    var names: [String] { entries.keys.sorted() }
+
+    func node(_ key: String) -> Node? { entries[key] }
+
+    func place(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    func text(_ key: String) throws(PlanFault) -> String? {
+        guard let node = entries[key] else { return nil }
+        guard let text = node.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "a text is wanted here.") }
+        return text
+    }
+
+    func needed(_ key: String) throws(PlanFault) -> String {
+        guard let text = try text(key) else { throw PlanFault(path, "\(key) is missing.") }
+        return text
+    }
+
+    func flag(_ key: String) throws(PlanFault) -> Bool {
+        guard let node = entries[key] else { return false }
+        guard let value = node.bool else { throw PlanFault(place(key), "true or false is wanted here.") }
+        return value
+    }
+
+    func number(_ key: String) throws(PlanFault) -> Int? {
+        guard let node = entries[key] else { return nil }
+        guard let value = node.int else { throw PlanFault(place(key), "a whole number is wanted here.") }
+        return value
+    }
+
+    /// A time such as `90s`, `10h` or `7d`.
+    func duration(_ key: String) throws(PlanFault) -> Duration? {
+        guard let text = try text(key) else { return nil }
+        guard let lifetime = Lifetime(argument: text) else { throw PlanFault(place(key), "a time is wanted here, such as 90s, 10h or 7d.") }
+        return lifetime.duration
+    }
+
+    /// A time that may be negative.
+    func offset(_ key: String) throws(PlanFault) -> Duration? {
+        guard let text = try text(key) else { return nil }
+        guard let offset = ClockOffset(argument: text) else { throw PlanFault(place(key), ClockOffset.form) }
+        return offset.duration
+    }
+
+    func texts(_ key: String) throws(PlanFault) -> [String] {
+        guard let node = entries[key] else { return [] }
+        guard let items = node.sequence else { throw PlanFault(place(key), "a list of texts is wanted here.") }
+        var texts: [String] = []
+        for item in items {
+            guard let text = item.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "a list of texts is wanted here.") }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// A list of mappings that have these keys.
+    func mappings(_ key: String, keys: Set<String>) throws(PlanFault) -> [PlanMapping] {
+        guard let node = entries[key] else { return [] }
+        guard let items = node.sequence else { throw PlanFault(place(key), "a list is wanted here.") }
+        var mappings: [PlanMapping] = []
+        for (index, item) in items.enumerated() { mappings.append(try PlanMapping(item, at: "\(place(key))[\(index)]", keys: keys)) }
+        return mappings
+    }
+}
+
+/// What is wrong with a plan, and where.
+struct PlanFault: Error {
+    let message: String
+
+    init(_ place: String, _ message: String) { self.message = place.isEmpty ? message : "\(place): \(message)" }
+}

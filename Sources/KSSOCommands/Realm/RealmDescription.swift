@@ -1,0 +1,32 @@
+internal import Foundation
+internal import KerberosTesting
+
+/// What `ksso realm run --json` prints, on one line.
+struct RealmDescription: Encodable {
+    struct Realm: Encodable {
+        let name: String
+        let kdc: String
+        let configuration: String
+        let keytab: String
+        let directory: String
+    }
+
+    struct Server: Encodable {
+        let realm: String
+        let url: String
+        /// The certificate to trust; nil for plain http.
+        let certificate: String?
+    }
+
+    let realms: [Realm]
+    let web: [Server]
+    /// The variables for programs that shall see the realm.
+    let environment: [String: String]
+
+    /// The line.
+    func line() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}

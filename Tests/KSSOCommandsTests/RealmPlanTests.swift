@@ -1,0 +1,232 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// `ksso realm run` with a plan, and what a command in the realm can do to it.
+@Suite(.testRealm(), .timeLimit(.minutes(5)))
+struct RealmPlanTests {
+    let station: Workstation
+    let folder: RealmFolder
+
+    init() throws {
+        station = try Workstation()
+        folder = try RealmFolder()
+    }
+
+    private func run(_ arguments: [String], script: String) async throws -> CommandResult {
+        try await folder.run(arguments, script: script, on: station)
+    }
+
+    private func plan(_ yaml: String) throws -> String { try station.write(yaml, to: "realm.yaml") }
+
+    /// The plan that the documentation shows.
+    private func documentedPlan() throws -> String {
+        let page = repositoryFile("Sources/KerberosTesting/KerberosTesting.docc/AnyLanguage.md")
+        let lines = try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "\n")
+        let yaml = lines.drop { $0 != "```yaml" }.dropFirst().prefix { $0 != "```" }
+        try #require(!yaml.isEmpty)
+        return try plan(yaml.joined(separator: "\n") + "\n")
+    }
+
+    @Test func theDocumentedPlanIsWhatItSays() async throws {
+        let script = """
+            echo alice-secret | ksso login alice --password-stdin --quiet
+            kvno -q HTTP/web.b.test@B.TEST HTTP/old.test
+            curl -sS --cacert "$KSSO_REALM_CERTIFICATE" --negotiate -u : "$KSSO_REALM_URL/hello"
+            klist -e -k "$KRB5_KTNAME" | grep -A0 old.test
+            echo Bob-secret-1 | ksso login bob --password-stdin || echo "bob $?"
+            echo carol-secret | ksso login carol --password-stdin || echo "carol $?"
+            kadmin.local -r A.TEST get_policy strict | grep -E 'length|classes|history'
+            grep -c 'kdc = 127' "$KRB5_CONFIG"
+            """
+        let result = try await run(["--file", try documentedPlan()], script: script)
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(result.output.contains("Hello alice@A.TEST\n"))
+        #expect(result.output.contains("HTTP/old.test@A.TEST (aes128-cts-hmac-sha1-96)"))
+        #expect(result.output.contains("bob 1\n") && result.errors.contains("bob@A.TEST: the password has expired"))
+        #expect(result.output.contains("carol 1\n") && result.errors.contains("carol@A.TEST: the account is locked or disabled"))
+        #expect(result.output.contains("Minimum password length: 8\n"))
+        // Two KDCs of the one realm and one of the other.
+        #expect(result.output.hasSuffix("\n3\n"), "\(result.output)")
+    }
+
+    @Test func faultsBeginAndEnd() async throws {
+        let script = """
+            try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
+            try refused
+            ksso realm fault pass
+            try passed
+            ksso realm fault error=18 --next 1
+            try locked
+            try unlocked
+            ksso realm fault black-hole --udp
+            ksso realm fault pass --tcp
+            try tcp
+            """
+        let result = try await run(["--user", "alice:secret", "--fault", "refuse"], script: script)
+        #expect(result == .done("refused 6\npassed 0\nlocked 1\nunlocked 0\ntcp 0\n"))
+    }
+
+    @Test func centersStopAndStart() async throws {
+        let script = """
+            try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
+            ksso realm kdc stop
+            try second
+            ksso realm kdc stop --number 2
+            try none
+            ksso realm kdc start
+            try first
+            ksso realm kdc stop --number 3 || echo "third $?"
+            """
+        let result = try await run(["--user", "alice:secret", "--kdcs", "2"], script: script)
+        #expect(result.output == "second 0\nnone 6\nfirst 0\nthird 1\n", "\(result)")
+        #expect(result.errors == "ksso: EXAMPLE.TEST has no KDC 3: there are 2, counted from 1.\n")
+    }
+
+    @Test func theClockIsSet() async throws {
+        let look = "ksso doctor EXAMPLE.TEST | grep clock: || true"
+        let result = try await run(
+            ["--user", "alice:secret", "--clock", "-20m"],
+            script: "\(look); ksso realm clock -10m; \(look); ksso realm clock +10m; \(look)"
+        )
+        // A second may pass between two looks.
+        for time in [/(1199|120[0-2]) s behind/, /(599|60[0-2]) s behind/, /(59[89]|600) s ahead/] {
+            #expect(result.output.contains(time), "\(result)")
+        }
+    }
+
+    /// Each kind of server, with TLS and without.
+    @Test(arguments: ["apache", "acceptor"], [true, false]) func serversOfAPlan(server: String, usesTLS: Bool) async throws {
+        let path = try plan("realms: [{name: A.TEST, users: {alice: secret}}]\nweb: [{server: \(server), tls: \(usesTLS)}]\n")
+        let script = """
+            echo secret | kinit alice >/dev/null
+            curl -sS ${KSSO_REALM_CERTIFICATE:+--cacert "$KSSO_REALM_CERTIFICATE"} --negotiate -u : "$KSSO_REALM_URL/hello"; echo
+            echo "${KSSO_REALM_URL%%:*}"
+            """
+        let result = try await run(["--file", path], script: script)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines == ["Hello alice@A.TEST"[...], usesTLS ? "https" : "http"], "\(result)")
+    }
+
+    @Test func theKeysOfAllRealms() async throws {
+        let keytab = try station.write("precious", to: "all.keytab")
+        let nothing = try await run(
+            ["--file", try plan("realms: [{name: A.TEST, users: {alice: x}}]\n"), "--keytab", keytab],
+            script: "true"
+        )
+        #expect(nothing.exitStatus == 1 && nothing.errors.contains("no realm has a service with a key"), "\(nothing)")
+        #expect(try String(contentsOfFile: keytab, encoding: .utf8) == "precious")
+        let realms = ["--realm", "A.TEST", "--realm", "B.TEST", "--service", "HTTP/a", "--service", "HTTP/b@B.TEST", "--keytab", keytab]
+        let result = try await run(realms, script: "klist -k '\(keytab)'")
+        #expect(result.output.contains("HTTP/a@A.TEST") && result.output.contains("HTTP/b@B.TEST"), "\(result)")
+    }
+
+    /// A supervisor tells this process alone.
+    @Test func aSignalIsHandedOn() async throws {
+        let script =
+            "coproc RUN { exec ksso realm run -- sh -c 'echo ready; exec sleep 600'; }; p=$RUN_PID; read -r line <&\"${RUN[0]}\"; kill -TERM $p; wait $p; echo $?"
+        let result = try await station.run(["bash", "-c", script], environment: folder.environment)
+        #expect(result.output == "143\n", "\(result)")
+        #expect(try folder.contents == [])
+        #expect(visibleArguments(of: folder.path) == [], "the command goes on")
+    }
+
+    /// Who connects and says nothing keeps no order waiting, and ends nothing.
+    @Test func aSilentConnectionKeepsNobodyWaiting() async throws {
+        let silent =
+            "import os,socket; d,n=os.path.split(os.environ['KSSO_REALM_CONTROL']); os.chdir(d); s=[socket.socket(socket.AF_UNIX) for _ in range(3)]; [c.connect(n) for c in s]; print('there', flush=True); s[0].recv(1)"
+        let script = """
+            coproc SILENT { exec python3 -c "\(silent)"; }
+            read -r line <&"${SILENT[0]}"
+            timeout 30 ksso realm clock 0
+            exit 7
+            """
+        let result = try await run(["--user", "alice:secret"], script: script)
+        #expect(result.exitStatus == 7, "\(result)")
+    }
+
+    @Test func severalRealmsInFlags() async throws {
+        let arguments = ["--realm", "A.TEST", "--realm", "B.TEST", "--trust", "A.TEST->B.TEST", "--user", "alice:secret"]
+        let more = ["--user", "bob@B.TEST:other", "--service", "HTTP/web.b.test@B.TEST"]
+        let script = """
+            echo secret | kinit alice >/dev/null && kvno HTTP/web.b.test@B.TEST
+            echo other | kinit bob@B.TEST >/dev/null && kvno -q krbtgt/A.TEST@B.TEST 2>/dev/null || echo one way
+            """
+        let result = try await run(arguments + more, script: script)
+        #expect(result == .done("HTTP/web.b.test@B.TEST: kvno = 1\none way\n"))
+    }
+
+    @Test func aKDCThatDemandsFAST() async throws {
+        let script = """
+            echo secret | ksso login alice --password-stdin || echo $?
+            kinit -k -t KDB: -c FILE:"$KSSO_RUNTIME_DIR.armor" krbtgt/EXAMPLE.TEST@EXAMPLE.TEST
+            echo secret | ksso login alice --password-stdin -q --armor-cache FILE:"$KSSO_RUNTIME_DIR.armor"
+            """
+        let result = try await run(["--user", "alice:secret", "--fast"], script: script)
+        #expect(result.exitStatus == 0 && result.output == "1\n", "\(result)")
+        #expect(result.errors.contains("ksso login --armor-cache NAME"))
+    }
+
+    @Test func outsideOfARealmThereIsNothingToBreak() async throws {
+        let result = try await station.ksso("realm", "fault", "drop")
+        #expect(result == .failure(64, "this works inside of a realm: ksso realm run … -- COMMAND"))
+        let other = try await run(["--user", "alice:secret"], script: "ksso realm fault drop; ksso realm fault nonsense")
+        #expect(other.exitStatus == 1 && other.errors.contains("EXAMPLE.TEST was started without faults"), "\(other)")
+    }
+
+    @Test func oneLineOfJSON() async throws {
+        let command = "ksso realm run --user alice:secret --web --json --until-input-ends </dev/null"
+        let result = try await station.run(["sh", "-c", command], environment: folder.environment)
+        #expect(result.exitStatus == 0 && result.errors.isEmpty, "\(result)")
+        let line = try #require(JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        let realm = try #require((line["realms"] as? [[String: String]])?.first)
+        #expect(realm["name"] == "EXAMPLE.TEST" && realm["kdc"]?.hasPrefix("127.0.0.1:") == true, "\(realm)")
+        let environment = try #require(line["environment"] as? [String: String])
+        #expect(environment["KRB5_CONFIG"] == realm["configuration"])
+        #expect((line["web"] as? [[String: String]])?.first?["url"] == environment["KSSO_REALM_URL"])
+        #expect(environment.keys.allSatisfy { $0.hasPrefix("KRB5") || $0.hasPrefix("KSSO_") })
+        #expect(try folder.contents == [])
+    }
+
+    @Test(
+        arguments: [
+            ("realms: []", "realms is missing: a list of realms, each with a name."),
+            ("realms: [{users: {a: b}}]", "realms[0]: name is missing."),
+            ("realm: [{name: A.TEST}]", "there is no key realm here; there are listen, realms, trusts, web."),
+            ("realms: [{name: A.TEST}, {name: A.TEST}]", "realms[1]: there are two realms A.TEST."),
+            ("realms: [{name: A.TEST, ticketLifetime: soon}]", "realms[0].ticketLifetime: a time is wanted here, such as 90s, 10h or 7d."),
+            ("realms: [{name: A.TEST, kdcs: many}]", "realms[0].kdcs: a whole number is wanted here."),
+            ("realms: [{name: A.TEST, services: HTTP/a}]", "realms[0].services: a list of texts is wanted here."),
+            (
+                "realms: [{name: A.TEST}]\ntrusts: [A to B]",
+                "trusts: “A to B” is no trust; write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways."
+            ),
+            (
+                "realms: [{name: A.TEST}]\nlisten: 0.0.0.0",
+                "listen: “0.0.0.0” is no address to listen at: give one IPv4 address of this machine that clients can be told, such as 127.0.0.1 or "
+                    + "172.17.0.1; 0.0.0.0 is none."
+            ),
+            ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: there is no iis; there are apache and acceptor."),
+        ]
+    )
+    func whatAPlanDoesNotSay(yaml: String, message: String) async throws {
+        let path = try plan(yaml)
+        let result = try await run(["--file", path], script: "true")
+        #expect(result == .failure(1, "\(path): \(message)"))
+    }
+
+    @Test(
+        arguments: [
+            ["--file", "x", "--user", "a:b"], ["--fault", "nonsense"], ["--trust", "A"], ["--user", "alice@NOWHERE.TEST:x"],
+            ["--realm", "A.TEST", "--realm", "A.TEST"], ["--listen", "0.0.0.0"], ["--listen", "example.test"],
+            ["--listen", "224.0.0.1"],
+            ["--host", "web.test"], ["--json", "--", "true"], ["--clock", "later"],
+        ]
+    )
+    func usage(arguments: [String]) async throws {
+        let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: folder.environment)
+        #expect(result.exitStatus == 64 && result.output.isEmpty, "\(result)")
+    }
+}

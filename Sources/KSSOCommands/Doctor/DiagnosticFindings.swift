@@ -14,14 +14,19 @@ struct DiagnosticFindings: Sendable {
     let keytab: String?
     /// The variables as the command was started with them.
     let environment: [String: String]
-    /// The realm: as given, else the plan's, else the default one.
+    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where the
+    /// profile leaves it to that who answers.
     var realm: String?
+    /// The realm whose profile says who answers.
+    var profileRealm: String?
     /// How the URL's challenge would be answered.
     var plan: AuthorizationPlan?
     /// The name that the URL's host is an alias of.
     var canonicalName: String?
     /// Where the realm's KDCs are.
     var locations: [LocatedKDC] = []
+    /// What passes messages on to the realm's KDCs.
+    var proxies: [LocatedKDCProxy] = []
     /// By how many seconds clocks may differ.
     var clockTolerance = 300.0
     /// Whether libkrb5 goes by the KDC's clock: `kdc_timesync`.
@@ -41,6 +46,24 @@ struct DiagnosticFindings: Sendable {
     /// By how many seconds the server's clock is ahead of this machine's, by its `Date`.
     var serverClockOffset: Double?
 
+    /// What the profile says of the realm, or of the URL's host.
+    var configuration: ExtensionConfiguration? {
+        plan?.configuration ?? sso.kerberos.policy.configurations.first { $0.realm == profileRealm ?? realm }
+    }
+
+    /// Turns to the realm of libkrb5's default credential where the profile leaves it to that who answers; a silent cache is not waited for
+    /// for long.
+    ///
+    /// - Returns: That credential's principal; nil where the profile does not, or nobody is signed in.
+    mutating func followDefaultCredential() async -> Principal? {
+        profileRealm = realm
+        guard configuration?.credentialUseMode == .kerberosDefault else { return nil }
+        let list = await firstResult(within: .seconds(2)) { [sso] in try? await sso.sessions() } ?? nil
+        guard let principal = list?.primary?.principal else { return nil }
+        realm = principal.realm
+        return principal
+    }
+
     /// libkrb5 for the realm.
     var client: KerberosClient? { realm.map { sso.kerberos.diagnosticClient(for: $0) } }
 }
@@ -51,6 +74,29 @@ struct LocatedKDC: Sendable, Hashable {
     var transports: [KDCProbe.Transport]
     /// krb5.conf, or the record of DNS.
     let source: String
+}
+
+/// Where a KDC proxy is ([MS-KKDCP]), and who says so.
+struct LocatedKDCProxy: Sendable, Hashable {
+    let url: String
+    let source: String
+}
+
+extension DiagnosticFindings {
+    /// Notes an entry of krb5.conf or of a profile: a KDC, or the URL of a KDC proxy.
+    mutating func add(_ entry: String, source: String) {
+        if let address = KDCAddress(entry) {
+            locations.append(LocatedKDC(address: address, transports: KDCProbe.Transport.allCases, source: source))
+        } else {
+            proxies.append(LocatedKDCProxy(url: entry, source: source))
+        }
+    }
+
+    /// Notes what DNS says beside.
+    mutating func add(_ records: KDCRecords) {
+        locations += records.places.filter { place in !locations.contains { $0.address == place.address } }
+        proxies += records.proxies.filter { proxy in !proxies.contains { $0.url == proxy.url } }
+    }
 }
 
 /// Copies of a user's ticket-granting tickets in a cache of this process's memory, which goes with them.

@@ -43,9 +43,10 @@ extension DiagnosticStep {
 
     private static func unusable(_ error: KerberosError, _ client: KerberosClient, _ findings: DiagnosticFindings) async -> Finding {
         guard error.message.contains("KCM") || error.subject.hasPrefix("KCM") else { return .failed(error.description) }
-        let path = await socketPath(client)
+        // The session's variables lead other programs to the agent's socket; here an agent that is gone is passed over.
+        let places = [await socketPath(client), RuntimeDirectory(environment: findings.environment).kcmSocket]
         let remedy = "Start this user's agent: ksso agent run --background; or the machine's server: systemctl start ksso-kcm.socket"
-        guard isStale(path) else { return .failed(error.description, remedy: remedy) }
+        guard let path = places.first(where: isStale) else { return .failed(error.description, remedy: remedy) }
         return .failed("the KCM socket \(path) is stale: it is there, and nobody answers. What served the tickets is gone.", remedy: remedy)
     }
 

@@ -16,11 +16,9 @@ extension DiagnosticStep {
             return .failed(error.description)
         }
         let profile = findings.sso.kerberos.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
-        findings.locations = order.named.compactMap { entry in
-            let source = profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf"
-            return KDCAddress(entry).map { LocatedKDC(address: $0, transports: KDCProbe.Transport.allCases, source: source) }
+        for entry in order.named {
+            findings.add(entry, source: profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf")
         }
-        let hasProxy = findings.locations.count < order.named.count
         guard order.asksDNS else {
             guard !order.named.isEmpty else {
                 return .failed(
@@ -28,63 +26,20 @@ extension DiagnosticStep {
                     remedy: "Name them: preferredKDCs in the profile, or kdc in [realms] of krb5.conf."
                 )
             }
-            guard !findings.locations.isEmpty else { return .skipped("a KDC proxy serves \(realm): it is not looked at by itself.") }
             return .skipped("DNS is not asked for KDCs: the profile or krb5.conf names \(order.named.count) of \(realm).")
         }
-        async let udp = NameService.serviceRecords("_kerberos._udp.\(realm)", secondsPerServer: 1)
-        async let tcp = NameService.serviceRecords("_kerberos._tcp.\(realm)", secondsPerServer: 1)
-        let (byDatagram, byStream) = await (udp, tcp)
-        let places = places(udp: byDatagram, tcp: byStream, of: realm)
-        findings.locations += places.filter { place in !findings.locations.contains { $0.address == place.address } }
-        guard order.named.isEmpty else {
-            guard !places.isEmpty else { return .skipped("DNS names no KDC of \(realm) beside those of the profile.") }
-            let preferred = hasProxy ? "the profile's" : order.named.joined(separator: ", ")
-            return .ok("after \(preferred), DNS names the KDCs of \(realm): \(names(of: places)).")
-        }
-        return records(places, isSilent: byDatagram == .noAnswer || byStream == .noAnswer, of: realm)
+        let isAskedForURI = (try? await client.libdefault("dns_uri_lookup")).map { KDCRecords.isTrue($0) } ?? true
+        let records = await KDCRecords(of: realm, asksForURI: isAskedForURI)
+        findings.add(records)
+        return order.named.isEmpty ? records.finding : records.finding(after: order.named)
     }
 
-    private static func names(of places: [LocatedKDC]) -> String {
-        Set(places.map(\.address.description)).sorted().joined(separator: ", ")
-    }
-
-    private static func places(udp: NameService.Records, tcp: NameService.Records, of realm: String) -> [LocatedKDC] {
-        var places: [LocatedKDC] = []
-        for (records, transport) in [(udp, KDCProbe.Transport.udp), (tcp, .tcp)] {
-            guard case .found(let records) = records else { continue }
-            let source = "the SRV record _kerberos._\(transport.rawValue.lowercased()).\(realm)"
-            for record in records where !record.target.isEmpty {
-                let address = KDCAddress(host: record.target, port: record.port)
-                if let known = places.firstIndex(where: { $0.address == address }) {
-                    places[known].transports.append(transport)
-                } else {
-                    places.append(LocatedKDC(address: address, transports: [transport], source: source))
-                }
-            }
-        }
-        return places
-    }
-
-    private static func records(_ places: [LocatedKDC], isSilent: Bool, of realm: String) -> Finding {
-        guard places.isEmpty else { return .ok("DNS names the KDCs of \(realm): \(names(of: places)).") }
-        if isSilent {
-            return .failed(
-                "no name server answers for _kerberos._udp.\(realm), and krb5.conf names no KDC.",
-                remedy: "Check the network or the VPN: dig SRV _kerberos._udp.\(realm)"
-            )
-        }
-        return .failed(
-            "nothing says where the KDCs of \(realm) are: krb5.conf names none, and DNS has no SRV record _kerberos._udp.\(realm) "
-                + "nor _kerberos._tcp.\(realm).",
-            remedy: "Check the realm's spelling, or name its KDCs: preferredKDCs in the profile."
-        )
-    }
-
-    /// Each KDC, by UDP and by TCP.
+    /// Each KDC, by UDP and by TCP, and each KDC proxy.
     static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm else { return [] }
         let places = Array(findings.locations.prefix(4))
-        guard !places.isEmpty else { return [] }
+        let proxies = findings.proxies.prefix(2)
+        guard !places.isEmpty || !proxies.isEmpty else { return [] }
         let session =
             await firstResult(within: .seconds(2)) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm) } ?? nil
         let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
@@ -96,13 +51,13 @@ extension DiagnosticStep {
         } catch {
             return [DiagnosticCheck("kdc", .failed, error.description)]
         }
-        let reports = await withTaskGroup(of: (Int, KDCReport).self) { group in
-            for (index, place) in places.enumerated() { group.addTask { (index, await KDCReport(place, probe)) } }
-            return await group.reduce(into: [KDCReport?](repeating: nil, count: places.count)) { $0[$1.0] = $1.1 }.compactMap { $0 }
-        }
-        let answers = reports.flatMap(\.answers)
+        async let proxied = proxies.concurrentlyMapped { await KDCProxyReport($0, probe) }
+        let reports = await places.concurrentlyMapped { await KDCReport($0, probe) }
+        let proxyReports = await proxied
+        let answers = reports.flatMap(\.answers) + proxyReports.compactMap(\.answer)
         if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first { findings.answer = (probe.principal, answer) }
-        return reports.map { $0.check(hasOthers: !answers.isEmpty) }
+        let isReached = reports.contains { !$0.answers.isEmpty } || proxyReports.contains(where: \.isUsable)
+        return reports.map { $0.check(hasOthers: isReached) } + proxyReports.map { $0.check(hasOthers: isReached) }
     }
 
     /// The KDC's clock and this machine's.
@@ -139,5 +94,15 @@ extension DiagnosticStep {
             return .warning(sentence, remedy: "Say who signs in: ksso login NAME, or principalName in the profile.")
         }
         return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
+    }
+}
+
+extension Collection where Self: Sendable, Element: Sendable {
+    /// The results in the elements' order.
+    fileprivate func concurrentlyMapped<Result: Sendable>(_ transform: @escaping @Sendable (Element) async -> Result) async -> [Result] {
+        await withTaskGroup(of: (Int, Result).self) { group in
+            for (index, element) in enumerated() { group.addTask { (index, await transform(element)) } }
+            return await group.reduce(into: [Result?](repeating: nil, count: count)) { $0[$1.0] = $1.1 }.compactMap { $0 }
+        }
     }
 }

@@ -56,11 +56,15 @@ extension DiagnosticStep {
             return .failed("\(file) can't be read by this user.", remedy: "Make it readable: chmod a+r \(file)")
         }
         let present = files.filter { access($0, R_OK) == 0 }
+        var credential: Principal?
         do throws(KerberosError) {
             // Only now is krb5.conf read, and with it every file that it includes.
             _ = try await findings.sso.kerberos.cacheClient.defaultRealm()
             let standard = try await findings.sso.kerberos.defaultRealm()
-            if findings.realm == nil { findings.realm = standard }
+            if findings.realm == nil {
+                findings.realm = standard
+                credential = await findings.followDefaultCredential()
+            }
         } catch {
             return .failed(error.description, remedy: "Correct the file; kinit and curl stumble over it too.")
         }
@@ -71,7 +75,7 @@ extension DiagnosticStep {
                 remedy: "Install the organisation's profile, or name the realm: ksso doctor EXAMPLE.COM"
             )
         }
-        return .ok("\(names); the realm is \(realm).")
+        return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")
     }
 
     /// Whether a rule covers the host.
@@ -81,7 +85,9 @@ extension DiagnosticStep {
         case .answer(let plan):
             findings.plan = plan
             findings.realm = plan.realm
-            return .ok("\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm).")
+            let rule = "\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm)"
+            guard let credential = await findings.followDefaultCredential() else { return .ok("\(rule).") }
+            return .ok("\(rule); the default credential \(credential) answers (credentialUseMode: kerberosDefault).")
         case .ignore(let reasons):
             let reason = reasons.last { $0.verdict == .failed }
             let mend =

@@ -138,7 +138,7 @@ extension DiagnosticStep {
 }
 
 /// Answers no challenge, so that it is seen as the server sent it.
-private struct NobodyAnswers: CredentialExtension {
+struct NobodyAnswers: CredentialExtension {
     func decision(for url: URL) -> AuthorizationDecision { .ignore([]) }
 
     func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome { .notHandled([]) }

@@ -25,9 +25,23 @@ extension DiagnosticStep {
             let key = try await client.key(of: ticket)
             return .ok("the KDC knows \(ticket.server), and encrypts its tickets with its key \(key).")
         } catch {
-            guard error.code == .unknownService else { return .failed(error.description) }
-            return await unknown(service?.description ?? plan.servicePrincipal, plan, client, findings, answer.principal.realm)
+            switch error.code {
+            case .unknownService:
+                return await unknown(service?.description ?? plan.servicePrincipal, plan, client, findings, answer.principal.realm)
+            case .ticketRefused: return refused(error, session.principal, service)
+            default: return .failed(error.description)
+            }
         }
+    }
+
+    /// The ticket looks valid, and no KDC can read it.
+    private static func refused(_ error: KerberosError, _ principal: Principal, _ service: Principal?) -> Finding {
+        let isAnothers = service.map { ![principal.realm, ""].contains($0.realm) } ?? false
+        return .failed(
+            "the KDC can't read the ticket-granting ticket of \(principal) (\(error.libraryMessage)).",
+            remedy: "It is from before the realm's key was changed, or its KDC set up anew. Sign in again: ksso login --force \(principal)"
+                + (isAnothers ? "\n    Where that does not help, the keys of the trust between the two realms differ." : "")
+        )
     }
 
     /// Perhaps the KDC knows the service by the name that the host is an alias of.

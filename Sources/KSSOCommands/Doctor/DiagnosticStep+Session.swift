@@ -12,12 +12,14 @@ extension DiagnosticStep {
         let wanted: Principal?
         do throws(KerberosError) {
             list = try await findings.sso.sessions()
-            let configuration = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }
+            let configuration = findings.configuration
             wanted =
                 if configuration?.credentialUseMode == .kerberosDefault {
                     list.primary?.principal
                 } else {
-                    try configuration?.principalName.map { name throws(KerberosError) in try Principal(name, defaultRealm: realm) }
+                    try configuration?.principalName.map { name throws(KerberosError) in
+                        try Principal(name, defaultRealm: configuration?.realm ?? realm)
+                    }
                 }
         } catch {
             return .failed(error.description)

@@ -62,13 +62,11 @@ struct KDCReport: Sendable {
 extension KDCProbe.Outcome {
     fileprivate var text: String {
         switch self {
-        case .answered(let answer):
-            let seconds = Double(answer.latency.components.attoseconds) / 1e18 + Double(answer.latency.components.seconds)
-            return "in \(Double(Int(seconds * 10_000)) / 10) ms"
-        case .refused: return "nothing listens there"
-        case .noAnswer: return "no answer"
-        case .unreachable(let reason): return reason
-        case .notKerberos: return "an answer that is not Kerberos"
+        case .answered(let answer): "in \(answer.latency.milliseconds) ms"
+        case .refused: "nothing listens there"
+        case .noAnswer: "no answer"
+        case .unreachable(let reason): reason
+        case .notKerberos: "an answer that is not Kerberos"
         }
     }
 }

@@ -13,13 +13,12 @@ extension BrokenSetUp {
                 return try await station.doctor()
             }
         },
-        BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/left.sock is stale", "nobody answers") {
+        BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/kcm.sock is stale", "nobody answers") {
             try await withStation(signsIn: false) { station in
-                let path = "\(station.directory)/left.sock"
-                try UnixSocket.leave(at: path)
-                let own = try station.write("[libdefaults]\n kcm_socket = \(path)\n", to: "kcm.conf")
-                let environment = ["KRB5_CONFIG": "\(own):\(station.realm.configurationPath)", "KRB5CCNAME": "KCM:"]
-                return try await station.doctor(environment: environment)
+                try await station.leaveAKilledAgent()
+                // As `ksso configure session` sets the variables.
+                let files = "\(station.runtime)/krb5.conf:\(station.realm.configurationPath)"
+                return try await station.doctor(environment: ["KRB5_CONFIG": files, "KRB5CCNAME": "KCM:"])
             }
         },
         BrokenSetUp(

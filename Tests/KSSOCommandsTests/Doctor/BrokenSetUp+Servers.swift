@@ -1,18 +1,24 @@
 import HTTPNegotiate
 import KerberosTesting
-import TestSupport
 import Testing
 
 extension BrokenSetUp {
     static let servers = [
         BrokenSetUp("a proxy in between", failsAt: "challenge", naming: "a proxy stands in between", "407", "Basic", "Via: 1.1 gate") {
-            try await withServer("407 Proxy Authentication Required", ["Proxy-Authenticate: Basic realm=x", "Via: 1.1 gate"])
+            try await withStation { station in
+                try await withProtectedWebServer(realm: station.realm) { server in
+                    try await StockApache.with(StockApache.wantsItsOwnSignIn(before: server.port), on: station) { port in
+                        try await station.expectThePage(behind: port)
+                        return try await station.doctor("http://localhost:\(port)/hello")
+                    }
+                }
+            }
         },
-        BrokenSetUp("a server without Negotiate", failsAt: "challenge", naming: "does not offer Negotiate", "Basic") {
-            try await withServer("401 Unauthorized", ["WWW-Authenticate: Basic realm=\"x\""])
+        BrokenSetUp("a server without Negotiate", failsAt: "challenge", naming: "does not offer Negotiate", "it offers Basic") {
+            try await withApache(StockApache.asksForAPassword)
         },
-        BrokenSetUp("a server that wants NTLM", failsAt: "challenge", naming: "wants NTLM") {
-            try await withServer("401 Unauthorized", ["WWW-Authenticate: NTLM"])
+        BrokenSetUp("a server that wants NTLM", failsAt: "challenge", naming: "wants NTLM, and does not offer Negotiate") {
+            try await withApache(StockApache.asksForNTLM)
         },
         BrokenSetUp(
             "a server whose clock is wrong",
@@ -36,12 +42,18 @@ extension BrokenSetUp {
 
     private struct Failed: Error { let result: CommandResult }
 
-    /// A server that gives every request the same answer.
-    private static func withServer(_ status: String, _ fields: [String]) async throws -> Diagnosis {
+    private static func withApache(_ directives: String) async throws -> Diagnosis {
         try await withStation { station in
-            try await ScriptedServer.with({ _, _ in .response(status, fields) }) { server in
-                try await station.doctor("http://localhost:\(server.port)/")
-            }
+            try await StockApache.with(directives, on: station) { try await station.doctor("http://localhost:\($0)/") }
         }
+    }
+}
+
+extension Workstation {
+    /// Who signs in to the proxy is asked for a ticket by the server behind it.
+    fileprivate func expectThePage(behind port: Int) async throws {
+        let words = ["curl", "-sS", "-i", "-H", "Proxy-Authorization: Basic eDp4", "http://localhost:\(port)/hello"]
+        let answer = try await run(words).output
+        #expect(answer.hasPrefix("HTTP/1.1 401 ") && answer.contains("WWW-Authenticate: Negotiate"), "\(answer)")
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPNegotiate
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -54,6 +55,31 @@ struct DoctorServerTests {
         }
     }
 
+    @Test func aProxyThatTakesTheChallengeAway() async throws {
+        try await station.signIn()
+        try await withProtectedWebServer(realm: station.realm) { server in
+            try await StockApache.with(StockApache.takesChallengesAway(before: server.port), on: station) { port in
+                let first = try #require(try await station.doctor("http://localhost:\(port)/hello").firstFailure)
+                #expect(first.name == "challenge", "\(first)")
+                #expect(first.detail.contains("does not offer Negotiate: it offers nothing."), "\(first)")
+                #expect(first.detail.contains("The answer came by a proxy (Via: 1.1 gate"), "\(first)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: LoadableLibrary.nameService != nil, "nss_wrapper is missing: Scripts/install-packages unpacks it"))
+    func aHostWithoutAnAddress() async throws {
+        try station.install(profile(hosts: ["nowhere.example.test"]))
+        try await station.signIn()
+        let environment = [
+            "LD_PRELOAD": LoadableLibrary.nameService?.path ?? "", "NSS_WRAPPER_DISABLE_DEEPBIND": "1",
+            "NSS_WRAPPER_HOSTS": try station.write("127.0.0.1 localhost\n", to: "hosts"),
+        ]
+        let diagnosis = try await station.doctor("http://nowhere.example.test:9/", environment: environment)
+        let first = try #require(diagnosis.firstFailure)
+        #expect(first.name == "name" && first.detail.contains("nowhere.example.test"), "\(first)")
+    }
+
     @Test func aNegotiateThatIsNTLM() async throws {
         let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
@@ -92,12 +118,7 @@ struct DoctorServerTests {
 
     @Test func whatAnAgentThatWasKilledLeaves() async throws {
         try await station.signIn()
-        try FileManager.default.createDirectory(
-            atPath: station.runtime,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
-        )
-        try UnixSocket.leave(at: "\(station.runtime)/kcm.sock")
+        try await station.leaveAKilledAgent()
         let cache = try check("cache", try await station.doctor())
         #expect(cache.verdict == .warning)
         #expect(cache.detail.contains("\(station.runtime)/kcm.sock is left over"))

@@ -1,0 +1,113 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// Where the doctor looks for KDCs beside SRV records: URI records, and KDC proxies.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
+struct DoctorDiscoveryTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+        try station.install(profile())
+    }
+
+    private static let isMadeUp = LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil
+
+    /// libkrb5 signs in by the one, and the doctor says so.
+    @Test(.enabled(if: isMadeUp, "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"))
+    func recordsOfBothKinds() async throws {
+        let port = station.realm.kdcPort
+        let records = """
+            URI _kerberos.EXAMPLE.TEST krb5srv:m:tcp:kdc.example.test:\(port)
+            SRV _kerberos._tcp.EXAMPLE.TEST localhost 1
+
+            """
+        var environment = try station.resolving("kdc.example.test", kdcPort: port)
+        environment["RESOLV_WRAPPER_HOSTS"] = try station.write(records, to: "both")
+        let login = try await station.ksso("login", "alice", "--password-stdin", "-q", input: "secret\n", environment: environment)
+        #expect(login == .done(""))
+        let diagnosis = try await station.doctor(environment: environment)
+        #expect(diagnosis.isHealthy, "\(diagnosis)")
+        let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
+        let passedOver = "URI records, which libkrb5 reads before SRV; so it passes over localhost:1 of the SRV records"
+        #expect(dns.detail == "DNS names the KDCs of EXAMPLE.TEST: kdc.example.test:\(port) (\(passedOver)).")
+        let center = try #require(diagnosis.checks.first { $0.name == "kdc" })
+        #expect(center.detail.hasPrefix("KDC kdc.example.test:\(port) (the URI record _kerberos.EXAMPLE.TEST): TCP in "), "\(center)")
+
+        // Who forbids it goes by SRV, and finds nobody.
+        let none = try station.write("[libdefaults]\n dns_uri_lookup = false\n", to: "none.conf")
+        environment["KRB5_CONFIG"] = "\(none):\(environment["KRB5_CONFIG"] ?? "")"
+        let refused = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n", environment: environment)
+        #expect(refused.exitStatus == 6, "\(refused)")
+        let first = try #require(try await station.doctor(environment: environment).firstFailure)
+        #expect(first.name == "kdc" && first.detail.contains("the SRV record _kerberos._tcp.EXAMPLE.TEST"), "\(first)")
+    }
+
+    private func proxyCheck(
+        _ url: String,
+        in command: ([String]) -> [String] = { $0 }
+    ) async throws -> DiagnosticCheck {
+        try station.install(profile(data: ["preferredKDCs: [\"\(url.replacing("https:", with: "kkdcp:"))\"]"]))
+        let diagnosis = try await station.doctor(in: command)
+        let check = try #require(diagnosis.checks.first { $0.name == "kdc" && $0.detail.hasPrefix("KDC proxy ") }, "\(diagnosis)")
+        #expect(check.detail.hasPrefix("KDC proxy \(url) (preferredKDCs of the profile)"), "\(check)")
+        // krb5.conf's KDC answers beside it.
+        #expect(check.verdict == .warning, "\(check)")
+        return check
+    }
+
+    @Test func aProxyThatIsAway() async throws {
+        #expect(try await proxyCheck("https://127.0.0.1:1/KdcProxy").detail.contains(" does not answer: "))
+    }
+
+    /// The realm's KDC is reached this way alone, and its clock is told; tickets need libkrb5's plugin besides.
+    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
+    func aProxyThatPassesOn() async throws {
+        try await KDCProxy.with(on: station) { url, certificate in
+            try station.install(profile(data: ["preferredKDCs: [\"\(url.replacing("https:", with: "kkdcp:"))\"]"]))
+            let own = try station.write("[libdefaults]\n default_realm = EXAMPLE.TEST\n dns_lookup_kdc = false\n", to: "proxy.conf")
+            let diagnosis = try await station.doctor(environment: ["KRB5_CONFIG": own]) {
+                OwnAuthorities.command(trusting: certificate, $0)
+            }
+            let proxy = try #require(diagnosis.checks.first { $0.name == "kdc" }, "\(diagnosis)")
+            #expect(proxy.detail.contains("KDC proxy \(url) (preferredKDCs of the profile): a KDC answers behind it"), "\(proxy)")
+            let isInstalled = FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/krb5/plugins/tls/k5tls.so")
+            #expect(proxy.verdict == (isInstalled ? .ok : .failed) && proxy.remedy == (isInstalled ? nil : "Install krb5-k5tls."))
+            let clock = try #require(diagnosis.checks.first { $0.name == "clock" })
+            #expect(clock.verdict == .ok, "\(clock)")
+            #expect(diagnosis.checks.contains { $0.name == "account" && $0.detail == "the KDC knows alice@EXAMPLE.TEST." })
+        }
+    }
+
+    /// libkrb5 asks by TLS alone; so nothing else is told to anybody on the way.
+    @Test func aProxyWithoutTLSIsNotAsked() async throws {
+        try await withProtectedWebServer(realm: station.realm) { server in
+            let url = "\(server.url)/KdcProxy"
+            try #require(url.hasPrefix("http://"))
+            let own = try station.write("[realms]\n EXAMPLE.TEST = {\n kdc = \(url)\n }\n", to: "plain.conf")
+            let diagnosis = try await station.doctor(environment: ["KRB5_CONFIG": "\(own):\(station.realm.configurationPath)"])
+            let check = try #require(diagnosis.checks.first { $0.detail.contains(url) && $0.name == "kdc" }, "\(diagnosis)")
+            #expect(check.verdict == .warning && check.detail.contains("libkrb5 passes over it, and nothing was sent there"), "\(check)")
+            #expect(!check.detail.contains("TLS"), "\(check)")
+        }
+    }
+
+    /// A web server that is none, and one that this machine does not trust.
+    @Test func whatIsNoProxy() async throws {
+        try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { server in
+            let untrusted = try await proxyCheck("\(server.url)/KdcProxy")
+            #expect(untrusted.remedy?.contains("http_anchors") == true, "\(untrusted)")
+            guard OwnAuthorities.arePossible else { return }
+            let other = try await proxyCheck("\(server.url)/KdcProxy") {
+                OwnAuthorities.command(trusting: server.certificatePath, $0)
+            }
+            #expect(other.detail.hasSuffix(" is reached (TLS), and passes nothing on to a KDC: it answers 404."), "\(other)")
+            let page = try await proxyCheck("\(server.url)/open") { OwnAuthorities.command(trusting: server.certificatePath, $0) }
+            #expect(page.detail.hasSuffix(" answers with something that is no KDC's message."), "\(page)")
+        }
+    }
+}

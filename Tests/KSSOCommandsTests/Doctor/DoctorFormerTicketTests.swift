@@ -1,0 +1,78 @@
+import HTTPNegotiate
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// What is said of tickets that the realm's KDC can't read: it was set up anew since, or its key was changed.
+struct DoctorFormerTicketTests {
+    enum Change: String, CaseIterable {
+        case anew, anotherKey
+    }
+
+    private func withFormerTicket(_ change: Change, _ body: (Workstation) async throws -> Void) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"])
+        try await withTestRealm(options) { former in
+            let before = try await signedIn(former)
+            guard change == .anew else {
+                try await former.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
+                return try await body(before)
+            }
+            try await withTestRealm(options) { realm in
+                let station = try Workstation(realm: realm)
+                try station.install(profile())
+                try #require(try await station.run(["cp", "\(before.directory)/cache", "\(station.directory)/cache"]).exitStatus == 0)
+                try await body(station)
+            }
+        }
+    }
+
+    private func signedIn(_ realm: TestRealm) async throws -> Workstation {
+        let station = try Workstation(realm: realm)
+        try station.install(profile())
+        let login = try await station.ksso("login", "alice", "--password-stdin", "--renewable", "3d", input: "secret\n")
+        try #require(login.exitStatus == 0, "\(login)")
+        return station
+    }
+
+    private static let command = "ksso login --force alice@EXAMPLE.TEST"
+
+    @Test(arguments: Change.allCases)
+    func theDoctorHasThePersonSignInAgain(change: Change) async throws {
+        try await withFormerTicket(change) { station in
+            let checks = try await station.doctor("http://localhost:1/").checks
+            let service = try #require(checks.first { $0.name == "service" })
+            #expect(service.verdict == .failed && service.detail.hasPrefix("the KDC can't read the ticket-granting ticket"), "\(service)")
+            #expect(!service.detail.contains("password") && !service.detail.contains("ign in"), "\(service)")
+            #expect(service.remedy?.hasSuffix("Sign in again: \(Self.command)") == true, "\(service)")
+            // So it does.
+            let words = Self.command.split(separator: " ").map(String.init) + ["--password-stdin"]
+            #expect(try await station.run(words, input: "secret\n").exitStatus == 0)
+            #expect(try await station.ksso("header", "http://localhost:1/").exitStatus == 0)
+            #expect(try await station.doctor("http://localhost:1/").checks.first { $0.name == "service" }?.verdict == .ok)
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func aRequestSaysSoToo(change: Change) async throws {
+        try await withFormerTicket(change) { station in
+            let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
+            try await ScriptedServer.with({ _, _ in challenge }) { server in
+                for command in ["header", "fetch"] {
+                    let result = try await station.ksso(command, "http://localhost:\(server.port)/")
+                    #expect(result.exitStatus == 5, "\(command): \(result)")
+                    #expect(result.errors.hasPrefix("ksso: HTTP/localhost: the KDC can't read the ticket-granting ticket ("), "\(result)")
+                    #expect(result.errors.hasSuffix(" Sign in again with: \(Self.command)\n"), "\(result)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func soDoesARenewal(change: Change) async throws {
+        try await withFormerTicket(change) { station in
+            let result = try await station.ksso("refresh")
+            #expect(result.exitStatus == 5 && result.errors.hasPrefix("ksso: alice@EXAMPLE.TEST: the KDC can't read"), "\(result)")
+            #expect(result.errors.hasSuffix("set up anew. Sign in again with: \(Self.command)\n"), "\(result)")
+        }
+    }
+}

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
@@ -38,8 +37,8 @@ struct AgentRun: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display. \
-            One that draws no window asks on the terminal that GPG_TTY names.
+            Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display \
+            or GPG_TTY names a terminal. One that draws no window asks on that terminal.
             """,
             valueName: "program"
         )
@@ -117,21 +116,14 @@ struct AgentRun: AsyncParsableCommand {
     }
 
     private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
-        var options = common.agentOptions(runtime, system: system, prompter: prompter(environment), environment: environment)
+        let asking = AgentPrompter(program: pinentry, environment: environment)
+        var options = common.agentOptions(runtime, system: system, asking: asking, environment: environment)
         options.ticketDirectory = tickets
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.logFile = Self.logFile
         return options
-    }
-
-    /// Who asks for passwords: nobody where there is neither a program nor a place for its window.
-    private func prompter(_ environment: [String: String]) -> (any Prompter)? {
-        let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
-        guard pinentry != nil || hasDisplay else { return nil }
-        // GnuPG's own variable for the terminal that a program without a window may use.
-        return PinentryPrompter(program: pinentry ?? "pinentry", terminal: environment["GPG_TTY"], environment: environment)
     }
 
     private static var hasTerminal: Bool {

@@ -36,6 +36,12 @@ struct CommandFailure: Error {
         if error.code == .wrongPassword, error.subject.contains("@"), !error.message.contains("keytab") {
             text += " Try again with: ksso login \(error.subject)"
         }
+        if error.code == .ticketRefused {
+            // The ticket looks valid: without --force it would be left as it is.
+            let advice = " Sign in again."
+            if text.hasSuffix(advice) { text.removeLast(advice.count) }
+            text += " Sign in again with: ksso login --force\(error.client.map { " \($0)" } ?? "")"
+        }
         if verbose, error.libraryCode != 0 { text += "\n  libkrb5: \(error.libraryMessage) (code \(error.libraryCode))" }
         return text
     }

@@ -1,6 +1,5 @@
 internal import ExtensionProfile
 internal import Foundation
-internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
@@ -11,24 +10,28 @@ extension CommonOptions {
     func agentOptions(
         _ runtime: RuntimeDirectory,
         system: Bool = false,
-        prompter: (any Prompter)? = nil,
+        asking: AgentPrompter? = nil,
         environment: [String: String]
     ) -> AgentOptions {
         var options = AgentOptions(
             runtime: runtime,
             search: ProfileSearch(explicitPaths: profile, environment: environment),
-            makeExtension: { try await agentExtension(of: $0, system: system, prompter: prompter) },
+            makeExtension: { try await agentExtension(of: $0, system: system, asking: asking) },
             log: { Console.report($0) }
         )
         options.mode = system ? .system : .agent
         options.environment = environment
+        options.promptFaults = asking?.faults
         return options
     }
 
     /// The extension of an agent.
-    private func agentExtension(of profiles: [Profile], system: Bool, prompter: (any Prompter)?) async throws -> KerberosExtension {
+    private func agentExtension(of profiles: [Profile], system: Bool, asking: AgentPrompter?) async throws -> KerberosExtension {
         var settings = SingleSignOn.Settings()
-        settings.prompter = prompter
+        if let asking {
+            settings.prompter = asking.prompter
+            settings.nobodyToAsk = asking.nobodyToAsk
+        }
         settings.secretStore = .automatic
         if !system { settings.defaultCacheName = "KCM:" }
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }

@@ -19,10 +19,17 @@ struct CommonOptions: ParsableArguments {
 
     /// Opens the profiles and the engine; doubts about profiles go to standard error.
     ///
-    /// - Parameter bindsTokens: Whether the command binds each token that goes over https.
-    func open(prompter: (any Prompter)? = nil, bindsTokens: Bool = true) async throws -> SingleSignOn {
+    /// - Parameters:
+    ///   - armorCache: The cache of the ticket that protects sign-ins.
+    ///   - bindsTokens: Whether the command binds each token that goes over https.
+    func open(
+        prompter: (any Prompter)? = nil,
+        armorCache: String? = nil,
+        bindsTokens: Bool = true
+    ) async throws -> SingleSignOn {
         var settings = settings
         settings.prompter = prompter
+        settings.armorCache = armorCache.map(CredentialCacheName.init(rawValue:))
         let runtime = RuntimeDirectory(environment: settings.environment)
         PrivateCache.removeAbandoned(in: runtime)
         runtime.removeAbandonedConfiguration()
@@ -72,11 +79,12 @@ struct CommonOptions: ParsableArguments {
     /// Runs a command's work; every error becomes one line and a status.
     func run(
         prompter: (any Prompter)? = nil,
+        armorCache: String? = nil,
         bindsTokens: Bool = true,
         _ body: (SingleSignOn) async throws -> Void
     ) async throws {
         do {
-            try await body(try await open(prompter: prompter, bindsTokens: bindsTokens))
+            try await body(try await open(prompter: prompter, armorCache: armorCache, bindsTokens: bindsTokens))
         } catch let exit as ExitCode {
             throw exit
         } catch {

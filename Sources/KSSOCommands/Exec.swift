@@ -27,11 +27,13 @@ struct Exec: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let given = OpenDescriptors.current
         try await common.run { sso in
             var environment = ProcessInfo.processInfo.environment
             for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
             let cache = file ? try await privateCache(sso, environment: environment) : nil
             if let cache { environment["KRB5CCNAME"] = "FILE:\(cache.path)" }
+            given.closeOthersOnReplacement()
             let failure = replaceProcess(command, environment: environment)
             cache?.remove()
             throw failure

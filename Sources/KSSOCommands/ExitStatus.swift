@@ -26,7 +26,7 @@ extension ExitStatus {
         self =
             switch code {
             case .kdcUnreachable, .realmUnknown: .kdcUnreachable
-            case .noCredentials, .ticketExpired: .notSignedIn
+            case .noCredentials, .ticketExpired, .ticketRefused: .notSignedIn
             case .notInteractive: .notInteractive
             case .canceled: .canceled
             default: .failed

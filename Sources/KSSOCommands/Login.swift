@@ -27,6 +27,13 @@ struct Login: AsyncParsableCommand {
     var renewable: Lifetime?
     @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
     var cache: String?
+    @Option(
+        help: ArgumentHelp(
+            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's: what kinit -k -c NAME or kinit -n -c NAME got.",
+            valueName: "name"
+        )
+    )
+    var armorCache: String?
     @Flag(
         help: "Keep the password once the KDC has taken it, so that the next ticket is got with it and nobody is asked; logout forgets it."
     )
@@ -46,7 +53,7 @@ struct Login: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.run(armorCache: armorCache) { sso in
             if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
                 tell(session, sso)

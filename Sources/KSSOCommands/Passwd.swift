@@ -19,10 +19,12 @@ struct Passwd: AsyncParsableCommand {
     var realm: String?
     @Flag(help: "Read the passwords from standard input: the current one, then the new one, a line each.")
     var passwordStdin = false
+    @Option(help: ArgumentHelp("Protect the sign-in (FAST) with the ticket in this cache.", valueName: "name"))
+    var armorCache: String?
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.run(armorCache: armorCache) { sso in
             // Before anybody is asked for a password.
             let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
             let change: PasswordChange

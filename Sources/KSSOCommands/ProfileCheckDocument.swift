@@ -9,7 +9,7 @@ struct ProfileCheckDocument: Encodable {
         let key: String
         /// The value on one line; null where a required key is missing.
         let value: String?
-        /// `used`, `notApplicable`, `notYet`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
+        /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
         let verdict: String
         /// The verdict in words.
         let detail: String

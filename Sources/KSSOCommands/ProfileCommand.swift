@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
+internal import Kerberos
 internal import KerberosSSO
 
 struct ProfileCommand: AsyncParsableCommand {
@@ -23,9 +24,13 @@ struct ProfileCommand: AsyncParsableCommand {
         var json = false
 
         func run() async throws {
+            // The check of a signature may take a while.
+            let checked = await BlockingCall.run { [file] in
+                Result { () throws(ProfileError) in try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy()) }
+            }
             let report: ProfileReport
-            do {
-                report = try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy())
+            do throws(ProfileError) {
+                report = try checked.get()
             } catch {
                 throw CommandFailure(.failed, error.message)
             }
@@ -46,7 +51,7 @@ struct ProfileCommand: AsyncParsableCommand {
             for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
             if report.kerberosPayloadCount == 0 { Console.print("! there is no payload for the Kerberos extension in this file") }
             let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
-            let order = ["used", "notApplicable", "notYet", "unknown", "misspelt", "wrongType", "badValue", "missing"]
+            let order = ["used", "notApplicable", "unknown", "misspelt", "wrongType", "badValue", "missing"]
             Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
         }
     }

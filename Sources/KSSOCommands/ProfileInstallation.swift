@@ -1,5 +1,6 @@
 internal import ExtensionProfile
 internal import Foundation
+internal import Kerberos
 
 /// A profile that is put among those that `ksso` finds.
 struct ProfileInstallation {
@@ -18,7 +19,7 @@ struct ProfileInstallation {
     private var path: String { "\(place.directory)/\(name)" }
 
     /// A profile's file.
-    init(copying file: String, to place: Place) throws(CommandFailure) {
+    init(copying file: String, to place: Place) async throws(CommandFailure) {
         let suffixes = [".mobileconfig", ".yaml", ".yml"]
         name = URL(fileURLWithPath: file).lastPathComponent
         guard suffixes.contains(where: name.hasSuffix), !name.hasPrefix(".") else {
@@ -26,8 +27,10 @@ struct ProfileInstallation {
         }
         do {
             // It says in words what can't be read or used, of the file that was named; the size is bounded.
-            _ = try Profile(contentsOf: file, policy: place.search.policy())
-            content = try Data(contentsOf: URL(fileURLWithPath: file))
+            content = try await Self.aside {
+                _ = try Profile(contentsOf: file, policy: place.search.policy())
+                return try Data(contentsOf: URL(fileURLWithPath: file))
+            }
         } catch {
             throw CommandFailure(error, verbose: false)
         }
@@ -53,20 +56,22 @@ struct ProfileInstallation {
     /// Checks the profile and puts it in its place, with nothing of another in its way.
     ///
     /// - Returns: The profile as it is in force now.
-    func run(force: Bool) throws -> Profile {
-        let profile = try Profile(data: content, source: path, policy: place.search.policy())
+    func run(force: Bool) async throws -> Profile {
+        let profile = try await Self.aside { [content, path, place] in
+            try Profile(data: content, source: path, policy: place.search.policy())
+        }
         let before = FileManager.default.contents(atPath: path)
         guard before != content else {
             Console.print("\(path): installed already")
-            return try inForce(profile)
+            return try await inForce(profile)
         }
         guard before == nil && !FileManager.default.fileExists(atPath: path) || force else {
             throw CommandFailure(.failed, "\(path): another profile has this name. Replace it with: --force")
         }
-        let others = try search.run().profiles.map(\.source).filter { $0 != path }
+        let others = try await search.runAside().profiles.map(\.source).filter { $0 != path }
         try write(content)
         do {
-            let profile = try inForce(profile, beside: others)
+            let profile = try await inForce(profile, beside: others)
             Console.print("\(path): \(before == nil ? "installed" : "replaced")")
             return profile
         } catch {
@@ -74,6 +79,11 @@ struct ProfileInstallation {
             if let before { try? write(before) } else { try? FileManager.default.removeItem(atPath: path) }
             throw error
         }
+    }
+
+    /// Off the threads that tasks share: a signature is checked by a program, and a home may be on a server.
+    private static func aside<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await BlockingCall.run { Result(catching: body) }.get()
     }
 
     /// For the installed ones, whatever else is named now.
@@ -86,8 +96,8 @@ struct ProfileInstallation {
     /// The profile, as the search finds it; throws why it does not.
     ///
     /// - Parameter others: Those that must be in force too: a name that comes first takes the hosts of one that comes later.
-    private func inForce(_ profile: Profile, beside others: [String] = []) throws -> Profile {
-        let found = try search.run()
+    private func inForce(_ profile: Profile, beside others: [String] = []) async throws -> Profile {
+        let found = try await search.runAside()
         if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
             throw CommandFailure(.failed, displaced.message)
         }

@@ -3,12 +3,18 @@ internal import Kerberos
 internal import KerberosSSO
 
 struct Refresh: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Renew the ticket, or acquire it again from its keytab; never asks.")
+    static let configuration = CommandConfiguration(
+        abstract: "Renew the ticket, or acquire it again from its keytab or certificate; asks for no more than the certificate's PIN."
+    )
 
     @Argument(help: "Whose ticket; by default everybody's who is signed in.")
     var principal: String?
     @Option(help: "Everybody of this realm; or the realm of a principal that names none.")
     var realm: String?
+    @Flag(help: "Read the certificate's PIN from standard input: its first line.")
+    var passwordStdin = false
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
+    var quiet = false
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
@@ -21,11 +27,12 @@ struct Refresh: AsyncParsableCommand {
             guard !sessions.isEmpty else {
                 throw CommandFailure(.notSignedIn, "\(whom.map { "\($0)" } ?? realm ?? "refresh"): not signed in. Sign in with: ksso login")
             }
+            let prompter = try await prompter()
             var failure: CommandFailure?
             for session in sessions {
                 do {
-                    let renewed = try await sso.refresh(session)
-                    Console.print("\(renewed.principal) is signed in until \(Console.text(renewed.ticketExpires)).")
+                    let renewed = try await sso.refresh(session, prompter: prompter)
+                    if !quiet { Console.print("\(renewed.principal) is signed in until \(Console.text(renewed.ticketExpires)).") }
                 } catch {
                     if let earlier = failure { Console.report(earlier.message) }
                     failure = CommandFailure(error, verbose: common.isVerbose)
@@ -33,5 +40,11 @@ struct Refresh: AsyncParsableCommand {
             }
             if let failure { throw failure }
         }
+    }
+
+    /// Who gives a PIN.
+    private func prompter() async throws -> (any Prompter)? {
+        if passwordStdin { return GivenAnswer(try await StandardInput.secretLine()) }
+        return quiet || !Console.hasTerminal ? nil : .terminal
     }
 }

@@ -46,13 +46,13 @@ struct Setup: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let search = ProfileSearch()
         var realm = realm
-        if let installation = try installation(search) {
+        if let installation = try await installation(search) {
             do {
-                realm = try installation.run(force: force).configurations.first?.realm ?? realm
+                realm = try await installation.run(force: force).configurations.first?.realm ?? realm
             } catch {
                 throw CommandFailure(error, verbose: false)
             }
-        } else if try search.run().profiles.isEmpty {
+        } else if try await search.runAside().profiles.isEmpty {
             throw CommandFailure(.usage, "no profile is installed. Name one, or make one: ksso setup --realm REALM --host .corp.example")
         }
         guard !system else { return Console.note("Each user then runs: ksso setup") }
@@ -70,13 +70,13 @@ struct Setup: AsyncParsableCommand {
     }
 
     /// What is to be installed; nil where nothing was named.
-    private func installation(_ search: ProfileSearch) throws(CommandFailure) -> ProfileInstallation? {
+    private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
         if system, geteuid() != 0 { throw CommandFailure(.failed, "--system writes to \(search.systemDirectory), as root only.") }
         guard let directory = system ? search.systemDirectory : search.userDirectory else {
             throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
         }
         let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
-        if let file { return try ProfileInstallation(copying: file, to: place) }
+        if let file { return try await ProfileInstallation(copying: file, to: place) }
         if let realm { return ProfileInstallation(realm: realm, hosts: host, principal: principal, in: place) }
         return nil
     }

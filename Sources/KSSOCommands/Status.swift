@@ -79,6 +79,7 @@ extension Session.Acquisition {
         switch self {
         case .password: "ksso with a password"
         case .keytab(let name): "ksso with the keytab \(name.isEmpty ? "of KRB5_CLIENT_KTNAME" : name)"
+        case .certificate(let identity): "ksso with the certificate \(identity.isEmpty ? "that is configured" : identity)"
         case .storedSecret: "ksso with a password that is kept"
         case .other: "another program"
         }

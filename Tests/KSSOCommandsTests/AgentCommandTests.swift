@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -56,6 +57,27 @@ struct AgentCommandTests {
         let sentence = "nosuch: there is no such program. Give --pinentry the path of one."
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch", "--background") == .failure(1, sentence))
+    }
+
+    /// A request that may ask, where nobody can be: the journal says why, once.
+    @Test(arguments: [[], ["--pinentry", "/bin/false"]])
+    func whyNobodyCanBeAskedStandsInTheJournal(arguments: [String]) async throws {
+        try station.install(profile())
+        let (_, transcript) = try await station.withAgent(arguments) { _ async throws in
+            for path in ["authorize", "login", "login"] {
+                let body = path == "login" ? #"{"principal": "alice"}"# : #"{"url": "http://localhost/", "mayAsk": true}"#
+                let answer = try await station.run([
+                    "curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json", "-d", body,
+                    "http://agent/v1/\(path)",
+                ])
+                #expect(answer.output.contains("ksso login"), "\(answer)")
+            }
+            try await eventually {
+                let status = try await station.ksso("agent", "status").output
+                return status.contains("nobody can be asked for a password: ") && status.contains("Set GPG_TTY or DISPLAY")
+            }
+        }
+        #expect(transcript.components(separatedBy: "nobody can be asked").count == 2, "\(transcript)")
     }
 
     /// Whoever signed in before there was an agent is not signed in again by the next one.

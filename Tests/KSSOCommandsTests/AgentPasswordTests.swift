@@ -1,6 +1,7 @@
 import Foundation
 import HTTPNegotiate
 import KerberosTesting
+import KerberosTestingTraits
 import SSOAgentClient
 import Synchronization
 import TestSupport

@@ -1,44 +1,47 @@
 import Foundation
+import HTTPNegotiate
+import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
+import SSOAgentClient
 import TestSupport
 import Testing
 
 /// `ksso login --certificate`, and what a profile says of certificates and passwords, at a KDC that takes both.
 @Suite(.enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct CertificateLoginTests {
+    /// Lends the identity of alice's certificate.
     private func withKDC(
         _ keys: String = "",
         data: [String] = [],
-        relations: (CertificateAuthority) -> [String: String] = { _ in [:] },
-        _ body: (Workstation, CertificateAuthority) async throws -> Void
+        _ body: (Workstation, String) async throws -> Void
     ) async throws {
-        let plugin = try #require(LoadableLibrary.pkinit).path
-        let authority = try CertificateAuthority(realm: "EXAMPLE.TEST")
-        var options = TestRealmOptions(
+        let plugin = try #require(LoadableLibrary.pkinit)
+        let options = TestRealmOptions(
             users: ["alice": "secret"],
-            clientRelations: ["pkinit_anchors": authority.anchor].merging(relations(authority)) { $1 },
-            kdcRelations: ["pkinit_identity": authority.kdcIdentity, "pkinit_anchors": authority.anchor]
+            acceptsCertificates: true,
+            pluginDirectory: "\(plugin.folder)/krb5/plugins"
         )
-        options.pluginModules = ["clpreauth": "pkinit:\(plugin)", "kdcpreauth": "pkinit:\(plugin)"]
         try await withTestRealm(options) { realm in
+            let identity = try await realm.certificate(for: "alice").identity
             let station = try Workstation(realm: realm)
-            try station.install(keys.replacing("IDENTITY", with: authority.identity) + profile(data: data))
-            try await body(station, authority)
-            withExtendedLifetime(authority) {}
+            try station.install(keys.replacing("IDENTITY", with: identity) + profile(data: data))
+            try await body(station, identity)
         }
     }
 
     @Test func aCertificateSignsIn() async throws {
-        try await withKDC { station, authority in
-            let login = try await station.ksso("login", "alice", "--certificate", authority.identity)
+        try await withKDC { station, identity in
+            let login = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(login.exitStatus == 0 && login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
             #expect(try await station.run(["klist", "-s"]).exitStatus == 0)
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let withPIN = try await station.ksso(
                 "login",
                 "alice",
                 "--force",
                 "--certificate",
-                authority.protectedIdentity,
+                protected,
                 "--password-stdin",
                 input: "1234\n"
             )
@@ -46,10 +49,180 @@ struct CertificateLoginTests {
         }
     }
 
+    /// The tickets hold for minutes, so that a second one is told from the first; none is renewable.
+    @Test func aRefreshSignsInAgainWithTheCertificate() async throws {
+        try await withKDC { station, identity in
+            // A path that depends on the folder.
+            let relative = identity.replacing("\(station.realm.directory)/", with: "")
+            let command = "cd \(station.realm.directory) && exec ksso login alice --lifetime 10m --certificate \(relative)"
+            try #require(relative != identity)
+            #expect(try await station.run(["sh", "-c", command]).exitStatus == 0)
+            let first = try #require(try await station.status().sessions.first)
+            #expect(first.acquiredBy == "certificate")
+            let text = try await station.ksso("status").output
+            #expect(text.contains("acquired by ksso with the certificate \(identity)\n"), "\(text)")
+            let refresh = try await station.ksso("refresh")
+            #expect(refresh.exitStatus == 0 && refresh.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(refresh)")
+            let second = try #require(try await station.status().sessions.first)
+            #expect(second.ticketExpires > first.ticketExpires && second.acquiredBy == "certificate")
+            #expect(try await station.run(["klist", "-s"]).exitStatus == 0)
+        }
+    }
+
+    /// A comma parts the paths of a certificate and its key only.
+    @Test func aFilesNameMayHaveAComma() async throws {
+        try await withKDC { station, _ in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            let folder = "\(station.realm.directory)/a,b"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            try FileManager.default.copyItem(atPath: String(protected.dropFirst("PKCS12:".count)), toPath: "\(folder)/c,d.p12")
+            let command = "cd \(folder) && exec ksso login alice --lifetime 10m --certificate PKCS12:c,d.p12 --password-stdin"
+            let login = try await station.run(["sh", "-c", command], input: "1234\n")
+            #expect(login.exitStatus == 0, "\(login)")
+            let text = try await station.ksso("status").output
+            #expect(text.contains("with the certificate PKCS12:\(folder)/c,d.p12\n"), "\(text)")
+            let refresh = try await station.ksso("refresh", "--password-stdin", input: "1234\n")
+            #expect(refresh.exitStatus == 0, "\(refresh)")
+            let pair = try await station.realm.certificate(for: "alice")
+            for (path, name) in [(pair.certificatePath, "e.crt"), (pair.keyPath, "e.key")] {
+                try FileManager.default.copyItem(atPath: path, toPath: "\(folder)/\(name)")
+            }
+            let ofFolder = try await station.ksso("login", "alice", "--force", "--certificate", "DIR:\(folder)")
+            #expect(ofFolder.exitStatus == 0, "\(ofFolder)")
+        }
+    }
+
+    @Test func aRefreshAsksForThePINWhereItIsWanted() async throws {
+        try await withKDC { station, _ in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            let words = ["login", "alice", "--lifetime", "10m", "--certificate", protected, "--password-stdin"]
+            #expect(try await station.run(["ksso"] + words, input: "1234\n").exitStatus == 0)
+            let first = try #require(try await station.status().sessions.first)
+            // Nobody can be asked, or nobody shall be.
+            for refused in [try await station.ksso("refresh"), try await station.ksso("refresh", "--quiet")] {
+                let advice = "ksso login alice@EXAMPLE.TEST --certificate \(protected)"
+                #expect(
+                    refused.exitStatus == 4 && refused.errors.contains("needs its PIN") && refused.errors.contains(advice),
+                    "\(refused)"
+                )
+            }
+            #expect(try await station.status().sessions.first?.ticketExpires == first.ticketExpires)
+            let given = try await station.ksso("refresh", "--password-stdin", input: "1234\n")
+            #expect(given.exitStatus == 0, "\(given)")
+            #expect(try #require(try await station.status().sessions.first).ticketExpires > first.ticketExpires)
+            // A longer one can be renewed, and needs no PIN.
+            #expect(try await station.run(["ksso"] + words + ["--force"], input: "1234\n").exitStatus == 0)
+            let (status, _) = try await Conversation.atTerminal("exec ksso refresh", on: station) { terminal in
+                try await terminal.wait(for: ".p12")
+                try await terminal.type("1234\n")
+                try await terminal.wait(for: "is signed in until")
+            }
+            #expect(status == 0)
+        }
+    }
+
+    @Test func theAgentSignsInWithACertificate() async throws {
+        try await withKDC { station, identity in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            try await station.withAgent { _ async throws in
+                func login(_ fields: String) async throws -> String {
+                    try await station.run([
+                        "curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json", "-d",
+                        #"{"principal": "alice", \#(fields)}"#, "http://agent/v1/login",
+                    ]).output
+                }
+                let plain = try await login(#""certificate": "\#(identity)""#)
+                #expect(plain.contains(#""acquiredBy":"certificate""#), "\(plain)")
+                let unasked = try await login(#""certificate": "\#(protected)""#)
+                #expect(unasked.contains(#""code":"notInteractive""#), "\(unasked)")
+                let given = try await login(#""certificate": "\#(protected)", "pin": "1234""#)
+                #expect(given.contains(#""acquiredBy":"certificate""#), "\(given)")
+                #expect(!given.contains("1234"))
+                // The agent would run the file, or whatever else a variable names.
+                for module in ["PKCS11:/tmp/any.so", "PKCS11:module_name=any.so", "PKCS11:token=a:any.so", "ENV:HOME", "XYZ:/a"] {
+                    let refused = try await login(#""certificate": "\#(module)""#)
+                    #expect(refused.contains(#""code":"certificateRefused""#) && refused.contains("is not used here"), "\(refused)")
+                }
+                let card = try await login(#""certificate": "PKCS11:""#)
+                #expect(!card.contains("is not used here"), "\(card)")
+            }
+        }
+    }
+
+    @Test func theAgentsClientSignsInWithACertificate() async throws {
+        try await withKDC("CertificateIdentity: 'IDENTITY'\n") { station, identity in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            try await station.withAgent { _ async throws in
+                let client = AgentClient(socketPath: "\(station.runtime)/agent.sock")
+                for session in [
+                    try await client.login("alice", certificate: identity), try await client.login("alice", certificate: nil),
+                    try await client.login("alice", certificate: protected, pin: "1234"),
+                ] {
+                    #expect(session.principal == "alice@EXAMPLE.TEST" && session.signedIn && session.acquiredBy == "certificate")
+                }
+                let unasked = await #expect(throws: AuthorizationError.self) { try await client.login("alice", certificate: protected) }
+                #expect(unasked?.code == .notInteractive)
+                let refused = await #expect(throws: AuthorizationError.self) {
+                    try await client.login("alice", certificate: protected, pin: "wrong")
+                }
+                #expect(refused?.code.rawValue == "certificateRefused" && refused?.message.contains("wrong") == false, "\(refused as Any)")
+                #expect(try await station.realm.failedAttempts(of: "alice") == 0)
+            }
+        }
+    }
+
+    /// The ticket holds for seconds and is not renewable.
+    @Test func theAgentGetsTheTicketAnewWithTheCertificate() async throws {
+        try await withKDC { station, identity in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            try await station.withAgent { agent async throws in
+                let login = ["login", "alice", "--force", "--lifetime", "6s", "--certificate"]
+                #expect(try await station.run(["ksso"] + login + [identity]).exitStatus == 0)
+                let first = try #require(try await station.status().sessions.first)
+                try await eventually {
+                    guard let session = try await station.status().sessions.first else { return false }
+                    return session.ticketExpires > first.ticketExpires && session.acquiredBy == "certificate"
+                }
+                let words = login + [protected, "--password-stdin"]
+                #expect(try await station.run(["ksso"] + words, input: "1234\n").exitStatus == 0)
+                try await agent.wait(for: "needs its PIN, for which nobody can be asked")
+            }
+        }
+    }
+
+    @Test func theAgentTakesAModuleThatTheProfileNames() async throws {
+        let module = "PKCS11:/nonexistent/module.so"
+        try await withKDC("CertificateIdentity: '\(module)'\n") { station, _ in
+            try await station.withAgent { _ async throws in
+                let answer = try await station.run([
+                    "curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json", "-d",
+                    #"{"principal": "alice", "certificate": "\#(module)"}"#, "http://agent/v1/login",
+                ]).output
+                #expect(answer.contains("certificateRefused") && !answer.contains("is not used here"), "\(answer)")
+            }
+        }
+    }
+
+    /// A mark can be written by whoever can write to the cache.
+    @Test func aRefreshLoadsNoModule() async throws {
+        try await withKDC { station, identity in
+            #expect(try await station.ksso("login", "alice", "--lifetime", "10m", "--certificate", identity).exitStatus == 0)
+            let cache = try #require(try await station.status().sessions.first?.cache)
+            let marks = ["ksso_acquired_by": "certificate", "ksso_certificate": "PKCS11:/nonexistent/module.so"]
+            let name = CredentialCacheName(rawValue: cache)
+            let client = KerberosClient(station.realm.configuration)
+            let contents = try await client.contents(of: name)
+            try await client.replace(name, principal: contents.principal, credentials: contents.credentials, marks: marks)
+            let refused = try await station.ksso("refresh")
+            #expect(refused.exitStatus == 1 && refused.errors.contains("is not used here"), "\(refused)")
+        }
+    }
+
     /// libkrb5 itself would go on to the password.
     @Test func whatIsWrongWithACertificateAsksForNoPassword() async throws {
-        try await withKDC { station, authority in
-            for (identity, input) in [("FILE:/nonexistent.pem,/nonexistent.key", "secret\n"), (authority.protectedIdentity, "secret\n")] {
+        try await withKDC { station, _ in
+            let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
+            for (identity, input) in [("FILE:/nonexistent.pem,/nonexistent.key", "secret\n"), (protected, "secret\n")] {
                 let words = ["ksso", "login", "alice", "--certificate", identity, "--password-stdin"]
                 let login = try await station.run(words, input: input)
                 #expect(login.exitStatus == 1 && login.errors.contains("no certificate could be used"), "\(login)")
@@ -69,25 +242,27 @@ struct CertificateLoginTests {
     }
 
     @Test func theProfileForbidsCertificates() async throws {
-        try await withKDC(data: ["allowSmartCard: false"]) { station, authority in
-            let refused = try await station.ksso("login", "alice", "--certificate", authority.identity)
+        try await withKDC(data: ["allowSmartCard: false"]) { station, identity in
+            let refused = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(refused.exitStatus == 1 && refused.errors.contains("allowSmartCard: false"), "\(refused)")
             #expect(try await station.ksso("login", "alice", "--password-stdin", input: "secret\n").exitStatus == 0)
         }
     }
 
     @Test func theIssuerFilterLeavesOutOthers() async throws {
-        for (filter, status) in [("*Corp CA*", 0), ("O=Corp,CN=Corp CA", 0), ("*Other CA*", 1), ("Corp CA", 1)] as [(String, Int)] {
-            try await withKDC(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]) { station, authority in
-                let login = try await station.ksso("login", "alice", "--certificate", authority.identity)
+        for (filter, status) in [("*Test CA*", 0), ("O=EXAMPLE.TEST,CN=Test CA", 0), ("*Other CA*", 1), ("Test CA", 1)] as [(String, Int)] {
+            try await withKDC(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]) { station, identity in
+                let login = try await station.ksso("login", "alice", "--certificate", identity)
                 #expect(login.exitStatus == status, "\(filter): \(login)")
             }
         }
     }
 
     @Test func krb5ConfNamesOneToo() async throws {
-        try await withKDC(relations: { ["pkinit_identities": $0.identity] }) { station, _ in
-            let login = try await station.ksso("login", "alice", "--certificate", "default")
+        try await withKDC { station, identity in
+            let path = try station.write("[libdefaults]\n    pkinit_identities = \(identity)\n", to: "krb5.conf")
+            let variables = ["KRB5_CONFIG": "\(path):\(station.realm.configurationPath)"]
+            let login = try await station.ksso("login", "alice", "--certificate", "default", environment: variables)
             #expect(login.exitStatus == 0, "\(login)")
         }
         try await withKDC { station, _ in

@@ -71,6 +71,60 @@ struct DiscoveredKDCTests {
         }
     }
 
+    /// They take connections and packets, and say nothing: each way has the usual time for itself.
+    @Test(.timeLimit(.minutes(2))) func whatDNSNamesComesAfterThoseThatSwallowEverything() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { dead in
+            try await dead.pauseKDC()
+            let record = { (realm: TestRealm) in "SRV _kerberos._tcp.EXAMPLE.TEST localhost \(realm.kdcPort)" }
+            try await withDNS(preferred: ["127.0.0.1:\(dead.kdcPort)"], record: record) { station, environment in
+                let words = ["login", "alice", "--password-stdin", "--verbose"]
+                let login = try await station.run(["ksso"] + words, input: "secret\n", environment: environment)
+                #expect(login.exitStatus == 0, "\(login)")
+                #expect(
+                    login.errors.contains("KDCs of EXAMPLE.TEST: none of those preferred answers, DNS is asked for others."),
+                    "\(login)"
+                )
+                let header = try await station.ksso("header", "http://localhost/", environment: environment)
+                #expect(header.exitStatus == 0, "\(header)")
+            }
+        }
+    }
+
+    /// A trust leads to a realm whose preferred KDC is out of reach: by the KDC's referral, or since the realm is known.
+    @Test(arguments: [false, true]) func aTrustedRealmsKDCsAreFoundInDNSToo(isMapped: Bool) async throws {
+        let libraries = [try #require(LoadableLibrary.resolver).path, try #require(LoadableLibrary.nameService).path]
+        let options = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], clientRelations: ["dns_lookup_kdc": "true"])
+        try await withTrustedRealms(options, TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"])) { first, second in
+            let station = try Workstation(realm: first)
+            let mapping = isMapped ? ["domainRealmMapping: {B.TEST: [.b.test]}"] : []
+            let profiles = [
+                profile(hosts: ["web.b.test"], realm: "A.TEST", data: ["isDefaultRealm: true"] + mapping),
+                profile(hosts: ["other.test"], realm: "B.TEST", data: ["preferredKDCs: ['127.0.0.1:1']"]),
+            ]
+            try station.install(profiles.joined(separator: "\n---\n"))
+            let lines = try String(contentsOfFile: first.configurationPath, encoding: .utf8).split(separator: "\n")
+            let others = lines.filter { !$0.contains(":\(second.kdcPort)") }
+            #expect(others.count == lines.count - 1)
+            var environment = [
+                "LD_PRELOAD": libraries.joined(separator: ":"), "NSS_WRAPPER_DISABLE_DEEPBIND": "1", "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",
+                "RESOLV_WRAPPER_HOSTS": try station.write("SRV _kerberos._tcp.B.TEST localhost \(second.kdcPort)\n", to: "records"),
+                "NSS_WRAPPER_HOSTS": try station.write("127.0.0.1 localhost\n", to: "hosts"),
+                "KRB5_CONFIG": try station.write(others.joined(separator: "\n") + "\n", to: "krb5.conf"),
+            ]
+            let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+            #expect(login.exitStatus == 0, "\(login)")
+            let header = try await station.ksso("header", "https://web.b.test/", "--verbose", environment: environment)
+            #expect(header.exitStatus == 0 && header.output.contains("Negotiate "), "\(header)")
+            #expect(header.errors.contains("KDCs of B.TEST: none of those preferred answers, DNS is asked for others."), "\(header)")
+            environment["RESOLV_WRAPPER_HOSTS"] = try station.write("A nothing.test 127.0.0.1\n", to: "nothing")
+            let again = try Workstation(realm: first)
+            try again.install(profiles.joined(separator: "\n---\n"))
+            _ = try await again.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+            let refused = try await again.ksso("header", "https://web.b.test/", environment: environment)
+            #expect(refused.exitStatus == 6 && refused.errors.contains("DNS names no other KDC"), "\(refused)")
+        }
+    }
+
     /// Whoever has answered knows of the attempt. Another KDC would count it once more.
     @Test func aPreferredOneThatDiesAfterItsFirstWordIsTheOnlyOneAsked() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { real in

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ struct PinentryTests {
         try station.install(profile(data: data))
         let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
         return try await Conversation.atTerminal(command, on: station, environment: pinentry.variables) { terminal in
-            try await eventually { FileManager.default.fileExists(atPath: "\(station.runtime)/agent.sock") }
+            try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
             try await body(station, terminal)
             guard stops else { return }
             let stop = try await station.ksso("agent", "stop")
@@ -29,11 +30,15 @@ struct PinentryTests {
         }
     }
 
-    private func ask(_ station: Workstation, mayAsk: Bool = true) async throws -> String {
+    private func ask(_ station: Workstation, mayAsk: Bool = true, path: String = "authorize") async throws -> String {
         try await station.run([
             "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
-            "-d", #"{"url": "http://localhost/", "mayAsk": \#(mayAsk)}"#, "http://agent/v1/authorize",
+            "-d", #"{"url": "http://localhost/", "mayAsk": \#(mayAsk)}"#, "http://agent/v1/\(path)",
         ]).output
+    }
+
+    private func document(_ text: String) throws -> [String: [String: String]] {
+        try JSONDecoder().decode([String: [String: String]].self, from: Data(text.utf8))
     }
 
     @Test func tenProgramsCauseOneQuestion() async throws {
@@ -69,6 +74,24 @@ struct PinentryTests {
             #expect(answer.contains("notSignedIn"), "\(answer)")
         }
         #expect(!transcript.contains("Password for"), "\(transcript)")
+    }
+
+    /// Who would answer is known when somebody is signed in, and not before.
+    @Test func aQuestionForAnIdentityAsksToo() async throws {
+        let (_, transcript) = try await withAgent { station, terminal in
+            let refused = try await ask(station, mayAsk: false, path: "identity")
+            #expect(refused.contains("notSignedIn"), "\(refused)")
+            async let asked = ask(station, path: "identity")
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            try await terminal.type("secret\n")
+            let answer = try await asked
+            #expect(answer.contains(#""principal":"alice@EXAMPLE.TEST""#) && !answer.contains("Negotiate "), "\(answer)")
+            // Nobody is asked again.
+            let again = try await ask(station, path: "identity")
+            // The order of a document's fields is not told.
+            #expect(try document(again) == document(answer), "\(again)")
+        }
+        #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
     }
 
     @Test func aWrongPasswordIsSentOnceAndOneWhoGivesUpIsLeftInPeace() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 
@@ -51,6 +52,21 @@ struct ProfileCommandTests {
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains(path), "\(result)")
         #expect(result.errors.split(separator: "\n").count == 1)
+    }
+
+    /// What every other command says of a profile agrees with the check of it.
+    @Test(arguments: [
+        "Host: [a.test]\nType: Credential",
+        "Realm: EXAMPLE.TEST\nHosts: [a.test, a.test]\nExtensionData: {principalNme: a, replicationTime: soon}",
+        "PayloadContent: [{PayloadType: com.apple.wifi.managed}]",
+        "PayloadContent: [{PayloadType: com.apple.wifi.managed}]\nPayloadDisplayNam: a",
+    ])
+    func aRefusalCountsTheFaultsThatTheCheckShows(text: String) async throws {
+        let (result, path) = try await check(text)
+        let shown = result.output.split(separator: "\n").filter { $0.hasPrefix("!") }.count
+        let refusal = try await station.ksso("explain", "http://localhost/", "--profile", path).errors
+        let counted = refusal.firstMatch(of: /(\w+) more faults? (?:is|are) in this file/).map { $0.1 == "One" ? 1 : Int($0.1) ?? 0 }
+        #expect(shown == 1 + (counted ?? 0), "\(result) \(refusal)")
     }
 
     @Test func whoSignedIt() async throws {
@@ -170,6 +186,7 @@ struct ProfileCommandTests {
             EXAMPLE.TEST (default realm), from \(path)
                 hosts: localhost
                 over plain http as well: localhost
+                service principal at http://localhost:8081: HTTP/other.localhost@OTHER.TEST
                 principal: alice
 
             """

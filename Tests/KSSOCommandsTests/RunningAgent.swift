@@ -30,6 +30,14 @@ extension Workstation {
         return end
     }
 
+    /// Starts an agent and kills it, so that it clears nothing away.
+    func leaveAKilledAgent() async throws {
+        _ = try await Conversation.with(["ksso", "agent", "run"], on: self) { agent in
+            defer { kill(agent.process, SIGKILL) }
+            try await eventually { UnixSocket.isServed("\(runtime)/agent.sock") }
+        }
+    }
+
     /// The agent's own state, as `ksso agent status --json` tells it.
     func agentStatus() async throws -> AgentStatusDocument {
         try AgentStatusDocument(json: await ksso("agent", "status", "--json").output)

@@ -1,4 +1,5 @@
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

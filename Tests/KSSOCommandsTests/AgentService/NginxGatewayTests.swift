@@ -1,6 +1,7 @@
 import Foundation
 import Kerberos
 import KerberosTesting
+import KerberosTestingTraits
 import TestSupport
 import Testing
 

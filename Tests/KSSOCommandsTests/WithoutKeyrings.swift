@@ -1,0 +1,37 @@
+import Foundation
+import KerberosTesting
+
+/// A child process for which the calls of the kernel's keyrings end with an error, whatever it starts: by a seccomp(2) filter, as containers
+/// have one.
+enum WithoutKeyrings {
+    /// Whether this machine lets a process have that; perl-base is in every Debian.
+    static let arePossible: Bool = {
+        let probe = Process()
+        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        probe.arguments = command(errno: ENOSYS, ["true"])
+        probe.standardError = FileHandle.nullDevice
+        guard (try? probe.run()) != nil else { return false }
+        probe.waitUntilExit()
+        return probe.terminationStatus == 0
+    }()
+
+    /// The command that runs another one so.
+    static func command(errno: Int32, _ command: [String]) -> [String] { ["perl", "-e", script, "\(errno)"] + command }
+
+    /// Each step of the filter is a code, how far to jump when true and when false, and a value. The system call's number stands first in what it
+    /// looks at, the architecture next.
+    private static let script = """
+        use strict; use warnings; use POSIX ();
+        my %machines = (x86_64 => [157, 0xC000003E, 248, 249, 250], aarch64 => [167, 0xC00000B7, 217, 218, 219]);
+        my ($prctl, $architecture, @calls) = @{$machines{(POSIX::uname())[4]} // exit 125};
+        my $errno = shift;
+        my @program = ([0x20, 0, 0, 4], [0x15, 1, 0, $architecture], [0x06, 0, 0, 0x7FFF0000], [0x20, 0, 0, 0]);
+        push @program, [0x15, 0, 1, $_], [0x06, 0, 0, 0x00050000 | $errno] for @calls;
+        push @program, [0x06, 0, 0, 0x7FFF0000];
+        my $steps = join "", map { pack "SCCL", @$_ } @program;
+        my $filter = pack "S x![P] P", scalar @program, $steps;
+        syscall($prctl, 38, 1, 0, 0, 0) == 0 or exit 125;  # PR_SET_NO_NEW_PRIVS
+        syscall($prctl, 22, 2, $filter) == 0 or exit 125;  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+        exec { $ARGV[0] } @ARGV or exit 126;
+        """
+}

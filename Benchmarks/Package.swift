@@ -17,7 +17,12 @@ let package = Package(
         // The floor: the same work as plain C loops on the same ticket.
         .target(name: "CFloor", linkerSettings: [.linkedLibrary("gssapi_krb5"), .linkedLibrary("krb5")]),
         // What the comparisons print with.
-        .target(name: "BenchmarkSupport"),
+        .target(
+            name: "BenchmarkSupport",
+            dependencies: [
+                .product(name: "Subprocess", package: "swift-subprocess"), .product(name: "SystemPackage", package: "swift-system"),
+            ]
+        ),
         .executableTarget(
             name: "TokenBenchmark",
             dependencies: [
@@ -45,6 +50,15 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             resources: [.copy("peers.py")]
+        ),
+        .executableTarget(
+            name: "RealmBenchmark",
+            dependencies: [
+                "BenchmarkSupport",
+                .product(name: "Kerberos", package: "swift-kerberos-sso"),
+                .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
+            ],
+            resources: [.copy("k5realm.py"), .copy("programs.sh")]
         ),
         .executableTarget(
             name: "AgentBenchmark",

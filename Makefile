@@ -6,9 +6,9 @@ KSSO = .build/debug/ksso
 # All tests at once would start more KDCs than a small machine has time for.
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
 DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
-    NegotiateURLSession SSOAgentClient KerberosTesting
+    NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
-.PHONY: build demo test check bench docs install deb release packages compose-test format clean
+.PHONY: build demo test check bench docs install deb release packages compose-test examples interop format clean
 
 packages:
 	@Scripts/install-packages
@@ -31,6 +31,7 @@ check: packages
 	! readelf -d .build/release/ksso | grep 'NEEDED.*libswift' # no package brings it
 	Examples/agent-client/check .build/release/ksso
 	Examples/login-prompt/check .build/release/ksso
+	$(MAKE) examples KSSO=.build/release/ksso
 	Fuzzing/run 60
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(TEST) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
@@ -40,6 +41,7 @@ bench: packages
 	swift build -c release --package-path Benchmarks
 	Benchmarks/.build/release/TokenBenchmark
 	Benchmarks/.build/release/HTTPBenchmark
+	Benchmarks/.build/release/RealmBenchmark
 	swift build -c release --product ksso --static-swift-stdlib
 	Benchmarks/.build/release/AgentBenchmark .build/release/ksso
 
@@ -61,12 +63,23 @@ install: release
 deb: release
 	@Scripts/make-deb .build/release/ksso .build
 
+# Those that need no build of their own: tests of services in other languages.
+examples: build
+	Examples/shell/check $(KSSO)
+	Examples/java/check $(KSSO)
+	Examples/python/check $(KSSO)
+
 compose-test: build
 	Scripts/compose-test
+
+# Every client on every KDC and server; see the page Interoperability of KerberosSSO's documentation.
+interop: packages
+	swift build --build-tests
+	TEST='$(TEST) --skip-build' Scripts/interop
 
 format:
 	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
 	    Fuzzing/Package.swift Fuzzing/Sources Examples
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build
+	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/python/.build

@@ -193,7 +193,7 @@ let package = Package(
         .testTarget(
             name: "KCMTests",
             dependencies: [
-                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
+                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "UnixSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

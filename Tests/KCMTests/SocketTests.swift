@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import UnixSystem
 
 @testable import KCM
 
@@ -80,6 +81,31 @@ struct SocketTests {
         }
     }
 
+    /// SwiftNIO's own queue has 128 places.
+    @Test func nobodyIsTurnedAwayWhileManyWait() async throws {
+        for _ in 0..<3 {
+            try await withFolder { folder in
+                let socket = try ListeningSocket.bind(path: "\(folder)/kcm.sock")
+                let path = socket.path
+                let waiting = (0..<200).map { _ in connect(to: path) }
+                defer { for descriptor in waiting where descriptor >= 0 { close(descriptor) } }
+                #expect(waiting.allSatisfy { $0 >= 0 })
+                let server = try KCMServer(.forEveryone())
+                // Fewer than there are places.
+                async let others = Task.detached {
+                    (0..<800).map { _ in
+                        let descriptor = connect(to: path)
+                        return descriptor >= 0 && close(descriptor) == 0
+                    }
+                }.value
+                try await server.serve(socket)
+                #expect(await others.allSatisfy { $0 })
+                try await withConnection(path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
+                await server.shutDown()
+            }
+        }
+    }
+
     @Test func whatIsNoListeningSocketIsRefused() throws {
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let file = open("/dev/null", O_RDONLY)
@@ -91,4 +117,15 @@ struct SocketTests {
             #expect(code { () throws(SocketError) in _ = try ListeningSocket(inherited: descriptor) } == .unusableDescriptor)
         }
     }
+}
+
+/// A connection that waits for nothing; -1 where it is refused at once.
+private func connect(to path: String) -> Int32 {
+    guard let address = UnixSocketAddress(path: path) else { return -1 }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
+    guard address.lent(to: { connect(descriptor, $0, $1) }) == 0 else {
+        close(descriptor)
+        return -1
+    }
+    return descriptor
 }

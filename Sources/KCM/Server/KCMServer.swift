@@ -35,20 +35,20 @@ package final class KCMServer: Sendable {
     /// - Throws: What makes the socket unusable, or that the server has ended.
     package func serve(_ socket: consuming ListeningSocket) async throws {
         let service = service
+        let standIn = try SocketStandIn(for: socket)
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
-                // Without a descriptor left it waits a second before it accepts again.
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler()) }
+                channel.eventLoop.makeCompletedFuture {
+                    try standIn.giveWay()
+                    // Without a descriptor left it waits a second before it accepts again.
+                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                }
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try service.value.accept(channel) }
             }
-        let descriptor = socket.take()
-        let listener = try await bootstrap.withBoundSocket(descriptor).get()
-        try await loop.submit {
-            service.value.add(listener: listener)
-            if listener.isActive { ListeningSocket.restoreBacklog(of: descriptor) }
-        }.get()
+        let listener = try await bootstrap.withBoundSocket(standIn.descriptor).get()
+        try await loop.submit { service.value.add(listener: listener) }.get()
     }
 
     /// Accepts no more connections, answers what has arrived, and closes. Everything is on disk already.

@@ -23,9 +23,6 @@ package struct ListeningSocket: ~Copyable, Sendable {
     /// How many connections may wait to be accepted, where the system's own limit is no lower.
     package static let backlog: Int32 = 1024
 
-    /// Sets the backlog again of a descriptor that was taken: SwiftNIO sets it to 128 for a socket that it is given, whatever its option says.
-    package static func restoreBacklog(of descriptor: Int32) { _ = listen(descriptor, backlog) }
-
     /// Hands the descriptor over; who takes it closes it.
     package consuming func take() -> Int32 {
         defer { descriptor = -1 }
@@ -101,7 +98,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         unsafe unlink(path)
     }
 
-    private static func failure(_ what: String) -> SocketError {
+    static func failure(_ what: String) -> SocketError {
         let number = errno
         return SocketError(.system(number), "\(what): \(unsafe String(cString: strerror(number))).")
     }

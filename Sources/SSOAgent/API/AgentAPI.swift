@@ -77,13 +77,12 @@ package final class AgentAPI: Sendable {
     /// Serves a socket; returns once connections are accepted. May be called for several sockets.
     package func serve(_ socket: consuming ListeningSocket) async throws {
         let responder = routes().buildResponder()
-        let descriptor = socket.take()
+        let standIn = try SocketStandIn(for: socket)
         let listener = try await ServerBootstrap(group: group)
-            .bind(descriptor) { channel in
+            .serverChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try standIn.giveWay() } }
+            .bind(standIn.descriptor) { channel in
                 AgentConnectionServer.setUp(channel, api: self, responder: responder)
             }
-        // NIO has listened again, with a short queue.
-        if listener.channel.isActive { ListeningSocket.restoreBacklog(of: descriptor) }
         guard connections.add(listener: listener.channel) else { return try await listener.channel.close() }
         let server = Task { await Self.accept(listener, connections) }
         servers.withLock { $0.append(server) }

@@ -77,7 +77,7 @@ import Testing
 
     @Test func aRealmThatCannotStartLeavesNothing() async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
-            try await withTestRealm(.init(name: "BROKEN.TEST", kdcRelations: ["database_module": "nowhere"])) { _ in }
+            try await withTestRealm(.init(name: "BROKEN.TEST", kdcRelations: ["master_key_type": "unknown"])) { _ in }
         }
         #expect(error?.code == .commandFailed)
         #expect(error?.message.contains("kdb5_util") == true)

@@ -4,14 +4,18 @@ import Testing
 
 /// Looks until a condition holds that another process brings about, for a minute at most.
 func eventually(_ condition: () async throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    guard try await !holds(within: .seconds(60), condition) else { return }
+    Issue.record("It did not happen within a minute.", sourceLocation: sourceLocation)
+}
+
+/// Looks until a condition holds that another process brings about, or the time is over.
+func holds(within time: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now.advanced(by: time)
     while try await !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("It did not happen within a minute.", sourceLocation: sourceLocation)
-            return
-        }
+        guard ContinuousClock.now < deadline else { return false }
         try await Task.sleep(for: .milliseconds(5))  // not a busy loop: what is waited for needs the processor
     }
+    return true
 }
 
 /// What `ps` shows of every process whose environment names a folder: its arguments.

@@ -11,26 +11,36 @@ package enum CertificateIdentity {
     }
 
     /// Whether no path in it depends on the folder that the process runs in.
-    package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.hasPrefix("/") } ?? true }
+    package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.utf8.first == slash } ?? true }
 
     /// Whether it names files from the root on, or a card by libkrb5's own module. `PKCS11:any.so` has libkrb5 run that file, `ENV:name` any of
     /// these: neither is for somebody else to say.
     static func isHarmless(_ identity: String) -> Bool {
+        // Where C ends a string, another one ends than was looked at.
+        guard !identity.utf8.contains(0) else { return false }
         if let (_, paths) = parts(identity) { return !paths.isEmpty && isAbsolute(identity) }
-        let words = identity.split(separator: ":", omittingEmptySubsequences: false)
-        guard words.first == "PKCS11" else { return false }
+        let words = identity.utf8.split(separator: colon, omittingEmptySubsequences: false).map { String(Substring($0)) }
+        guard words.first == "PKCS11", identity.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else { return false }
         let options = ["slotid=", "token=", "certid=", "certlabel="]
         return words.dropFirst() == [""] || words.dropFirst().allSatisfy { word in options.contains { word.hasPrefix($0) } }
     }
 
+    // libkrb5 goes by bytes. To Swift a colon behind some characters, such as U+0600, is no colon.
+    private static let colon = UInt8(ascii: ":")
+    private static let slash = UInt8(ascii: "/")
+    private static let comma = UInt8(ascii: ",")
+
     /// Nil where it names no files. Without a type it is a file's.
     private static func parts(_ identity: String) -> (type: String?, paths: [String])? {
-        let type = identity.prefix { $0 != ":" && $0 != "/" && $0 != "," }
-        let hasType = identity.dropFirst(type.count).first == ":"
-        guard !hasType || fileTypes.contains(String(type)) else { return nil }
-        let rest = hasType ? identity.dropFirst(type.count + 1) : identity[...]
+        let bytes = identity.utf8
+        let type = bytes.prefix { $0 != colon && $0 != slash && $0 != comma }
+        let hasType = bytes.dropFirst(type.count).first == colon
+        let name = hasType ? String(Substring(type)) : nil
+        guard name.map(fileTypes.contains) ?? true else { return nil }
+        let rest = hasType ? bytes.dropFirst(type.count + 1) : bytes[...]
         // Of a certificate and its key, which may be left out; any other path is one, whatever is in its name (krb5.conf(5), "PKINIT options").
-        let isPair = !hasType || type == "FILE"
-        return (hasType ? String(type) : nil, isPair ? rest.split(separator: ",").map(String.init) : rest.isEmpty ? [] : [String(rest)])
+        let isPair = name == nil || name == "FILE"
+        let paths = isPair ? rest.split(separator: comma) : rest.isEmpty ? [] : [rest]
+        return (name, paths.map { String(Substring($0)) })
     }
 }

@@ -26,7 +26,9 @@ extension KerberosExtension {
     ///
     /// - Throws: `KerberosError`; `certificateRefused` where it may not.
     func check(certificate identity: String, of realm: String) async throws(KerberosError) {
-        guard !CertificateIdentity.isHarmless(identity), try await certificate(of: realm) != identity else { return }
+        guard !CertificateIdentity.isHarmless(identity) else { return }
+        // Byte by byte: what looks the same may be another file.
+        if let own = try await certificate(of: realm), own.utf8.elementsEqual(identity.utf8) { return }
         let message =
             "the certificate \(identity) is not used here: FILE:, PKCS12: and DIR: with absolute paths are, PKCS11: without a module, and what "
             + "CertificateIdentity of the profile or pkinit_identities of krb5.conf names. Use it with: ksso login --certificate \(identity)"

@@ -8,7 +8,7 @@ import Testing
     @Test(
         arguments: [
             "FILE:/a.pem", "FILE:/a.pem,/a.key", "/a.pem,/a.key", "PKCS12:/a.p12", "PKCS12:/a,b.p12",
-            "DIR:/certificates", "DIR:/certificates,b", "PKCS11:", "PKCS11:token=me",
+            "FILE:/é.pem,/\u{600}.key", "DIR:/certificates", "DIR:/certificates,b", "PKCS11:", "PKCS11:token=my card", "PKCS11:token=me",
             "PKCS11:slotid=1:certid=2:certlabel=it",
         ]
     )
@@ -19,6 +19,8 @@ import Testing
             "", "FILE:", "FILE:a.pem", "FILE:/a.pem,a.key", "PKCS12:a.p12", "PKCS12:a,/b.p12", "PKCS12:",
             "DIR:.", "DIR:", "a.pem", "PKCS11", "PKCS11:a.so", "PKCS11:/a.so",
             "PKCS11:module_name=a.so", "PKCS11:module_name=/a.so:token=me", "PKCS11:token=me:/a.so", "PKCS11:token=me:module_name=a.so",
+            "PKCS11:slotid=1\u{600}:/a.so", "PKCS11:slotid=1:\u{301}/a.so", "PKCS11:slotid=1\u{200d}:/a.so", "PKCS11:slotid=1\0:/a.so",
+            "PKCS11:slotid=1\n:token=me", "FILE:/a\u{600},a.key", "FILE:/a\0", "FILE\u{600}:/a.pem", "\u{600}:/a.so",
             "PKCS11::a.so", "PKCS11:a.so:", "ENV:NAME", "ENV:/NAME", "file:/a.pem", "pkcs11:", "XYZ:/a", ":/a",
         ]
     )
@@ -29,7 +31,7 @@ import Testing
         arguments: [
             ("FILE:a.pem,b.key", "FILE:/here/a.pem,/here/b.key"), ("a.pem", "/here/a.pem"), ("PKCS12:a,b.p12", "PKCS12:/here/a,b.p12"),
             ("DIR:a,b", "DIR:/here/a,b"), ("PKCS12:/a.p12", "PKCS12:/a.p12"), ("PKCS11:token=me", "PKCS11:token=me"),
-            ("ENV:NAME", "ENV:NAME"),
+            ("ENV:NAME", "ENV:NAME"), ("FILE:/a\u{600},b", "FILE:/a\u{600},/here/b"),
         ]
     )
     func absolute(identity: String, expected: String) {

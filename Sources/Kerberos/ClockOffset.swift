@@ -26,19 +26,19 @@ final class ClockOffset: Sendable {
 }
 
 extension Context {
-    private typealias Offset = (seconds: krb5_timestamp, microseconds: krb5_int32)
+    typealias Offset = (seconds: krb5_timestamp, microseconds: krb5_int32)
 
     /// By how many seconds the KDC's clock is ahead, as far as the context knows; 0 where it does not.
     var clockOffset: Int32 { offset.seconds }
 
     /// libkrb5 gives the number out whether or not it is valid: ``forgetClock()`` sees to it that one that is not is 0.
-    private var offset: Offset {
+    var offset: Offset {
         var offset: Offset = (0, 0)
         return krb5_get_time_offsets(raw, &offset.seconds, &offset.microseconds) == 0 ? offset : (0, 0)
     }
 
     /// Goes by a KDC's clock, whatever it went by before. An offset of 0 is valid too: a cache that is filled then says that it is 0.
-    fileprivate func setClock(_ offset: (seconds: krb5_timestamp, microseconds: krb5_int32)) {
+    func setClock(_ offset: Offset) {
         krb5_set_time_offsets(raw, offset.seconds, offset.microseconds)
     }
 
@@ -46,14 +46,6 @@ extension Context {
     private func forgetClock() {
         krb5_set_time_offsets(raw, 0, 0)
         krb5_use_natural_time(raw)
-    }
-
-    /// Goes by the clock of the KDC that made the ticket which protects sign-ins, where this context has learned none.
-    func takeClock(ofArmor name: CredentialCacheName) {
-        guard clockOffset == 0 else { return }
-        let own = offset
-        let learned = (try? withCacheAndClock(name, isArmor: true) { _ in clockOffset }) ?? 0
-        setClock(learned == 0 ? own : (learned, 0))
     }
 
     /// What a cache holds, with its KDC's clock. The context goes on by the clock that it went by.

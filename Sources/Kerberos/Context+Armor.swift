@@ -27,19 +27,49 @@ extension Context {
         // The one that is the collection's primary.
         try CacheFileOwnership.checkArmor(try self.name(of: cache))
     }
+
+    /// Whether a sign-in that a ticket protects failed by that ticket: it can't be read, or the KDC can't read it. No other cache has a part in
+    /// such a sign-in, and of what is protected a KDC says other codes. Who needs no pre-authentication is sent a ticket all the same: what can't
+    /// be read then is read with the password.
+    func isOfArmor(_ error: KerberosError) -> Bool {
+        KerberosError.codesOfArmor.contains(Int(error.libraryCode)) && replies?.lastIsTicket != true
+    }
+
+    /// Runs a sign-in by the clock of the KDC that made the ticket which protects it; where the KDC finds that off, by the one that the context
+    /// went by, and by this machine's. The protection has a time in it, which the KDC looks at first, and a refusal says no other.
+    func withClock<Value>(
+        ofArmor name: CredentialCacheName?,
+        _ body: () throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        guard let name else { return try body() }
+        let own = offset
+        let ofTicket = try? withCacheAndClock(name, isArmor: true) { _ in offset }
+        var tried: Set<krb5_timestamp> = []
+        var skew: KerberosError?
+        let clocks: [Offset] = [ofTicket ?? own, own, (0, 0)]
+        for clock in clocks where tried.insert(clock.seconds).inserted {
+            setClock(clock)
+            do throws(KerberosError) {
+                return try body()
+            } catch {
+                guard error.code == .clockSkew else {
+                    setClock(own)
+                    throw error
+                }
+                skew = skew ?? error
+            }
+        }
+        setClock(own)
+        throw skew ?? KerberosError(.clockSkew, subject: name.rawValue, message: "the clocks differ.")
+    }
 }
 
 extension KerberosError {
-    /// Whether it is the protecting ticket that can't be read, or that the KDC can't read, in a sign-in that has one: no other cache has a part in
-    /// it, and a KDC that refuses what is protected does so by other codes.
-    var isOfArmor: Bool {
-        let codes = [
-            KRB5_FCC_NOFILE, KRB5_FCC_PERM, KRB5_FCC_INTERNAL, KRB5_CC_NOTFOUND, KRB5_CC_END, KRB5_CC_FORMAT, KRB5_CCACHE_BADVNO,
-            KRB5_CC_UNKNOWN_TYPE, KRB5_KCM_NO_SERVER, KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY,
-            KRB5KRB_AP_ERR_BADKEYVER, KRB5KRB_AP_ERR_TKT_NYV, KRB5KRB_AP_ERR_TKT_EXPIRED,
-        ]
-        return codes.contains { Int($0) == Int(libraryCode) }
-    }
+    fileprivate static let codesOfArmor = [
+        KRB5_FCC_NOFILE, KRB5_FCC_PERM, KRB5_FCC_INTERNAL, KRB5_CC_NOTFOUND, KRB5_CC_END, KRB5_CC_FORMAT, KRB5_CCACHE_BADVNO,
+        KRB5_CC_UNKNOWN_TYPE, KRB5_KCM_NO_SERVER, KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY,
+        KRB5KRB_AP_ERR_BADKEYVER, KRB5KRB_AP_ERR_TKT_NYV, KRB5KRB_AP_ERR_TKT_EXPIRED,
+    ].map { Int($0) }
 
     /// The same failure, which is that of the ticket that protects the sign-in.
     func ofArmor(_ cache: CredentialCacheName) -> KerberosError {

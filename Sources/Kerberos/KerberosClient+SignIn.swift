@@ -13,7 +13,8 @@ extension KerberosClient {
         using source: InitialCredentialSource,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Credential {
-        try await performOnNetwork(subject: principal.description, deadline: options.deadline) {
+        let client = if case .certificate = source { forCertificates } else { self }
+        return try await client.performOnNetwork(subject: principal.description, deadline: options.deadline) {
             context,
             deadline throws(KerberosError) in
             try context.initialCredential(for: principal, using: source, options: options, deadline: deadline)
@@ -73,6 +74,18 @@ extension Context {
         options: InitialCredentialOptions,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
+        try withClock(ofArmor: armorCache) { () throws(KerberosError) in
+            try exchange(for: principal, using: source, service: service, options: options, deadline: deadline)
+        }
+    }
+
+    private func exchange(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        service: String?,
+        options: InitialCredentialOptions,
+        deadline: CallDeadline
+    ) throws(KerberosError) -> Credential {
         let raw = raw
         return try principal.withRaw(in: self) { client throws(KerberosError) in
             var requested: UnsafeMutablePointer<krb5_get_init_creds_opt>?
@@ -80,26 +93,24 @@ extension Context {
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
             try protect(requested)
-            // The protection has a time in it.
-            if let armorCache { takeClock(ofArmor: armorCache) }
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
             let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
             try check(noted, .signIn, subject: principal.description)
 
             var prompter: (any Prompter)?
-            var refusesPasswords = false
+            var isForCertificate = false
             switch source {
             case .prompter(let given): prompter = given
             case .certificate(let identity, let given):
-                (prompter, refusesPasswords) = (given, true)
+                (prompter, isForCertificate) = (given, true)
                 try use(certificate: identity, for: principal, requested)
             case .password, .keytab, .clientKeytab: break
             }
             let bridge = PrompterBridge(
                 principal: principal,
                 prompter: prompter,
-                refusesPasswords: refusesPasswords,
+                isForCertificate: isForCertificate,
                 deadline: deadline
             )
             return try withExtendedLifetime((bridge, expiry)) { () throws(KerberosError) in
@@ -115,7 +126,9 @@ extension Context {
                     return credential
                 } catch {
                     if let refusal = bridge.refusal { throw error.because(refusal) }
-                    guard let armorCache, error.isOfArmor else { throw error }
+                    // Nothing else was there to be tried.
+                    if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused) }
+                    guard let armorCache, isOfArmor(error) else { throw error }
                     throw error.ofArmor(armorCache)
                 }
             }

@@ -27,6 +27,7 @@ public final class KerberosClient: Sendable {
         var trustedRealms: Set<String>?
 
         func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
+        var forCertificates: KerberosClient?
         /// Calls that nobody waits for any more and that have not ended.
         var abandonedCalls = 0
         /// Calls that may still wait for their turn.
@@ -41,11 +42,27 @@ public final class KerberosClient: Sendable {
     /// - Parameters:
     ///   - configuration: the realm, and what stands behind it.
     ///   - trace: gets libkrb5's trace, line by line, on the realm's own thread. It holds no secrets.
-    public init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
+    public convenience init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
+        self.init(configuration, clockOffset: ClockOffset(configuration.clockOffset), trace: trace)
+    }
+
+    private init(_ configuration: RealmConfiguration, clockOffset: ClockOffset, trace: (@Sendable (String) -> Void)?) {
         self.configuration = configuration
         self.trace = trace
-        clockOffset = ClockOffset(configuration.clockOffset)
+        self.clockOffset = clockOffset
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
+    }
+
+    /// The same realm with no other way to sign in than a certificate: a context has one set of plugins.
+    var forCertificates: KerberosClient {
+        state.withLock { state in
+            if let client = state.forCertificates { return client }
+            var configuration = configuration
+            configuration.signsInByCertificateAlone = true
+            let client = KerberosClient(configuration, clockOffset: clockOffset, trace: trace)
+            state.forCertificates = client
+            return client
+        }
     }
 
     /// By how many seconds the KDC's clock is ahead, as far as this client has learned it.
@@ -132,7 +149,7 @@ public final class KerberosClient: Sendable {
         if Task.isCancelled { throw canceled }
         let deadline = CallDeadline(initial)
         let late = { @Sendable in self.deadlineError(realms, subject: subject, detail: "no answer within \(deadline.limit)") }
-        let note = limit == nil ? lengthening(deadline, realms, within: replies) : replies
+        let note = (limit == nil ? lengthening(deadline, realms, within: replies) : replies) ?? ReplyNote()
         let job = RealmJob { context throws(KerberosError) in
             // A call that waited behind a dead one is not sent when its own time is up.
             if deadline.isOver { throw late() }

@@ -5,13 +5,14 @@ final class PrompterBridge {
     private let principal: Principal
     private let prompter: (any Prompter)?
     private let deadline: CallDeadline
-    /// Whether a password would be sent in the place of what was to be sent.
-    private let refusesPasswords: Bool
+    /// Whether it is for a certificate's PIN alone, so that a password would be sent in the place of what was to be sent.
+    private let isForCertificate: Bool
+    private var hasAnswered = false
     /// Why a question got no answer. libkrb5 itself may say no more than that pre-authentication failed.
     private(set) var refusal: KerberosError.Code?
 
-    init(principal: Principal, prompter: (any Prompter)?, refusesPasswords: Bool = false, deadline: CallDeadline) {
-        self.refusesPasswords = refusesPasswords
+    init(principal: Principal, prompter: (any Prompter)?, isForCertificate: Bool = false, deadline: CallDeadline) {
+        self.isForCertificate = isForCertificate
         self.principal = principal
         self.prompter = prompter
         self.deadline = deadline
@@ -33,7 +34,7 @@ final class PrompterBridge {
     ) -> krb5_error_code {
         guard let prompter else { return refuse(.notInteractive) }
         // libkrb5 goes on to the password when a certificate, a card or a PIN is wrong.
-        if refusesPasswords, prompts.indices.contains(where: { PromptRequest.Kind(types?[$0]) == .password }) {
+        if isForCertificate, prompts.indices.contains(where: { PromptRequest.Kind(types?[$0]) == .password }) {
             // What came first is the cause: a PIN that nobody gave, say.
             return refuse(refusal ?? .certificateRefused)
         }
@@ -58,9 +59,11 @@ final class PrompterBridge {
             for (index, answer) in answers.enumerated() {
                 guard copy(answer, to: prompts[index].reply) else { return refuse(.notInteractive) }
             }
+            hasAnswered = true
             return 0
         } catch PromptRefusal.notInteractive {
-            return refuse(.notInteractive)
+            // Who had the one PIN has given it.
+            return refuse(isForCertificate && hasAnswered ? .certificateRefused : .notInteractive)
         } catch {
             return refuse(.canceled)
         }

@@ -38,6 +38,7 @@ extension RealmConfiguration {
         if !realm.isEmpty { relations[["libdefaults", "default_realm"]] = [realm] }
         for (name, value) in libdefaults { relations[["libdefaults", name]] = [value] }
         for (name, realm) in domainRealms { relations[["domain_realm", name]] = [realm] }
+        if signsInByCertificateAlone { relations[["plugins", "clpreauth", "enable_only"]] = ["pkinit"] }
         for realm in realmsWithoutKDCs { relations[["realms", realm, "kdc"]] = [] }
         return relations
     }

@@ -13,7 +13,7 @@ extension KerberosExtension {
         do throws(KerberosError) {
             let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
             // Of its own, so that it neither waits for the realm's other requests nor holds them up, and sees the network as it is now.
-            let client = clients.makeClient(for: realm)
+            let client = clients.makeClient(for: realm, isProtected: false)
             _ = try await client.initialCredential(for: principal, using: .prompter(GivenAnswer(nil)), options: .init(deadline: deadline))
             return true
         } catch {

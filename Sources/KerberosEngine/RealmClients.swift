@@ -32,8 +32,13 @@ final class RealmClients: Sendable {
     }
 
     /// A client that nobody else waits for.
-    func makeClient(for realm: String) -> KerberosClient {
-        KerberosClient(configuration(for: realm), trace: options.trace)
+    ///
+    /// - Parameter isProtected: Whether its sign-ins are protected as the profile says: for one that sends nothing of worth the ticket that does it
+    ///   need not be there.
+    func makeClient(for realm: String, isProtected: Bool = true) -> KerberosClient {
+        var configuration = configuration(for: realm)
+        if !isProtected { configuration.armorCache = nil }
+        return KerberosClient(configuration, trace: options.trace)
     }
 
     private func configuration(for realm: String) -> RealmConfiguration {

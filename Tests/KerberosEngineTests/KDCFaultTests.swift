@@ -49,6 +49,19 @@ struct KDCFaultTests {
         try await realm.resumeKDC()
     }
 
+    /// A ticket that protects sign-ins and can't be used says nothing of the network.
+    @Test(arguments: [nil, "FILE:/nonexistent/armor"])
+    func aKDCIsReachedOrNot(armor: String?) async throws {
+        try await withTestRealm(Self.options) { realm in
+            var home = try Home(realm)
+            home.options.armorCache = armor.map(CredentialCacheName.init(rawValue:))
+            let kerberos = home.makeExtension()
+            #expect(await kerberos.reachesKDC(of: realm.name, askingFor: "alice"))
+            try await realm.stopKDC()
+            #expect(await !kerberos.reachesKDC(of: realm.name, askingFor: "alice"))
+        }
+    }
+
     @Test func anotherRealmIsNotAffected() async throws {
         try await withTestRealm(.init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/www.a.test"])) { dead in
             try await withTestRealm(.init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/www.b.test"])) { alive in

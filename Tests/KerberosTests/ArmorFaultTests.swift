@@ -1,3 +1,4 @@
+import Foundation
 import Kerberos
 import KerberosTesting
 import TestSupport
@@ -23,6 +24,44 @@ import Testing
             let credential = try await signIn(realm, armor: try await realm.armorCache())
             #expect(credential.client.description == "alice@EXAMPLE.TEST")
         }
+    }
+
+    /// As when the machine's clock is set. No answer of the KDC's mends the clock of a sign-in that is protected.
+    @Test(arguments: [Duration.seconds(3600), .seconds(-3600)])
+    func aClockThatIsRightAgain(offset: Duration) async throws {
+        try await withTestRealm(Self.options(clockOffset: offset)) { realm in
+            let alice = try Principal("alice@EXAMPLE.TEST")
+            let armor = "\(realm.directory)/machine"
+            var configuration = realm.configuration
+            configuration.armorCache = CredentialCacheName(rawValue: armor)
+            let client = KerberosClient(configuration)
+            try await renew(armor, realm)
+            _ = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
+            try await realm.stopKDC()
+            try await realm.startKDC(clockOffset: .zero)
+            try await renew(armor, realm)
+            _ = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
+        }
+    }
+
+    /// The cache of the protecting ticket is older than the change.
+    @Test func aClockThatIsRightAgainAndAnOldTicket() async throws {
+        try await withTestRealm(Self.options(clockOffset: .seconds(-600))) { realm in
+            let armor = CredentialCacheName(rawValue: try await realm.armorCache())
+            try await realm.stopKDC()
+            try await realm.startKDC(clockOffset: .zero)
+            var configuration = realm.configuration
+            configuration.armorCache = armor
+            let credential = try await KerberosClient(configuration)
+                .initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .password(Secret("secret")))
+            #expect(credential.client.description == "alice@EXAMPLE.TEST")
+        }
+    }
+
+    private func renew(_ path: String, _ realm: TestRealm) async throws {
+        let new = try #require(CredentialCacheName(rawValue: try await realm.armorCache()).path)
+        if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.moveItem(atPath: new, toPath: path)
     }
 
     /// The KDC was made anew: the password is not to blame, and none was sent.

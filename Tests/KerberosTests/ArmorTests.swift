@@ -50,6 +50,23 @@ struct ArmorTests {
         #expect(error?.code == .wrongPassword)
     }
 
+    /// The KDC sends the ticket without having been shown a password, and it is the client that can't read it.
+    @Test(arguments: [false, true])
+    func aWrongPasswordIsOneWhereNoneIsDemanded(byKeytab: Bool) async throws {
+        let name = "open\(UUID().uuidString.prefix(8).lowercased())"
+        try await realm.add(TestPrincipal(name, password: "secret", attributes: [.needsNoPreauthentication]))
+        var source = InitialCredentialSource.password(Secret("wrong"))
+        if byKeytab {
+            source = .keytab(try await realm.keytab(for: name))
+            try await realm.rotateKeys(of: name, updatesKeytab: false)
+        }
+        let client = client(armor: try await realm.armorCache())
+        let error = await #expect(throws: KerberosError.self) {
+            try await client.initialCredential(for: Principal("\(name)@EXAMPLE.TEST"), using: source)
+        }
+        #expect(error?.code == .wrongPassword, "\(String(describing: error))")
+    }
+
     @Test(arguments: ["FILE:/nonexistent/armor", "MEMORY:nothing"])
     func armorThatIsNotThere(name: String) async throws {
         let error = await #expect(throws: KerberosError.self) {

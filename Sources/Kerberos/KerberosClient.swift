@@ -201,8 +201,9 @@ public final class KerberosClient: Sendable {
     /// Ends the wait for a call, if it has not ended. Where the call has begun, a new worker takes the place of the one that is stuck,
     /// and with it the calls that wait behind.
     private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
+        // Not under the lock, since it wakes the caller. When the call ends before it is counted here, the count is below 0 for a moment.
+        guard job.abandon(with: error) == .whileItRuns else { return }
         let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
-            guard job.abandon(with: error) == .whileItRuns else { return (state.worker, []) }
             state.abandonedCalls += 1
             state.worker = makeWorker(state)
             return (state.worker, state.waiting.values.filter { !$0.hasBegun })

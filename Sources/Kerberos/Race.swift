@@ -14,32 +14,35 @@ final class Race<Value: Sendable>: Sendable {
     /// Sets the result; false when another was first.
     @discardableResult
     func finish(with value: Value) -> Bool {
-        state.withLock { state in
+        // Nobody is woken under the lock: the runtime has locks of its own then, and takes them the other way round when it calls off a task.
+        let (isFirst, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
             switch state {
             case .open:
                 state = .finished(value)
-                return true
+                return (true, nil)
             case .awaited(let continuation):
                 state = .delivered
-                continuation.resume(returning: value)
-                return true
+                return (true, continuation)
             case .finished, .delivered:
-                return false
+                return (false, nil)
             }
         }
+        waiting?.resume(returning: value)
+        return isFirst
     }
 
     /// Waits for the result. Call it once.
     func value() async -> Value {
         await withCheckedContinuation { continuation in
-            state.withLock { state in
-                if case .finished(let value) = state {
-                    state = .delivered
-                    continuation.resume(returning: value)
-                } else {
+            let early: Value? = state.withLock { state in
+                guard case .finished(let value) = state else {
                     state = .awaited(continuation)
+                    return nil
                 }
+                state = .delivered
+                return value
             }
+            if let early { continuation.resume(returning: early) }
         }
     }
 }

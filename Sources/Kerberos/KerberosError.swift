@@ -91,6 +91,7 @@ extension KerberosError {
         public static let ticketExpired = Code(rawValue: "ticketExpired")
         /// The KDC can't read the ticket-granting ticket, which is from before its key was changed: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
         /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text `PROCESS_TGS`.
+        /// A session of a keytab gets another one by itself, where the ticket is at least five minutes old and none was got for so long.
         public static let ticketRefused = Code(rawValue: "ticketRefused")
         /// The ticket can't be renewed: `KRB5KDC_ERR_BADOPTION`.
         public static let notRenewable = Code(rawValue: "notRenewable")

@@ -40,6 +40,18 @@ extension KerberosError {
         )
     }
 
+    /// The ticket can't be got anew with a certificate that nobody but the cache names.
+    static func notUsedAgain(_ principal: Principal, _ identity: String) -> KerberosError {
+        KerberosError(
+            .notInteractive,
+            subject: principal.description,
+            message:
+                "the ticket can't be renewed, and the certificate \(identity) is not used again: files with absolute paths are, PKCS11: "
+                + "without a module, and what CertificateIdentity of the profile or pkinit_identities of krb5.conf names. "
+                + "Sign in with: ksso login \(principal) --certificate \(identity)"
+        )
+    }
+
     /// The ticket can't be got anew without a person's answer.
     static func needsPerson(_ principal: Principal) -> KerberosError {
         KerberosError(

@@ -21,14 +21,19 @@ extension KerberosExtension {
         return try await clients.client(for: realm).configuredCertificate()
     }
 
-    /// Throws unless a certificate may be used that somebody else names: a client of the agent, or a mark in a cache. It is files from the root
+    /// Whether a certificate may be used that somebody else names: a client of the agent, or a mark in a cache. It is files from the root
     /// on, a card by libkrb5's own module, or what the profile or krb5.conf names.
+    func mayUse(certificate identity: String, of realm: String) async throws(KerberosError) -> Bool {
+        if CertificateIdentity.isHarmless(identity) { return true }
+        // Byte by byte: what looks the same may be another file.
+        return try await certificate(of: realm)?.utf8.elementsEqual(identity.utf8) == true
+    }
+
+    /// Throws unless a certificate may be used that somebody else names.
     ///
     /// - Throws: `KerberosError`; `certificateRefused` where it may not.
     func check(certificate identity: String, of realm: String) async throws(KerberosError) {
-        guard !CertificateIdentity.isHarmless(identity) else { return }
-        // Byte by byte: what looks the same may be another file.
-        if let own = try await certificate(of: realm), own.utf8.elementsEqual(identity.utf8) { return }
+        guard try await !mayUse(certificate: identity, of: realm) else { return }
         let message =
             "the certificate \(identity) is not used here: FILE:, PKCS12: and DIR: with absolute paths are, PKCS11: without a module, and what "
             + "CertificateIdentity of the profile or pkinit_identities of krb5.conf names. Use it with: ksso login --certificate \(identity)"

@@ -214,7 +214,7 @@ struct CertificateLoginTests {
             let contents = try await client.contents(of: name)
             try await client.replace(name, principal: contents.principal, credentials: contents.credentials, marks: marks)
             let refused = try await station.ksso("refresh")
-            #expect(refused.exitStatus == 1 && refused.errors.contains("is not used here"), "\(refused)")
+            #expect(refused.exitStatus == 4 && refused.errors.contains("is not used again"), "\(refused)")
         }
     }
 

@@ -81,6 +81,28 @@ struct KeptCertificateTests {
             #expect(lines.count == 3 && count == 3, "\(lines)")
         }
     }
+
+    /// The mark says what only a person may: libkrb5 would run the module.
+    @Test func `a module that neither profile nor krb5.conf names is not tried again`() async throws {
+        try await withSession { home, _ in
+            let client = home.makeClient()
+            let session = try #require(try await home.makeExtension().sessions().sessions.first)
+            let contents = try await client.contents(of: session.cache)
+            let marks = contents.marks.merging(["ksso_certificate": "PKCS11:/nonexistent/module.so"]) { $1 }
+            try await client.replace(session.cache, principal: contents.principal, credentials: contents.credentials, marks: marks)
+            try await home.withKeeper { keeper, _ in
+                home.clock.advance(by: 7 * 3600)
+                try await said(1, home)
+                for _ in 0..<5 {
+                    await home.settle(keeper)
+                    home.clock.advance(by: 360)
+                }
+                await home.settle(keeper)
+            }
+            let lines = home.log.lines
+            #expect(lines.count == 1 && lines.first?.contains("module.so is not used again") == true, "\(lines)")
+        }
+    }
 }
 
 private struct NobodyAnswers: Prompter {

@@ -4,7 +4,7 @@ internal import KerberosSSO
 
 struct Refresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Renew the ticket, or acquire it again from its keytab or certificate; asks for no more than the certificate's PIN."
+        abstract: "Renew the ticket, or acquire it again, from its keytab, by a kept password or its certificate; asks for the PIN alone."
     )
 
     @Argument(help: "Whose ticket; by default everybody's who is signed in.")

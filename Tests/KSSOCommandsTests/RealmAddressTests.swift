@@ -90,7 +90,6 @@ struct RealmAddressTests {
             (["--web", "--host", "web.test:80"], "", "“web.test:80” is no host name"),
             (["--web", "--host", ""], "", "“” is no host name"),
             ([], "\(server), host: \"web.test/?\"}]", "“web.test/?” is no host name"),
-            (["--web", "--host", "web.test"], "\(server)}]", "--host is for the server that --web starts"),
         ] as [([String], String, String)]
     )
     func aNameThatIsNone(flags: [String], plan: String, message: String) async throws {

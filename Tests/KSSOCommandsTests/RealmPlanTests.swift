@@ -217,6 +217,14 @@ struct RealmPlanTests {
         #expect(result == .failure(1, "\(path): \(message)"))
     }
 
+    /// The server of the flag would have to be in the plan's list, with a name of its own.
+    @Test(arguments: [["--web"], ["--web", "--host", "web.test"]]) func aServerBesideThoseOfThePlan(flags: [String]) async throws {
+        let path = try plan("realms: [{name: A.TEST}]\nweb: [{server: acceptor}]\n")
+        let result = try await run(["--file", path] + flags, script: "echo started")
+        let message = "\(path) names its own servers (web): leave --web and --host out, or take web out of the plan."
+        #expect(result == .failure(64, message))
+    }
+
     @Test(
         arguments: [
             ["--file", "x", "--user", "a:b"], ["--fault", "nonsense"], ["--trust", "A"], ["--user", "alice@NOWHERE.TEST:x"],

@@ -27,7 +27,7 @@ struct RealmFlags: ParsableArguments {
     var trust: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Begin with a fault between clients and KDC: drop, refuse, black-hole, delay=200ms, error=29 and others.",
+            "Begin with a fault between clients and the first realm's KDC: drop, refuse, black-hole, delay=200ms, error=29 and others.",
             valueName: "fault"
         )
     )

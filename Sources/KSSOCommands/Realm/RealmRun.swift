@@ -53,10 +53,13 @@ struct RealmRun: AsyncParsableCommand {
 
     private func plan() throws -> RealmPlan {
         var plan = try flags.file.map(readPlan) ?? flags.plan()
-        if web, plan.web.isEmpty {
+        if web {
+            guard plan.web.isEmpty else {
+                let message =
+                    "\(flags.file ?? "the plan") names its own servers (web): leave --web and --host out, or take web out of the plan."
+                throw CommandFailure(.usage, message)
+            }
             plan.add(RealmPlan.WebServer(host: host ?? RealmPlan.WebServer.localHost))
-        } else if host != nil {
-            throw CommandFailure(.usage, "--host is for the server that --web starts; the plan names its own servers.")
         }
         do {
             try plan.checkNames()

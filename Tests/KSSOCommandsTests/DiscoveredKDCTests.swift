@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import Kerberos
 import KerberosTesting
 import TestSupport
 import Testing
@@ -181,12 +182,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test(
-        .enabled(
-            if: !FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/krb5/plugins/tls/k5tls.so"),
-            "krb5-k5tls is installed"
-        )
-    )
+    @Test(.enabled(if: !KDCProbe.libraryReachesProxies, "krb5-k5tls is installed"))
     func aProxyWithoutThePluginIsNamed() async throws {
         try await withDNS(preferred: ["kkdcp://127.0.0.1:1/kdc"], record: { _ in "A nothing.test 127.0.0.1" }) { station, environment in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)

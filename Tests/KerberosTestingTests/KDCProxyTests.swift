@@ -49,14 +49,6 @@ struct KDCProxyTests {
         }
     }
 
-    /// A `KDC-PROXY-MESSAGE` with a request of which only the first byte is one.
-    private func post(_ proxy: KDCProxy, _ realm: TestRealm, _ words: [String] = []) async throws -> CommandResult {
-        let message: [UInt8] = [0x30, 0x0A, 0xA0, 0x08, 0x04, 0x06, 0, 0, 0, 2, 0x6A, 0]
-        let path = "\(realm.directory)/\(UUID().uuidString)"
-        try Data(message).write(to: URL(filePath: path))
-        return try await realm.run("curl", ["-s", "--cacert", proxy.certificatePath, "--data-binary", "@\(path)"] + words + [proxy.url])
-    }
-
     @Test(arguments: [NetworkFault.blackHole, .pass])
     func theScopeEndsThoughTheKDCDoesNotAnswer(fault: NetworkFault) async throws {
         try await withTestRealm(Self.options) { realm in
@@ -99,4 +91,26 @@ struct KDCProxyTests {
             }
         }
     }
+}
+
+/// libkrb5 alone needs its plugin; the server, and clients of another kind, do not.
+@Suite struct KDCProxyWithoutPluginTests {
+    @Test func itServesAllTheSame() async throws {
+        try await withTestRealm(.init(users: ["alice": "secret"], faultProxy: true)) { realm in
+            try await realm.network.set(.error(.clientRevoked))
+            try await withKDCProxy(realm: realm) { proxy in
+                let reply = try await post(proxy, realm, ["-o", "/dev/null", "-w", "%{http_code} %{content_type}"])
+                #expect(reply.output == "200 application/kerberos", "\(reply)")
+                #expect(try String(contentsOfFile: proxy.configurationPath, encoding: .utf8).contains("k5tls") == false)
+            }
+        }
+    }
+}
+
+/// A `KDC-PROXY-MESSAGE` with a request of which only the first byte is one.
+private func post(_ proxy: KDCProxy, _ realm: TestRealm, _ words: [String] = []) async throws -> CommandResult {
+    let message: [UInt8] = [0x30, 0x0A, 0xA0, 0x08, 0x04, 0x06, 0, 0, 0, 2, 0x6A, 0]
+    let path = "\(realm.directory)/\(UUID().uuidString)"
+    try Data(message).write(to: URL(filePath: path))
+    return try await realm.run("curl", ["-s", "--cacert", proxy.certificatePath, "--data-binary", "@\(path)"] + words + [proxy.url])
 }

@@ -23,6 +23,15 @@ struct LibraryModule: Sendable {
     /// - Parameter directory: Where plugins are that are not installed.
     /// - Throws: ``KerberosTestingError`` with the code `programMissing` if it is neither there nor installed.
     func modules(in directory: String?) throws -> [String: String] {
+        if let modules = modulesIfPresent(in: directory) { return modules }
+        throw KerberosTestingError(
+            .programMissing,
+            "libkrb5's plugin \(file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
+        )
+    }
+
+    /// The same; nil where the plugin is neither there nor installed.
+    func modulesIfPresent(in directory: String?) -> [String: String]? {
         if let directory, FileManager.default.fileExists(atPath: "\(directory)/\(file)") {
             return Dictionary(uniqueKeysWithValues: interfaces.map { ($0, "\(name):\(directory)/\(file)") })
         }
@@ -34,12 +43,6 @@ struct LibraryModule: Sendable {
                     "\(root)/\($0)"
                 }
         }
-        guard folders.contains(where: { FileManager.default.fileExists(atPath: "\($0)/krb5/plugins/\(file)") }) else {
-            throw KerberosTestingError(
-                .programMissing,
-                "libkrb5's plugin \(file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
-            )
-        }
-        return [:]
+        return folders.contains { FileManager.default.fileExists(atPath: "\($0)/krb5/plugins/\(file)") } ? [:] : nil
     }
 }

@@ -8,15 +8,16 @@ import Synchronization
 
 /// Runs a closure with a proxy for the realm's KDC that speaks HTTPS (MS-KKDCP), on `/KdcProxy`.
 ///
-/// Clients need libkrb5's plugin: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. What the realm's network does
-/// (``TestRealm/network``) it does to what comes by the proxy too. When the closure returns or throws, the port and all connections are closed.
+/// libkrb5 needs its plugin to come this way: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. Without it the proxy serves
+/// other clients, and libkrb5 says that it can't find a KDC. What the realm's network does (``TestRealm/network``) it does to what comes by the
+/// proxy too. When the closure returns or throws, the port and all connections are closed.
 ///
 /// - Parameters:
 ///   - realm: The realm, which must outlive the proxy.
 ///   - host: The name by which clients find the proxy: a name of the realm's ``TestRealm/address``, in lower case.
 ///   - body: The closure, which runs where the caller runs.
 /// - Returns: What the closure returns.
-/// - Throws: ``KerberosTestingError`` with the code `programMissing` if the plugin or openssl is missing; otherwise what the closure throws.
+/// - Throws: ``KerberosTestingError`` with the code `programMissing` if openssl is missing; otherwise what the closure throws.
 nonisolated(nonsending) public func withKDCProxy<R>(
     realm: TestRealm,
     host: String = "localhost",
@@ -24,7 +25,7 @@ nonisolated(nonsending) public func withKDCProxy<R>(
 ) async throws -> R {
     try Task.checkCancellation()
     try ListeningAddress.checkName(host, of: realm.address)
-    let modules = try LibraryModule.tls.modules(in: realm.center.configuration.options.pluginDirectory)
+    let modules = LibraryModule.tls.modulesIfPresent(in: try realm.center.configuration.options.pluginDirectory) ?? [:]
     let identity = try await realm.makeServerIdentity(host: host)
     let context = try NIOSSLContext(configuration: identity.configuration())
     return try await withHTTPServer(at: realm.address) { pipeline in

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import TestSupport
@@ -67,15 +68,16 @@ struct DoctorDiscoveryTests {
     /// The realm's KDC is reached this way alone, and its clock is told; tickets need libkrb5's plugin besides.
     @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
     func aProxyThatPassesOn() async throws {
-        try await KDCProxy.with(on: station) { url, certificate in
+        try await withKDCProxy(realm: station.realm) { server in
+            let url = server.url
             try station.install(profile(data: ["preferredKDCs: [\"\(url.replacing("https:", with: "kkdcp:"))\"]"]))
             let own = try station.write("[libdefaults]\n default_realm = EXAMPLE.TEST\n dns_lookup_kdc = false\n", to: "proxy.conf")
             let diagnosis = try await station.doctor(environment: ["KRB5_CONFIG": own]) {
-                OwnAuthorities.command(trusting: certificate, $0)
+                OwnAuthorities.command(trusting: server.certificatePath, $0)
             }
             let proxy = try #require(diagnosis.checks.first { $0.name == "kdc" }, "\(diagnosis)")
             #expect(proxy.detail.contains("KDC proxy \(url) (preferredKDCs of the profile): a KDC answers behind it"), "\(proxy)")
-            let isInstalled = FileManager.default.fileExists(atPath: "/usr/lib/x86_64-linux-gnu/krb5/plugins/tls/k5tls.so")
+            let isInstalled = KDCProbe.libraryReachesProxies
             #expect(proxy.verdict == (isInstalled ? .ok : .failed) && proxy.remedy == (isInstalled ? nil : "Install krb5-k5tls."))
             let clock = try #require(diagnosis.checks.first { $0.name == "clock" })
             #expect(clock.verdict == .ok, "\(clock)")
@@ -96,12 +98,16 @@ struct DoctorDiscoveryTests {
         }
     }
 
-    /// A web server that is none, and one that this machine does not trust.
-    @Test func whatIsNoProxy() async throws {
+    @Test func aServerThatThisMachineDoesNotTrust() async throws {
+        try await withKDCProxy(realm: station.realm) { server in
+            let check = try await proxyCheck(server.url)
+            #expect(check.remedy?.contains("http_anchors") == true, "\(check)")
+        }
+    }
+
+    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
+    func whatIsNoProxy() async throws {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { server in
-            let untrusted = try await proxyCheck("\(server.url)/KdcProxy")
-            #expect(untrusted.remedy?.contains("http_anchors") == true, "\(untrusted)")
-            guard OwnAuthorities.arePossible else { return }
             let other = try await proxyCheck("\(server.url)/KdcProxy") {
                 OwnAuthorities.command(trusting: server.certificatePath, $0)
             }

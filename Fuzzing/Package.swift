@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers. A package of its own, so that nobody who uses the libraries builds it; HTTPNegotiate and KCM are built here as part of it, so that
-// the fuzzers see their branches and internals, and nothing else of the root's dependencies is fetched.
+// The fuzzers. A package of its own, so that nobody who uses the libraries builds it; HTTPNegotiate and KCM are built here as part of it,
+// so that the fuzzers see their branches and internals, and nothing else of the root's dependencies is fetched.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

@@ -4,9 +4,9 @@ public import HTTPNegotiate
 /// A configuration profile: the file that tells Macs, and here Linux, which realm answers which hosts.
 ///
 /// The file is the `.mobileconfig` that a device management sends to Macs (XML or binary property list), or YAML with the same keys.
-/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed file
-/// (CMS) is refused when its signature does not match; whether the signer counts says ``signature``, and a ``ProfilePolicy`` can demand it.
-/// The check runs the machine's `openssl`, for some ten milliseconds.
+/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed
+/// file (CMS) is refused when its signature does not match; whether the signer counts says ``signature``, and a ``ProfilePolicy`` can
+/// demand it. The check runs the machine's `openssl`, for some ten milliseconds.
 public struct Profile: Sendable, Hashable {
     /// The file, as it was named.
     public let source: String

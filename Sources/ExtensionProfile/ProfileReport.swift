@@ -24,8 +24,8 @@ public struct ProfileReport: Sendable, Hashable {
 
     /// Reports on a profile's content.
     ///
-    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, encrypted, has a signature that does
-    /// not match, or is neither a property list nor YAML.
+    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, encrypted, has a signature that
+    /// does not match, or is neither a property list nor YAML.
     public static func check(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
         try ProfileReader(data: data, source: source, policy: policy).report
     }
@@ -38,9 +38,9 @@ public struct ProfileReport: Sendable, Hashable {
     /// The rows that should be mended.
     public var errors: [ProfileReportRow] { rows.filter(\.verdict.isError) }
 
-    /// How many faults should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it cannot
-    /// have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An unknown key is
-    /// only a warning.
+    /// How many faults should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it
+    /// cannot have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An
+    /// unknown key is only a warning.
     public var faultCount: Int {
         let others = [refusal != nil, kerberosPayloadCount == 0].filter(\.self).count
         return errors.count + advice.filter { $0.severity == .error }.count + others

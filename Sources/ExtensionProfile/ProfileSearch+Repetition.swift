@@ -8,9 +8,9 @@ extension ProfileSearch {
         return [systemDirectory] + (userDirectory.map { [$0] + links(in: $0) } ?? [])
     }
 
-    /// What is found by one who has found something before: a named file that is gone is passed over, and one that can't be used is left out
-    /// with a warning. The user chose a name when it was read first; what stands there later may be anybody's, so it must belong to ``user``
-    /// or ``systemOwner`` and be writable by nobody else.
+    /// What is found by one who has found something before: a named file that is gone is passed over, and one that can't be used is left
+    /// out with a warning. The user chose a name when it was read first; what stands there later may be anybody's, so it must belong to
+    /// ``user`` or ``systemOwner`` and be writable by nobody else.
     ///
     /// - Parameter inForce: What was found before: a file among them that can't be used as it is now stays as it was.
     package func runAgain(keeping inForce: [Profile] = []) -> ProfileSearchResult {

@@ -10,8 +10,8 @@ import Foundation
 
 /// One look at a signature: a private folder, and the machine's openssl, which is run in it.
 ///
-/// No shell, none of our variables, and one deadline for all runs. What it runs, and what it runs on, are files, so that nothing secret or long
-/// stands in its arguments.
+/// No shell, none of our variables, and one deadline for all runs. What it runs, and what it runs on, are files, so that nothing secret or
+/// long stands in its arguments.
 struct SignatureCheckRun: ~Copyable {
     /// What a run left.
     struct Outcome {

@@ -39,8 +39,8 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
     /// Reads all challenges of a message, in their order.
     ///
-    /// Takes time and memory linear in the text and never throws: a challenge that breaks the grammar is left out, and reading goes on at the
-    /// next. What stands inside a quoted string is never a challenge. Several lines are one list (RFC 9110 section 5.3).
+    /// Takes time and memory linear in the text and never throws: a challenge that breaks the grammar is left out, and reading goes on at
+    /// the next. What stands inside a quoted string is never a challenge. Several lines are one list (RFC 9110 section 5.3).
     ///
     /// - Parameter fieldValues: The values of the field's lines, in their order.
     public static func parse(_ fieldValues: [String]) -> [AuthenticationChallenge] {

@@ -10,7 +10,8 @@ public struct AuthorizationOperation: RawRepresentable, Sendable, Hashable, Cust
     public static let implicit = AuthorizationOperation(rawValue: "implicit")
     /// Sign in, if nobody is: with what is at hand, or by asking where the request may.
     public static let login = AuthorizationOperation(rawValue: "login")
-    /// Renew the ticket, or acquire it again: from its keytab, by a password that is kept, or by a certificate that wants no PIN. It asks nobody, whatever the request says.
+    /// Renew the ticket, or acquire it again: from its keytab, by a password that is kept, or by a certificate that wants no PIN. It asks
+    /// nobody, whatever the request says.
     public static let refresh = AuthorizationOperation(rawValue: "refresh")
     /// Sign out.
     public static let logout = AuthorizationOperation(rawValue: "logout")

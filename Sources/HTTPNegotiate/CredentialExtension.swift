@@ -22,11 +22,11 @@ public protocol CredentialExtension: Sendable {
     /// ``beginAuthorization(with:)`` does.
     func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity?
 
-    /// A grant that can be made at once of what is at hand; nil where the network, a cache or the user would have to be asked, and for every
-    /// error.
+    /// A grant that can be made at once of what is at hand; nil where the network, a cache or the user would have to be asked, and for
+    /// every error.
     ///
-    /// A client asks for it while it waits for a server that challenged the last time. It is sent only when the server challenges again, and
-    /// thrown away otherwise; where there is none the challenge goes to ``beginAuthorization(with:)``.
+    /// A client asks for it while it waits for a server that challenged the last time. It is sent only when the server challenges again,
+    /// and thrown away otherwise; where there is none the challenge goes to ``beginAuthorization(with:)``.
     func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant?
 }
 

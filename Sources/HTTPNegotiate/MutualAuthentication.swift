@@ -1,7 +1,7 @@
 /// Whether the server must prove that it is the service that was asked for.
 public enum MutualAuthentication: String, Sendable, Hashable {
-    /// A response to a ticket that the server asked for, without a final token that verifies, is an error. A page that it gives to everybody,
-    /// without asking or whatever ticket came unasked, is handed on as not authenticated.
+    /// A response to a ticket that the server asked for, without a final token that verifies, is an error. A page that it gives to
+    /// everybody, without asking or whatever ticket came unasked, is handed on as not authenticated.
     case required
     /// A final token is verified where there is one; a response without it is taken as it comes.
     case optional

@@ -16,10 +16,11 @@ public struct NegotiateExchange: Sendable {
     public enum Action: Sendable, Hashable {
         /// Hand the response to whoever made the request; the exchange is over.
         case deliver(Delivery)
-        /// Ask the extension; then send its headers and call ``NegotiateExchange/sent(fieldSize:)``, or call ``NegotiateExchange/declined()``.
+        /// Ask the extension; then send its headers and call ``NegotiateExchange/sent(fieldSize:)``, or call
+        /// ``NegotiateExchange/declined()``.
         case begin
-        /// Give the token to the authorization exchange; for a further leg send its headers and call ``NegotiateExchange/sent(fieldSize:)``, when the
-        /// context stands call ``NegotiateExchange/verified()``.
+        /// Give the token to the authorization exchange; for a further leg send its headers and call
+        /// ``NegotiateExchange/sent(fieldSize:)``, when the context stands call ``NegotiateExchange/verified()``.
         case respond([UInt8])
         /// Give the final token to the authorization exchange and call ``NegotiateExchange/verified()`` when the context stands. A further
         /// leg is an error here.

@@ -1,4 +1,5 @@
-/// The rules that were considered for a plan. They are sentences for people and of no use to a request, so they are written when they are read.
+/// The rules that were considered for a plan. They are sentences for people and of no use to a request, so they are written when they are
+/// read.
 struct PlanReasons: Sendable {
     private let origin: Origin
     /// Nil where the reasons were given.

@@ -14,8 +14,8 @@ public struct SignInRules: Sendable, Hashable {
     /// The cache of the ticket that protects sign-ins (FAST, RFC 6113), such as `FILE:/run/machine-ticket`: `ArmorCache`. Nil: they go
     /// unprotected.
     public var armorCache: String?
-    /// The organisation's word for the user name, which is shown above the question with the principal: `customUsernameLabel`. Nil: it is not
-    /// shown there.
+    /// The organisation's word for the user name, which is shown above the question with the principal: `customUsernameLabel`. Nil: it is
+    /// not shown there.
     public var userNameLabel: String?
     /// Help that is shown above the question: `helpText`.
     public var helpText: String?

@@ -62,8 +62,8 @@ struct CommonOptions: ParsableArguments {
 
     /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf.
     ///
-    /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as good
-    /// as a stock program's, and `ksso explain` says what is missing.
+    /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as
+    /// good as a stock program's, and `ksso explain` says what is missing.
     private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool, cacheSocket: String?) {
         guard !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil else { return }
         let file = KerberosConfigurationFile(

@@ -4,7 +4,8 @@ internal import SSOAgentClient
 internal import UnixSystem
 
 extension KerberosConfigurationFile {
-    /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there before.
+    /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there
+    /// before.
     func install(environment: [String: String]) throws(CommandFailure) -> String {
         let runtime = RuntimeDirectory(environment: environment)
         try runtime.makePrivate()
@@ -23,8 +24,8 @@ extension KerberosConfigurationFile {
         ([file] + systemFiles(environment: environment)).joined(separator: ":")
     }
 
-    /// The files of `KRB5_CONFIG`, else the machine's: `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name our
-    /// files twice.
+    /// The files of `KRB5_CONFIG`, else the machine's: `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name
+    /// our files twice.
     static func systemFiles(environment: [String: String]) -> [String] {
         guard let list = environment["KRB5_CONFIG"] else { return ["/etc/krb5.conf"] }
         let runtime = RuntimeDirectory(environment: environment).path

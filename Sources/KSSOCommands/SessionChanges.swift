@@ -4,8 +4,8 @@ internal import SSOAgentClient
 
 /// Says when the sessions may have changed.
 enum SessionChanges {
-    /// Yields at once, and then whenever it is time to look: at an agent's events, when a cache's file changes, and every few seconds, since
-    /// some changes are told by nobody: a ticket expires, a service ticket arrives, another kind of cache is filled.
+    /// Yields at once, and then whenever it is time to look: at an agent's events, when a cache's file changes, and every few seconds,
+    /// since some changes are told by nobody: a ticket expires, a service ticket arrives, another kind of cache is filled.
     static func stream(agent: AgentClient? = nil, cache: CredentialCacheName? = nil) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changes = cache?.path.flatMap { path in FileWatch { [path] }?.changes }

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Turns SIGINT, SIGTERM and SIGHUP into values for the time a body runs, so that the body can end in order.
 ///
-/// By a handler and a pipe: a signal that comes as soon as the body has begun is kept. A signal source of libdispatch is registered on another
-/// thread some time after it was activated, and what comes before is lost.
+/// By a handler and a pipe: a signal that comes as soon as the body has begun is kept. A signal source of libdispatch is registered on
+/// another thread some time after it was activated, and what comes before is lost.
 struct SignalWait: Sendable {
     private let signals: AsyncStream<Int32>
 

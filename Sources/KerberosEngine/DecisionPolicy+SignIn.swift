@@ -2,7 +2,8 @@ internal import HTTPNegotiate
 internal import Kerberos
 
 extension DecisionPolicy {
-    /// What to ask of the KDC for a principal: a forwardable ticket where a server may have a copy of it, which krb5.conf need not say then.
+    /// What to ask of the KDC for a principal: a forwardable ticket where a server may have a copy of it, which krb5.conf need not say
+    /// then.
     func initialCredentialOptions(
         for principal: Principal,
         _ options: InitialCredentialOptions = .init()

@@ -5,8 +5,8 @@ internal import struct Foundation.Date
 
 extension KerberosExtension {
     /// Asks the KDC for a ticket-granting ticket; has an expired password changed first where somebody can be asked. A key is sent once for
-    /// all who send it at the same time: each wrong one is counted there, and enough of them lock the account. What a person gives is the one
-    /// caller's own.
+    /// all who send it at the same time: each wrong one is counted there, and enough of them lock the account. What a person gives is the
+    /// one caller's own.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,

@@ -23,8 +23,8 @@ extension KerberosExtension {
         public var additionalCacheDirectory: String?
         /// Who signs in where neither the caller nor the profile names anybody.
         public var userName: String?
-        /// Finds that person's own name, no part of which belongs into a complex password. Called when one is changed alone, since it may ask
-        /// a directory.
+        /// Finds that person's own name, no part of which belongs into a complex password. Called when one is changed alone, since it may
+        /// ask a directory.
         public var displayName: @Sendable () async -> String?
         /// Who is asked when a request that may ask finds nobody signed in.
         public var prompter: (any Prompter)?

@@ -7,8 +7,8 @@ extension KerberosExtension {
     /// The rules for the passwords of a realm, out of the profiles.
     public func passwordRules(for realm: String) -> PasswordRules { policy.configurations.passwordRules(for: realm) }
 
-    /// Changes a principal's password (RFC 3244), after the profile's own rules have been checked. The tickets that are there go on holding,
-    /// and a password that is kept is replaced.
+    /// Changes a principal's password (RFC 3244), after the profile's own rules have been checked. The tickets that are there go on
+    /// holding, and a password that is kept is replaced.
     ///
     /// - Parameters:
     ///   - name: whose, with or without its realm; nil is ``defaultPrincipal(realm:)``.
@@ -123,8 +123,8 @@ extension KerberosExtension {
     }
 
     /// Leaves the marks of a change in the caches of the principal, where every program of this project finds them. When the new password
-    /// expires the KDC says at a sign-in alone: one whose ticket is not kept, and only where there is one KDC. Another one might not know the
-    /// new password yet, and count a wrong one.
+    /// expires the KDC says at a sign-in alone: one whose ticket is not kept, and only where there is one KDC. Another one might not know
+    /// the new password yet, and count a wrong one.
     private func noteChange(of principal: Principal, to new: Secret, client: KerberosClient) async -> PasswordChange {
         await replaceStoredSecret(of: principal, with: new)
         // To the bit as the mark has it, which counts from another year than a date does.

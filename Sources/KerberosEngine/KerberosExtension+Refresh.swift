@@ -4,12 +4,12 @@ public import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Gets a session's ticket-granting ticket anew: renews it, or acquires it again, from its keytab, or where it can't be renewed by a password
-    /// that is kept, or by the certificate that signed in. A certificate's PIN is asked for, and nothing else is. Service tickets that still hold
-    /// are kept. A key that the KDC has refused is not sent again for five minutes.
+    /// Gets a session's ticket-granting ticket anew: renews it, or acquires it again, from its keytab, or where it can't be renewed by a
+    /// password that is kept, or by the certificate that signed in. A certificate's PIN is asked for, and nothing else is. Service tickets
+    /// that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
     ///
-    /// A certificate is used again that is a file, or on a card by libkrb5's own module (`PKCS11:` without one). Another module, and `ENV:`, is only
-    /// where the profile or krb5.conf names the same: the rest stands in the cache alone, and libkrb5 would run it.
+    /// A certificate is used again that is a file, or on a card by libkrb5's own module (`PKCS11:` without one). Another module, and
+    /// `ENV:`, is only where the profile or krb5.conf names the same: the rest stands in the cache alone, and libkrb5 would run it.
     ///
     /// Whoever asks at the same time gets the same ticket: the KDC is asked once. A session whose ticket somebody has replaced meanwhile is
     /// returned as it is now, unless that ticket is due for renewal too.

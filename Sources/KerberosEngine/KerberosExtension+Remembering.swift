@@ -10,8 +10,8 @@ extension KerberosExtension {
         public let place: String
     }
 
-    /// Signs in, and keeps the password (`Options/secretStore`) once the KDC has taken it: where a ticket ends and can't be renewed, the next
-    /// is acquired with it and nobody is asked.
+    /// Signs in, and keeps the password (`Options/secretStore`) once the KDC has taken it: where a ticket ends and can't be renewed, the
+    /// next is acquired with it and nobody is asked.
     ///
     /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm forbids it, before anybody is asked for anything;
     ///   `secretStoreUnusable` where the password can't be kept: the session stands then.

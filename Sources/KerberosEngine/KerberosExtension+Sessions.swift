@@ -45,7 +45,8 @@ extension KerberosExtension {
         return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
     }
 
-    /// Who is to answer: the caller's choice, else the profile's principal, or the default credential's where the profile leaves it to that.
+    /// Who is to answer: the caller's choice, else the profile's principal, or the default credential's where the profile leaves it to
+    /// that.
     func wanted(for plan: AuthorizationPlan, named name: String?, in list: SessionList) throws(KerberosError) -> Principal? {
         if name == nil, plan.configuration.credentialUseMode == .kerberosDefault { return list.primary?.principal }
         return try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
@@ -53,7 +54,8 @@ extension KerberosExtension {
         }
     }
 
-    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a password that is kept, a person.
+    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a password that
+    /// is kept, a person.
     private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
         let wanted = flight.principal
         let list = try await sessionStore.read()
@@ -99,7 +101,8 @@ extension KerberosExtension {
         }
     }
 
-    /// What neither a keytab nor a kept password has got is renewed by an agent, if it looks after the realm's tickets; else when a request comes that needs them.
+    /// What neither a keytab nor a kept password has got is renewed by an agent, if it looks after the realm's tickets; else when a request
+    /// comes that needs them.
     private func isDue(_ session: Session) -> Bool {
         let isOurs = session.reacquisition == .key || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
         return isOurs && session.isDue(at: options.clock(), policy)

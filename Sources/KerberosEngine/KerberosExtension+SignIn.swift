@@ -12,8 +12,8 @@ extension KerberosExtension {
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
     ///   - source: the password, the keytab, the certificate, or who answers what libkrb5 asks, and is asked for another password where it
     ///     has expired. A profile may forbid passwords or certificates.
-    ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked for,
-    ///     unless these options say otherwise.
+    ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked
+    ///     for, unless these options say otherwise.
     ///   - cache: the cache to fill; nil lets the rule above choose.
     /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult

@@ -11,8 +11,8 @@ extension KerberosExtension {
         public let forgotten: [Principal]
     }
 
-    /// Ends sessions and destroys their tickets. Passwords that are kept for their principals are forgotten (``SecretStore``), since the next
-    /// request would sign in with them again; so are those of whoever signs in by default, where nobody is named.
+    /// Ends sessions and destroys their tickets. Passwords that are kept for their principals are forgotten (``SecretStore``), since the
+    /// next request would sign in with them again; so are those of whoever signs in by default, where nobody is named.
     ///
     /// - Parameters:
     ///   - principal: whose; nil is everybody's.

@@ -60,11 +60,11 @@ public final class KerberosExtension: CredentialExtension {
     public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
     /// Answers a challenge with an `Authorization` header; or signs in, refreshes, signs out, for the realm that covers the URL. An
-    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons. A sign-in asks only where the request may
-    /// and there is a prompter; a refresh and a sign-out ask nobody.
+    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons. A sign-in asks only where the request
+    /// may and there is a prompter; a refresh and a sign-out ask nobody.
     ///
-    /// The token is bound to the request's `channelBindings` where the plan binds and the scheme is https. Where the plan delegates, the KDC
-    /// is asked for a ticket to pass on, by GSSAPI, which finds the KDC in the krb5.conf of this process (`KRB5_CONFIG`, else
+    /// The token is bound to the request's `channelBindings` where the plan binds and the scheme is https. Where the plan delegates, the
+    /// KDC is asked for a ticket to pass on, by GSSAPI, which finds the KDC in the krb5.conf of this process (`KRB5_CONFIG`, else
     /// /etc/krb5.conf) or in DNS, whatever the profile says. That a server gets no ticket all the same is no error: `isDelegated` of the
     /// grant's exchange says it, and ``explanation(for:)`` says why.
     ///
@@ -97,8 +97,9 @@ public final class KerberosExtension: CredentialExtension {
         return plan.identity(with: try await initiatorCredential(for: plan, request: request))
     }
 
-    /// A grant from a ticket that is ready to make tokens, made on the caller's thread in about a tenth of a millisecond. Nil where session or
-    /// ticket would have to be looked for, where the KDC has a say, since the user's own ticket may go along, and for a URL that no rule covers.
+    /// A grant from a ticket that is ready to make tokens, made on the caller's thread in about a tenth of a millisecond. Nil where session
+    /// or ticket would have to be looked for, where the KDC has a say, since the user's own ticket may go along, and for a URL that no rule
+    /// covers.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
         return readyGrant(for: plan, request: request)

@@ -1,7 +1,8 @@
 internal import HTTPNegotiate
 internal import Kerberos
 
-/// Says above a sign-in's questions what the profile wants said there: who signs in, by the name that the organisation has for it, and its help.
+/// Says above a sign-in's questions what the profile wants said there: who signs in, by the name that the organisation has for it, and its
+/// help.
 struct LabelledPrompter: Prompter {
     private let prompter: any Prompter
     private let rules: SignInRules

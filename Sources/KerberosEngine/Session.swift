@@ -49,8 +49,8 @@ public struct Session: Sendable {
         case password
         /// This project, from a keytab.
         case keytab(String)
-        /// This project, by a certificate or smart card, as libkrb5 names it (`Kerberos/InitialCredentialSource/certificate(_:_:)`); empty is the one that
-        /// the profile or krb5.conf names.
+        /// This project, by a certificate or smart card, as libkrb5 names it (`Kerberos/InitialCredentialSource/certificate(_:_:)`); empty
+        /// is the one that the profile or krb5.conf names.
         case certificate(String)
         /// This project, by a password that is kept (``SecretStore``) and gets the ticket again.
         case storedSecret

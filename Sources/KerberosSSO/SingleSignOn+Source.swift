@@ -12,8 +12,8 @@ extension SingleSignOn {
         }
         let kind: Kind
 
-        /// The machine's and the user's profiles, and the tickets of the credential caches that all programs share: those of the user's agent
-        /// while one runs, else the default ones.
+        /// The machine's and the user's profiles, and the tickets of the credential caches that all programs share: those of the user's
+        /// agent while one runs, else the default ones.
         public static let automatic = automatic(profiles: [])
 
         /// These profile files instead of those of the machine and the user.

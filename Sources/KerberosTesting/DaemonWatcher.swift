@@ -144,7 +144,8 @@ extension DaemonWatcher {
         return options
     }
 
-    /// Reads `ORDER WORD NUMBER REST`, where NUMBER is the daemon's, and answers `ORDER REPLY`; $1 is the folder, $2 the signal that ends a daemon for good.
+    /// Reads `ORDER WORD NUMBER REST`, where NUMBER is the daemon's, and answers `ORDER REPLY`; $1 is the folder, $2 the signal that ends a
+    /// daemon for good.
     ///
     /// SIGPIPE is ignored so that a reply to a parent that has just died does not end the shell before it has cleaned up.
     /// The daemon gets the default actions back, so that a signal also ends it before it has set its own.

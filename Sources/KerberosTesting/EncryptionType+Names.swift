@@ -1,5 +1,6 @@
 extension EncryptionType {
-    /// The first of the names that libkrb5 has for it, in whatever case it is written; nil where it has none. kadmin takes no notice of such.
+    /// The first of the names that libkrb5 has for it, in whatever case it is written; nil where it has none. kadmin takes no notice of
+    /// such.
     var canonicalName: String? {
         let name = description.lowercased()
         return Self.names.first { $0.contains(name) }?.first

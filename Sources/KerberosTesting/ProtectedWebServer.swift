@@ -2,8 +2,8 @@ import Foundation
 
 /// A real Apache with mod_auth_gssapi of its own for one test.
 ///
-/// `/hello` asks for Kerberos and answers `Hello alice@EXAMPLE.TEST`, `/other` does the same and answers `Other alice@EXAMPLE.TEST`, `/open`
-/// answers `open` to anyone. Each takes a POST of any size as well, and throws the body away. Get one from
+/// `/hello` asks for Kerberos and answers `Hello alice@EXAMPLE.TEST`, `/other` does the same and answers `Other alice@EXAMPLE.TEST`,
+/// `/open` answers `open` to anyone. Each takes a POST of any size as well, and throws the body away. Get one from
 /// ``withProtectedWebServer(realm:_:_:)``. It is safe to use from any task until the closure that it was made for returns.
 public struct ProtectedWebServer: Sendable {
     /// The address without a path, such as `http://localhost:20123`.

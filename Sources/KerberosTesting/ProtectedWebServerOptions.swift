@@ -16,14 +16,15 @@ public struct ProtectedWebServerOptions: Sendable {
     public var certificate: ServerCertificate
     /// Whether the server offers HTTP/2 beside HTTP/1.1, by ALPN; it needs ``usesTLS``.
     public var usesHTTP2: Bool
-    /// Whether the server answers a token that it does not take with 401 and no challenge (`GssapiNegotiateOnce`), so that the client stops.
+    /// Whether the server answers a token that it does not take with 401 and no challenge (`GssapiNegotiateOnce`), so that the client
+    /// stops.
     public var negotiatesOnce: Bool
     /// Whether the server keeps the tickets that users forward: ``ProtectedWebServer/delegatedCaches()``.
     public var storesDelegatedTickets: Bool
     /// The longest header field that the server takes, in bytes, the name included; a longer one gets 400, over HTTP/2 431.
     ///
-    /// 128 KiB by default: a token of 64 KiB has some 88,000 characters. Apache's own default is 8,190 bytes. Over HTTP/2 a field's value has
-    /// at most 65,536 bytes whatever this says, which is a token of 49,143 bytes; a longer one ends the connection.
+    /// 128 KiB by default: a token of 64 KiB has some 88,000 characters. Apache's own default is 8,190 bytes. Over HTTP/2 a field's value
+    /// has at most 65,536 bytes whatever this says, which is a token of 49,143 bytes; a longer one ends the connection.
     public var maximumFieldSize: Int
     /// Pages that send the client elsewhere without asking for Kerberos, by their paths.
     public var redirects: [String: Redirect]

@@ -20,8 +20,8 @@ extension TestRealm {
     /// - Parameters:
     ///   - number: Which KDC; nil is all of them.
     ///   - clockOffset: How far the KDC's clock is from the machine's, in whole seconds; none if nil.
-    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it runs already or does not start, `invalidArgument` if there is
-    ///   no such KDC.
+    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it runs already or does not start, `invalidArgument` if there
+    ///   is no such KDC.
     public func startKDC(_ number: Int? = nil, clockOffset: Duration? = nil) async throws {
         try await center.start(number, clockOffset: clockOffset)
     }

@@ -6,8 +6,8 @@ extension TestRealm {
     ///
     /// For a realm that somebody else runs it is a copy of the keytab that was given, with all that is in it.
     /// - Returns: The path of the file, which is in the realm's folder.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal, `invalidArgument` if it is not in the
-    ///   keytab that was given.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal, `invalidArgument` if it is not in
+    ///   the keytab that was given.
     public func keytab(for principal: String) async throws -> String {
         let path = "\(directory)/\(UUID().uuidString).keytab"
         guard ownCenter != nil else {
@@ -44,8 +44,8 @@ extension TestRealm {
     /// meanwhile.
     /// - Parameters:
     ///   - service: The principal.
-    ///   - keepingOld: Whether the keytab keeps the keys so far, so that tickets given out before are still accepted. Where the keytab is left
-    ///     alone the database keeps them, as the keys of `krbtgt/EXAMPLE.TEST` should be.
+    ///   - keepingOld: Whether the keytab keeps the keys so far, so that tickets given out before are still accepted. Where the keytab is
+    ///     left alone the database keeps them, as the keys of `krbtgt/EXAMPLE.TEST` should be.
     ///   - keytab: The keytab file that gets the new keys, the realm's if nil.
     ///   - updatesKeytab: False leaves the keytab as it is, as an administrator does who forgets it: new tickets are not accepted then.
     /// - Returns: The new version number (kvno).

@@ -2,8 +2,9 @@ import Foundation
 
 /// A Kerberos realm of its own: a real MIT KDC with a database in a private temporary folder.
 ///
-/// Get one from ``withTestRealm(_:_:)``, or from ``withExistingRealm(_:_:)`` for a realm that somebody else runs. It is a value; nothing of it is process-wide, so that several realms live side by side.
-/// It is safe to use from any task until the closure that it was made for returns.
+/// Get one from ``withTestRealm(_:_:)``, or from ``withExistingRealm(_:_:)`` for a realm that somebody else runs. It is a value; nothing of
+/// it is process-wide, so that several realms live side by side. It is safe to use from any task until the closure that it was made for
+/// returns.
 public struct TestRealm: Sendable {
     /// The realm of the test or closure that runs now, if there is one.
     @TaskLocal public static var current: TestRealm?
@@ -45,7 +46,8 @@ public struct TestRealm: Sendable {
     public var address: String { files.options.address }
     /// The KDC's port at ``address``, for UDP and TCP; the first one's if there are several.
     ///
-    /// A realm that somebody else runs (``withExistingRealm(_:_:)``) has 0 here, which is no port: where its KDC is, only its krb5.conf knows.
+    /// A realm that somebody else runs (``withExistingRealm(_:_:)``) has 0 here, which is no port: where its KDC is, only its krb5.conf
+    /// knows.
     public var kdcPort: Int { kdcPorts.first ?? 0 }
     /// The ports of all the KDCs, in krb5.conf's order; none for a realm that somebody else runs. They stay the same until the realm ends.
     public var kdcPorts: [Int] { ownCenter?.ports ?? [] }

@@ -22,8 +22,9 @@ public struct TestRealmOptions: Sendable {
     public var acceptsPasswordChanges: Bool
     /// The address at which everything of the realm listens: KDCs, kadmind, ``TestRealm/network``, and the web servers of the kit.
     ///
-    /// One IPv4 address of this machine; clients are told it, so 0.0.0.0 is none. At another one than 127.0.0.1, such as Docker's 172.17.0.1,
-    /// containers and other machines are clients too: whoever reaches it may ask the KDC, which knows the test's passwords only.
+    /// One IPv4 address of this machine; clients are told it, so 0.0.0.0 is none. At another one than 127.0.0.1, such as Docker's
+    /// 172.17.0.1, containers and other machines are clients too: whoever reaches it may ask the KDC, which knows the test's passwords
+    /// only.
     public var address: String
     /// How many KDCs serve the realm: processes with ports of their own, over one database. krb5.conf names them in order.
     public var kdcCount: Int
@@ -33,8 +34,8 @@ public struct TestRealmOptions: Sendable {
     public var kdcRelations: [String: String]
     /// Plugins for client and KDC, by the interface of libkrb5's `[plugins]`: `clpreauth` is `pkinit:/usr/lib/…/pkinit.so`.
     public var pluginModules: [String: String]
-    /// Whether clients reach the KDC through a proxy that can lose, spoil and refuse what they send: ``TestRealm/network``. They begin with UDP
-    /// then, as libkrb5 does by itself, and not with TCP.
+    /// Whether clients reach the KDC through a proxy that can lose, spoil and refuse what they send: ``TestRealm/network``. They begin with
+    /// UDP then, as libkrb5 does by itself, and not with TCP.
     public var faultProxy: Bool
 
     /// Whether users can sign in with certificates (PKINIT, RFC 4556), and nobody in particular with none (`kinit -n`).

@@ -2,10 +2,10 @@ import Foundation
 
 /// Runs a closure with a realm that somebody else runs: its KDC is used and left as it is.
 ///
-/// Programs, clients and both web servers work on it as on a realm of the kit's own; caches, traces and copies of krb5.conf and keytab are in a
-/// folder of its own (mode 0700), which goes when the closure returns or throws, when the task is cancelled, and when the process traps or is
-/// killed. What changes a KDC or its database throws ``KerberosTestingError`` with the code `notAdministered`. The realm is also
-/// ``TestRealm/current`` inside.
+/// Programs, clients and both web servers work on it as on a realm of the kit's own; caches, traces and copies of krb5.conf and keytab are
+/// in a folder of its own (mode 0700), which goes when the closure returns or throws, when the task is cancelled, and when the process
+/// traps or is killed. What changes a KDC or its database throws ``KerberosTestingError`` with the code `notAdministered`. The realm is
+/// also ``TestRealm/current`` inside.
 ///
 /// - Parameters:
 ///   - realm: The realm. Its krb5.conf may set anything but the default realm, cache and keytabs, which are this one's.

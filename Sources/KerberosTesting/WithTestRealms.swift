@@ -6,7 +6,8 @@
 /// - Parameters:
 ///   - options: What each realm starts with; their names must differ.
 ///   - trusts: Which realms share keys.
-///   - paths: By which realms users get to a realm that shares no key with theirs; nil is the shortest way there is, for each pair of realms.
+///   - paths: By which realms users get to a realm that shares no key with theirs; nil is the shortest way there is, for each pair of
+///     realms.
 ///   - body: The closure, which runs where the caller runs; the realms are in the order of their options.
 /// - Returns: What the closure returns.
 /// - Throws: As ``withTestRealm(_:_:)``; the code is `invalidArgument` for realms that are not there and for steps without a trust.

@@ -3,8 +3,8 @@ import HTTPNegotiate
 import NIOCore
 import Synchronization
 
-/// The use of a client: its sole use, and thereby that of its one connection, for a whole exchange; or a shared use, where the connection is
-/// multiplexed. It ends when the body of the response that it was kept for is read, or else when the last reference goes.
+/// The use of a client: its sole use, and thereby that of its one connection, for a whole exchange; or a shared use, where the connection
+/// is multiplexed. It ends when the body of the response that it was kept for is read, or else when the last reference goes.
 final class ClientLease: Sendable {
     let client: IdentityClient
     private let store: ClientStore

@@ -13,8 +13,8 @@ import NIOHTTP1
 ///
 /// It makes and owns its connections. A request begins without credentials, except to hosts that the profile lets have a ticket unasked; a
 /// 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, bound to the server's TLS certificate, and the server's
-/// final token is verified before the response is handed on. A connection that carried a ticket is never used for another principal, another
-/// service, another delegation or a request without credentials. A 407 is never answered.
+/// final token is verified before the response is handed on. A connection that carried a ticket is never used for another principal,
+/// another service, another delegation or a request without credentials. A 407 is never answered.
 ///
 /// Call ``shutdown()`` when it is no longer needed, or use ``withClient(extension:configuration:eventLoopGroup:isolation:_:)``; one that is
 /// dropped closes its connections in the background. Safe to use from any task.

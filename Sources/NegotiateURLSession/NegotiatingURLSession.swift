@@ -13,9 +13,9 @@ public import struct Foundation.URL
 /// ```
 ///
 /// It makes and owns a URLSession for each principal and server. A request begins without credentials, except to hosts that the profile
-/// lets have a ticket unasked; a 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, and the server's final token
-/// is verified before anything of the response is handed on. A connection that carried a ticket is never used for another principal, another
-/// service, another delegation or a request without credentials. A 407 is never answered, nor is any other scheme than Negotiate.
+/// lets have a ticket unasked; a 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, and the server's final
+/// token is verified before anything of the response is handed on. A connection that carried a ticket is never used for another principal,
+/// another service, another delegation or a request without credentials. A 407 is never answered, nor is any other scheme than Negotiate.
 ///
 /// Sessions that are no longer needed are closed with it. Safe to use from any task.
 public final class NegotiatingURLSession: Sendable {
@@ -36,8 +36,8 @@ public final class NegotiatingURLSession: Sendable {
     ///
     /// - Parameters:
     ///   - credentialExtension: What holds the tickets.
-    ///   - unboundTLS: What becomes of a ticket for an https server: sent all the same, or withheld and `channelBindingsUnavailable` thrown.
-    ///     Plain http and the hosts of the profile's `NoChannelBindingHosts` are served either way.
+    ///   - unboundTLS: What becomes of a ticket for an https server: sent all the same, or withheld and `channelBindingsUnavailable`
+    ///     thrown. Plain http and the hosts of the profile's `NoChannelBindingHosts` are served either way.
     ///   - configuration: How requests are sent and challenges answered.
     public init(
         extension credentialExtension: any CredentialExtension,
@@ -111,8 +111,8 @@ public final class NegotiatingURLSession: Sendable {
 
     /// Sends a request and writes the last response's body to a file, piece by piece. Throws as ``data(for:)`` does.
     ///
-    /// - Returns: A file in ``Configuration/downloadDirectory``, which only this user may read. It is the caller's: move or remove it. Where
-    ///   an error is thrown there is none.
+    /// - Returns: A file in ``Configuration/downloadDirectory``, which only this user may read. It is the caller's: move or remove it.
+    ///   Where an error is thrown there is none.
     public func download(for request: URLRequest) async throws -> (URL, HTTPURLResponse) {
         let (file, response, _) = try await run(request, files: CallFiles(in: configuration.downloadDirectory)) { try await $0.file() }
         return (file, response)

@@ -3,8 +3,8 @@ import Foundation
 
 /// Runs a session's callbacks one after the other, and lets the session wait while many of them are outstanding.
 ///
-/// URLSession can't be told to pause: what a server sends faster than it is written to a disk would pile up in memory. It adds callbacks from
-/// its own thread, so that holding that thread holds the connection.
+/// URLSession can't be told to pause: what a server sends faster than it is written to a disk would pile up in memory. It adds callbacks
+/// from its own thread, so that holding that thread holds the connection.
 ///
 /// Unchecked, because its superclass is: what is added here is a semaphore, which does not change.
 final class PacedOperationQueue: OperationQueue, @unchecked Sendable {

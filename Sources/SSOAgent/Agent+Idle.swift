@@ -7,8 +7,8 @@ extension Agent {
     /// After so long without anybody who needs it the agent keeps no more memory than it must.
     private static let rest = Duration.seconds(10)
 
-    /// Every now and then gives back memory, and ends what nobody will take up again; and, where that is wanted, the agent itself when nobody has needed it for
-    /// long and nobody is signed in, whose ticket it would renew.
+    /// Every now and then gives back memory, and ends what nobody will take up again; and, where that is wanted, the agent itself when
+    /// nobody has needed it for long and nobody is signed in, whose ticket it would renew.
     func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
         let place = Self.place(of: options.runtime.path)

@@ -2,7 +2,8 @@ internal import Kerberos
 internal import SSOAgentClient
 
 extension Agent {
-    /// Takes over the tickets that the user had before the agent came. What stands in the way of that is told, and is no reason not to serve.
+    /// Takes over the tickets that the user had before the agent came. What stands in the way of that is told, and is no reason not to
+    /// serve.
     func importTickets() async {
         guard options.mode == .agent else { return }
         let source = RealmConfiguration(realm: "", base: .files(options.systemConfiguration))

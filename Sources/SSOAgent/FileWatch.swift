@@ -4,8 +4,8 @@ internal import Foundation
 #if os(Linux)
     /// Says when files or folders are written, replaced, made, removed, or given to somebody else (inotify(7)).
     ///
-    /// A folder is watched with all that is in it. So is each folder on the way, by the one name that matters there, and one that is missing
-    /// as soon as it is made; a link is watched, and what it leads to.
+    /// A folder is watched with all that is in it. So is each folder on the way, by the one name that matters there, and one that is
+    /// missing as soon as it is made; a link is watched, and what it leads to.
     package struct FileWatch: Sendable {
         /// Yields after a change. Several changes that nobody looked at are one.
         package let changes: AsyncStream<Void>

@@ -4,8 +4,8 @@ internal import Kerberos
 
 /// The credential caches of every user of a machine, at the socket where libkrb5 looks for them: no API, no renewal, no profiles.
 ///
-/// Who asks is known by `SO_PEERCRED`, and each user sees what is theirs alone. It needs no right of its own: systemd may bind the socket for
-/// a user that can do nothing else.
+/// Who asks is known by `SO_PEERCRED`, and each user sees what is theirs alone. It needs no right of its own: systemd may bind the socket
+/// for a user that can do nothing else.
 package final class MachineCache: Sendable {
     /// What it works with.
     package struct Options: Sendable {

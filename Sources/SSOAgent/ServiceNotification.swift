@@ -11,8 +11,8 @@ package struct ServiceNotification: Sendable {
     /// The agent serves; with a sentence for `systemctl status`.
     package func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
 
-    /// How the first sign-in by a key went, with a sentence for `systemctl status`. The second variable is for `ksso agent run --background`;
-    /// systemd passes over what begins with X_.
+    /// How the first sign-in by a key went, with a sentence for `systemctl status`. The second variable is for `ksso agent run
+    /// --background`; systemd passes over what begins with X_.
     package func signedIn(_ isSignedIn: Bool, _ status: String) {
         send("STATUS=\(status.split(whereSeparator: \.isNewline).joined(separator: " "))\n\(isSignedIn ? Self.done : Self.failed)")
     }

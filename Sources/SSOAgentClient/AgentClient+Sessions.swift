@@ -29,8 +29,8 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, password: password))
     }
 
-    /// Signs in by asking whoever sits at the machine, where the agent has a prompter: once, however many programs wait for it. The question
-    /// stays open for minutes.
+    /// Signs in by asking whoever sits at the machine, where the agent has a prompter: once, however many programs wait for it. The
+    /// question stays open for minutes.
     ///
     /// - Throws: `AuthorizationError`; `notInteractive` where the agent can ask nobody, `canceled` when the person gives up.
     @discardableResult
@@ -55,11 +55,11 @@ extension AgentClient {
     /// - Parameters:
     ///   - principal: Who; nil is the profile's principal, else the user.
     ///   - realm: The realm of a name that has none.
-    ///   - certificate: As libkrb5 names it, with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil is the one that the
-    ///     profile or krb5.conf names.
+    ///   - certificate: As libkrb5 names it, with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil is the one
+    ///     that the profile or krb5.conf names.
     ///   - pin: The certificate's.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the certificate wants a
-    ///   PIN and nobody can be asked.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the
+    ///   certificate wants a PIN and nobody can be asked.
     @discardableResult
     public func login(
         _ principal: String? = nil,
@@ -70,7 +70,8 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, certificate: certificate ?? "default", pin: pin))
     }
 
-    /// Renews tickets, or acquires them again: from their keytabs, by passwords that are kept, or by certificates that want no PIN. It asks nobody.
+    /// Renews tickets, or acquires them again: from their keytabs, by passwords that are kept, or by certificates that want no PIN. It asks
+    /// nobody.
     ///
     /// - Returns: The sessions that were refreshed.
     /// - Throws: `AuthorizationError` where none could be.
@@ -101,8 +102,8 @@ extension AgentClient {
     ///   - realm: The realm of a name that has none.
     ///   - password: The current password. It is sent to the KDC once, whatever becomes of the connection.
     ///   - newPassword: The new one.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words. After
-    ///   `timedOut`, `canceled` and `agentUnavailable` the password may have been changed.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words.
+    ///   After `timedOut`, `canceled` and `agentUnavailable` the password may have been changed.
     @discardableResult
     public func changePassword(
         of principal: String? = nil,

@@ -43,11 +43,13 @@ public final class AgentClient: CredentialExtension {
         static let mostDoublings = 8
     }
 
-    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see ``connect(socketPath:agentUser:fallback:)``.
+    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see
+    /// ``connect(socketPath:agentUser:fallback:)``.
     ///
     /// - Parameters:
     ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.
-    ///   - agentUser: The number of the user whose agent it is, where it is not this process's own; a socket of anybody else, but root, is refused.
+    ///   - agentUser: The number of the user whose agent it is, where it is not this process's own; a socket of anybody else, but root, is
+    ///     refused.
     ///   - fallback: What serves while no agent runs; nil: the error `agentNotRunning`.
     public convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
         self.init(socketPath: socketPath, agentUser: agentUser, fallback: fallback, recheckInterval: .seconds(5))
@@ -81,8 +83,8 @@ public final class AgentClient: CredentialExtension {
 
     /// The agent's verdict for a URL, without asking it; the fallback's while no agent runs.
     ///
-    /// A verdict that ignores a host has the configurations looked at beside, in case they have changed: at most every five seconds, and ever more
-    /// rarely, up to twenty minutes, while they stay the same.
+    /// A verdict that ignores a host has the configurations looked at beside, in case they have changed: at most every five seconds, and
+    /// ever more rarely, up to twenty minutes, while they stay the same.
     public func decision(for url: URL) -> AuthorizationDecision {
         let decision = knownDecision(for: url)
         if case .ignore = decision { recheck() }

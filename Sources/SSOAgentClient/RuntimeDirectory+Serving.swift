@@ -2,8 +2,8 @@ internal import Foundation
 internal import UnixSystem
 
 extension RuntimeDirectory {
-    /// Whether an agent, or who starts one on demand, holds the credential caches here: somebody listens at ``kcmSocket``, and it is this user
-    /// or root. It takes some microseconds and never waits.
+    /// Whether an agent, or who starts one on demand, holds the credential caches here: somebody listens at ``kcmSocket``, and it is this
+    /// user or root. It takes some microseconds and never waits.
     package var servesCaches: Bool { Self.isServed(kcmSocket) }
 
     /// Whether an agent answers here, whatever its mode: as ``servesCaches``, of ``apiSocket``.

@@ -13,7 +13,8 @@ struct SignedInClients {
     let sso: KerberosExtension
     private let certificatePath: String?
 
-    /// Signs users in, each with the password `secret`; they share a collection of caches. The profile covers localhost, over plain http too.
+    /// Signs users in, each with the password `secret`; they share a collection of caches. The profile covers localhost, over plain http
+    /// too.
     ///
     /// - Parameter certificatePath: The certificate that clients trust.
     init(

@@ -1,7 +1,8 @@
 import HTTPNegotiate
 import Testing
 
-/// What other clients' tests expect of one response, asked of the exchange: a challenge means one thing before our header and another after.
+/// What other clients' tests expect of one response, asked of the exchange: a challenge means one thing before our header and another
+/// after.
 struct NegotiateExchangeVectorTests {
     struct Vector: Decodable, CustomTestStringConvertible {
         enum Round: String, Decodable {

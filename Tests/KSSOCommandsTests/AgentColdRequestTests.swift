@@ -65,7 +65,8 @@ struct AgentColdRequestTests {
     /// Starts them all, which ask when they are released.
     private func park(on station: Workstation) async throws -> CommandResult { try await station.run(["sh", "-c", Self.script]) }
 
-    /// Has all of them ask, and the KDC answer when all of them wait, or after four seconds, where the machine is busy: the agent gives it ten.
+    /// Has all of them ask, and the KDC answer when all of them wait, or after four seconds, where the machine is busy: the agent gives it
+    /// ten.
     private func release(
         _ station: Workstation,
         pausing: () async throws -> Void,

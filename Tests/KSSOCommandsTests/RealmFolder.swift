@@ -2,7 +2,8 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Where the realms of `ksso realm run` have their folders: open to the web server's account, which a folder of the suite's own realm is not.
+/// Where the realms of `ksso realm run` have their folders: open to the web server's account, which a folder of the suite's own realm is
+/// not.
 final class RealmFolder: Sendable {
     let path: String
 

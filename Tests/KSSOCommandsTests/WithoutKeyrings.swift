@@ -1,8 +1,8 @@
 import Foundation
 import KerberosTesting
 
-/// A child process for which the calls of the kernel's keyrings end with an error, whatever it starts: by a seccomp(2) filter, as containers
-/// have one.
+/// A child process for which the calls of the kernel's keyrings end with an error, whatever it starts: by a seccomp(2) filter, as
+/// containers have one.
 enum WithoutKeyrings {
     /// Whether this machine lets a process have that; perl-base is in every Debian.
     static let arePossible: Bool = {
@@ -18,8 +18,8 @@ enum WithoutKeyrings {
     /// The command that runs another one so.
     static func command(errno: Int32, _ command: [String]) -> [String] { ["perl", "-e", script, "\(errno)"] + command }
 
-    /// Each step of the filter is a code, how far to jump when true and when false, and a value. The system call's number stands first in what it
-    /// looks at, the architecture next.
+    /// Each step of the filter is a code, how far to jump when true and when false, and a value. The system call's number stands first in
+    /// what it looks at, the architecture next.
     private static let script = """
         use strict; use warnings; use POSIX ();
         my %machines = (x86_64 => [157, 0xC000003E, 248, 249, 250], aarch64 => [167, 0xC00000B7, 217, 218, 219]);

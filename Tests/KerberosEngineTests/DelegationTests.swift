@@ -7,8 +7,8 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The user's own ticket goes to a server that a list of the profile names, if the KDC lets it, and to no other. Each client here is a process
-/// of its own, since GSSAPI finds the KDC by `KRB5_CONFIG`.
+/// The user's own ticket goes to a server that a list of the profile names, if the KDC lets it, and to no other. Each client here is a
+/// process of its own, since GSSAPI finds the KDC by `KRB5_CONFIG`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
 struct DelegationTests {
     /// The columns: what the profile says of the host, the host, whether its server gets the ticket.

@@ -98,8 +98,8 @@ struct TrustTests {
         }
     }
 
-    /// Its KDC refuses what this realm's gave out. Nobody can tell from afar whether another ticket would help, so that it is tried, and not with every
-    /// request.
+    /// Its KDC refuses what this realm's gave out. Nobody can tell from afar whether another ticket would help, so that it is tried, and
+    /// not with every request.
     @Test(arguments: [false, true])
     func aTrustWhoseKeysDifferCostsOneSignIn(ofAService: Bool) async throws {
         try await withRealms { first, second in

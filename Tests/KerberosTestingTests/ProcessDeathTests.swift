@@ -35,8 +35,8 @@ import Testing
     }
 }
 
-/// Two realms, one of them paused, a third with two KDCs and kadmind, the first one as somebody else sees it too, and a web server; the folders
-/// are told without buffering, since the process dies at once.
+/// Two realms, one of them paused, a third with two KDCs and kadmind, the first one as somebody else sees it too, and a web server; the
+/// folders are told without buffering, since the process dies at once.
 private func withEverything(_ body: () -> Void) async throws {
     try await withTrustedRealms { first, second in
         try await withTestRealm(.init(name: "C.TEST", acceptsPasswordChanges: true, kdcCount: 2)) { third in

@@ -16,7 +16,8 @@ import Testing
         realm = try TestRealm.required()
     }
 
-    /// The columns: the client's bindings, the server's policy, why the client is refused, whether the server learns that they are the same.
+    /// The columns: the client's bindings, the server's policy, why the client is refused, whether the server learns that they are the
+    /// same.
     @Test(
         arguments: [
             (nil, .none, nil, false), (one, .none, nil, false),

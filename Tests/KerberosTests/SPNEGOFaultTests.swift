@@ -18,8 +18,8 @@ import Testing
         return (credential, try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
     }
 
-    /// Another mechanism selected (CVE-2014-4343), an unknown one, request-mic, reject, "accepted" without an AP-REP: an error each time, and
-    /// nothing is sent.
+    /// Another mechanism selected (CVE-2014-4343), an unknown one, request-mic, reject, "accepted" without an AP-REP: an error each time,
+    /// and nothing is sent.
     @Test(arguments: try fixture("answers", as: [Answer].self))
     func theClientTakesNoAnswerWithoutProof(answer: Answer) async throws {
         let (credential, acceptor) = try await ends()
@@ -38,7 +38,8 @@ import Testing
         await expectFailure(.invalidToken, .noCredentials, comment: answer.name) { _ = try acceptorEnd(acceptor, token: bytes) }
     }
 
-    /// `accept-completed` alone is what a relay without the service's key can say: it counts where no proof was asked for, and nowhere else.
+    /// `accept-completed` alone is what a relay without the service's key can say: it counts where no proof was asked for, and nowhere
+    /// else.
     @Test func acceptCompletedWithoutAnAPREPIsNoMutualAuthentication() async throws {
         let (credential, _) = try await ends()
         let answer = try bytes(hexadecimal: "a1 14 30 12 a0 03 0a 01 00 a1 0b 06 09 2a 86 48 86 f7 12 01 02 02")

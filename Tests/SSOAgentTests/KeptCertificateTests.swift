@@ -6,7 +6,8 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// libkrb5's plugins that `Scripts/install-packages` unpacked, or else the machine's: where the one for certificates is. Nil where it is nowhere.
+/// libkrb5's plugins that `Scripts/install-packages` unpacked, or else the machine's: where the one for certificates is. Nil where it is
+/// nowhere.
 private let pluginDirectory: String? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     for libraries in [root.appending(path: ".build/unpacked/usr/lib").path, "/usr/lib"] {

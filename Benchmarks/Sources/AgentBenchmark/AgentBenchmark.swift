@@ -3,8 +3,8 @@ import Foundation
 
 /// The agent as a credential cache beside its peers, a FILE cache and an empty server, in one run; its API under load; and its memory.
 ///
-/// `AgentBenchmark KSSO [memory|authorize|caches]…`: KSSO is the program to measure; without words after it everything is. The form `client` is
-/// what the benchmark calls itself with.
+/// `AgentBenchmark KSSO [memory|authorize|caches]…`: KSSO is the program to measure; without words after it everything is. The form
+/// `client` is what the benchmark calls itself with.
 @main enum AgentBenchmark {
     static func main() async {
         do {

@@ -32,8 +32,9 @@ enum CacheOperation: String, CaseIterable {
     var changesCache: Bool { self == .store || self == .replace }
 }
 
-/// The program over libkrb5 that uses a cache, in a process of its own: it takes its server by `KRB5_CONFIG`. In each round it uses the empty
-/// server, the FILE cache and the server that is measured one after the other, so that whatever else the machine does falls on all alike.
+/// The program over libkrb5 that uses a cache, in a process of its own: it takes its server by `KRB5_CONFIG`. In each round it uses the
+/// empty server, the FILE cache and the server that is measured one after the other, so that whatever else the machine does falls on all
+/// alike.
 struct CacheClient {
     private static let rounds = 7
     /// About how long one sample takes.

@@ -1,7 +1,8 @@
 import BenchmarkSupport
 import Foundation
 
-/// The time from nothing to the first ticket of a realm with a user, a service and a keytab, beside k5test and the programs alone, in one run.
+/// The time from nothing to the first ticket of a realm with a user, a service and a keytab, beside k5test and the programs alone, in one
+/// run.
 @main enum RealmBenchmark {
     static func main() async {
         do {

@@ -1,5 +1,5 @@
-/// RFC 9110 section 11.6.1 once more, in another way: quotes first, then commas, then each element by itself. Slow and plain; what it reads is
-/// what the scanner must read.
+/// RFC 9110 section 11.6.1 once more, in another way: quotes first, then commas, then each element by itself. Slow and plain; what it reads
+/// is what the scanner must read.
 struct ReferenceParser {
     struct Challenge: Equatable {
         var scheme: String

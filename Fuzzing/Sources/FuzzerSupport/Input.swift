@@ -1,4 +1,5 @@
-/// The bytes that libFuzzer hands over, taken from the front. Texts in them end at a record separator (0x1E), so that a corpus stays readable.
+/// The bytes that libFuzzer hands over, taken from the front. Texts in them end at a record separator (0x1E), so that a corpus stays
+/// readable.
 public struct Input {
     private var bytes: ArraySlice<UInt8>
 

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// All deadlines of the process, with one task that sleeps until the next: a call notes its own and takes it away again, which wakes nobody.
+/// All deadlines of the process, with one task that sleeps until the next: a call notes its own and takes it away again, which wakes
+/// nobody.
 final class DeadlineQueue: Sendable {
     static let shared = DeadlineQueue()
 

@@ -7,8 +7,8 @@ package protocol NegotiateTransport: Sendable {
     /// Whether responses carry the channel bindings of their connection.
     var showsCertificates: Bool { get }
 
-    /// Sends over a connection that carries requests without credentials only. Throws ``ConnectionChange/connection`` when the request is to
-    /// be sent again.
+    /// Sends over a connection that carries requests without credentials only. Throws ``ConnectionChange/connection`` when the request is
+    /// to be sent again.
     func sendWithoutCredentials(_ request: Request, to origin: Origin) async throws -> Response
     /// Sends a request that carries the user's own credentials, over a connection that is used for nothing else.
     func sendWithOwnCredentials(_ request: Request, to origin: Origin) async throws -> Response

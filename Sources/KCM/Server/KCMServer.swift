@@ -60,8 +60,8 @@ package final class KCMServer: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// After a change of what ``Options/isPermitted`` says: closes the connections of those who are permitted no more, and of those who were
-    /// not. Whoever still is connects again.
+    /// After a change of what ``Options/isPermitted`` says: closes the connections of those who are permitted no more, and of those who
+    /// were not. Whoever still is connects again.
     package func closeConnections(unless isPermitted: @escaping @Sendable (PeerCredential) -> Bool) async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service

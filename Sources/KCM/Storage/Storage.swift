@@ -1,7 +1,7 @@
 /// The directory in which a server keeps the caches of its users: a folder for each, named by the user's number.
 ///
-/// In a folder is a file for each cache, in version 4 of libkrb5's own format, so that `klist -c FILE:…` reads it. On the server's event loop
-/// alone, once it is open.
+/// In a folder is a file for each cache, in version 4 of libkrb5's own format, so that `klist -c FILE:…` reads it. On the server's event
+/// loop alone, once it is open.
 final class Storage {
     private let directory: OpenDirectory
 

@@ -14,8 +14,8 @@ struct DiagnosticFindings: Sendable {
     let keytab: String?
     /// The variables as the command was started with them.
     let environment: [String: String]
-    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where the
-    /// profile leaves it to that who answers.
+    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where
+    /// the profile leaves it to that who answers.
     var realm: String?
     /// The realm whose profile says who answers.
     var profileRealm: String?

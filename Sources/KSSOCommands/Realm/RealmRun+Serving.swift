@@ -84,8 +84,8 @@ extension RealmRun {
         return 0
     }
 
-    /// The command has the terminal: a signal from the keyboard goes to it as well, and its end is ours. SIGTERM and SIGHUP may come to this
-    /// process alone: they are handed on.
+    /// The command has the terminal: a signal from the keyboard goes to it as well, and its end is ours. SIGTERM and SIGHUP may come to
+    /// this process alone: they are handed on.
     private func run(_ program: String, environment variables: [String: String], signal: SignalWait) async throws -> Int32 {
         let environment = Environment.custom(
             variables.reduce(into: [:]) { result, entry in

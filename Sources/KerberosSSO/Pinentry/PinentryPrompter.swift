@@ -23,8 +23,8 @@ public struct PinentryPrompter: Prompter {
     /// - Parameters:
     ///   - program: its path, or a name that `PATH` of the environment leads to.
     ///   - terminal: the terminal to ask on, such as `/dev/pts/3`, for a program that draws no window.
-    ///   - environment: the program's variables, all of them. They say where windows go and in which language: `DISPLAY`, `WAYLAND_DISPLAY`,
-    ///     `TERM`, `LC_ALL`, `LANG`.
+    ///   - environment: the program's variables, all of them. They say where windows go and in which language: `DISPLAY`,
+    ///     `WAYLAND_DISPLAY`, `TERM`, `LC_ALL`, `LANG`.
     ///   - report: gets a line that says why no question can be put, and what to do; nil when one was put again. Each is told once. It is
     ///     called on the thread that asks.
     public init(

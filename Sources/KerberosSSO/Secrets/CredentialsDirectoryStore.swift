@@ -4,8 +4,8 @@ public import KerberosEngine
 
 /// Passwords that systemd delivers to a service (`LoadCredential=ksso.PRINCIPAL:file`, systemd.exec(5)): files that only the service reads.
 ///
-/// It keeps none itself. One that is refused, or whose principal signs out, is passed over until systemd delivers another file, that is, until
-/// the service starts again; where the kernel has no keyring in which to note that, until the process ends.
+/// It keeps none itself. One that is refused, or whose principal signs out, is passed over until systemd delivers another file, that is,
+/// until the service starts again; where the kernel has no keyring in which to note that, until the process ends.
 public struct CredentialsDirectoryStore: SecretStore {
     private let directory: String
 

@@ -3,9 +3,9 @@ import Synchronization
 
 /// An HTTP/1.1 server that asks for Kerberos and judges the tokens with this package's own acceptor.
 ///
-/// Unlike Apache it can demand channel bindings, it can be told to break the rules, and it remembers what it was sent. Any path and any method
-/// will do: an accepted request gets 200 and `Hello alice@EXAMPLE.TEST`, any other 401. Get one from ``withAcceptorServer(realm:_:_:)``. It is
-/// safe to use from any task.
+/// Unlike Apache it can demand channel bindings, it can be told to break the rules, and it remembers what it was sent. Any path and any
+/// method will do: an accepted request gets 200 and `Hello alice@EXAMPLE.TEST`, any other 401. Get one from
+/// ``withAcceptorServer(realm:_:_:)``. It is safe to use from any task.
 public final class AcceptorServer: Sendable {
     /// The address without a path, such as `https://localhost:40123`.
     public let url: String
@@ -19,7 +19,8 @@ public final class AcceptorServer: Sendable {
         url = "\(usesTLS ? "https" : "http")://\(host):\(port)"
     }
 
-    /// The requests so far, unless ``AcceptorServerOptions/recordsRequests`` is off. One is here before the first byte of its answer leaves.
+    /// The requests so far, unless ``AcceptorServerOptions/recordsRequests`` is off. One is here before the first byte of its answer
+    /// leaves.
     public var requests: [Request] { records.requests.withLock { $0 } }
 
     /// What the connections note.

@@ -4,7 +4,8 @@ public import Kerberos
 public struct AcceptorServerOptions: Sendable {
     /// The name by which clients find it, and for which the realm needs a service: `HTTP/` and the name.
     ///
-    /// It is a name of the realm's ``TestRealm/address``, in lower case: localhost by default, and one that clients know for another address.
+    /// It is a name of the realm's ``TestRealm/address``, in lower case: localhost by default, and one that clients know for another
+    /// address.
     public var host: String
     /// The keys with which it accepts; those of all the realm's services if nil.
     public var keytab: String?

@@ -6,8 +6,8 @@ package import NIOSSL
 
 /// Runs a closure with a server that judges tokens with this package's own acceptor.
 ///
-/// When the closure returns or throws, the port and all connections are closed. The server remembers no authenticators: libkrb5 reads where its
-/// replay cache is from the process's environment, and a token that comes twice is Apache's to refuse.
+/// When the closure returns or throws, the port and all connections are closed. The server remembers no authenticators: libkrb5 reads where
+/// its replay cache is from the process's environment, and a token that comes twice is Apache's to refuse.
 ///
 /// - Parameters:
 ///   - realm: The realm whose services' keys accept. Its keytab has to have a key.

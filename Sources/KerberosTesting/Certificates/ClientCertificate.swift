@@ -4,7 +4,7 @@ public struct ClientCertificate: Sendable, Hashable {
     public let certificatePath: String
     /// The key, in PEM, without a password.
     public let keyPath: String
-    /// Both as krb5.conf and `kinit -X X509_user_identity=…` name them: `FILE:` and the two paths, or `PKCS12:` and the path of a file that wants
-    /// its PIN.
+    /// Both as krb5.conf and `kinit -X X509_user_identity=…` name them: `FILE:` and the two paths, or `PKCS12:` and the path of a file that
+    /// wants its PIN.
     public let identity: String
 }

@@ -5,7 +5,8 @@ extension TestRealm {
     ///
     /// For a KDC that demands it (``TestRealmOptions/demandsFAST``), and for any other: `kinit -T`.
     /// - Returns: The name of the cache, `FILE:` and a path in the realm's folder.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the KDC gives no ticket, `notAdministered` for a realm that somebody else runs.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the KDC gives no ticket, `notAdministered` for a realm that
+    ///   somebody else runs.
     public func armorCache() async throws -> String {
         _ = try center
         let cache = "FILE:\(directory)/armor-\(UUID().uuidString)"

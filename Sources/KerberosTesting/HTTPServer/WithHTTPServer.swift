@@ -7,8 +7,8 @@ typealias HTTPConnection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResp
 
 /// Runs a closure while a port takes connections, each of which is served by a task of its own.
 ///
-/// When the closure returns or throws, the port and all connections are closed; the tasks are cancelled and have ended. A connection that fails
-/// ends, and no other with it.
+/// When the closure returns or throws, the port and all connections are closed; the tasks are cancelled and have ended. A connection that
+/// fails ends, and no other with it.
 ///
 /// - Parameters:
 ///   - address: The address to listen at.

@@ -8,9 +8,9 @@ import Synchronization
 
 /// Runs a closure with a proxy for the realm's KDC that speaks HTTPS (MS-KKDCP), on `/KdcProxy`.
 ///
-/// libkrb5 needs its plugin to come this way: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. Without it the proxy serves
-/// other clients, and libkrb5 says that it can't find a KDC. What the realm's network does (``TestRealm/network``) it does to what comes by the
-/// proxy too. When the closure returns or throws, the port and all connections are closed.
+/// libkrb5 needs its plugin to come this way: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. Without it the
+/// proxy serves other clients, and libkrb5 says that it can't find a KDC. What the realm's network does (``TestRealm/network``) it does to
+/// what comes by the proxy too. When the closure returns or throws, the port and all connections are closed.
 ///
 /// - Parameters:
 ///   - realm: The realm, which must outlive the proxy.

@@ -6,8 +6,8 @@ internal import SSOAgentClient
 /// Who may do what with the agent.
 ///
 /// The agent's own user may do everything, unless `credentialBundleIdACL` names the programs that may use the tickets. Another user gets
-/// what `AllowedPeers` grants: tokens for the hosts named there and the rules of that payload, and nothing else. Within one user this is policy and no boundary: programs
-/// of one user can look into each other.
+/// what `AllowedPeers` grants: tokens for the hosts named there and the rules of that payload, and nothing else. Within one user this is
+/// policy and no boundary: programs of one user can look into each other.
 package struct AccessPolicy: Sendable {
     /// Whose agent it is.
     package let owner: UInt32

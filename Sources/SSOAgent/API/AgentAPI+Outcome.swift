@@ -4,8 +4,8 @@ internal import KerberosEngine
 internal import SSOAgentClient
 
 extension AgentAPI {
-    /// What a request gets, whichever route it came by: it must be the caller's to make, the screen's lock has its say, and whose tickets it
-    /// used is noted.
+    /// What a request gets, whichever route it came by: it must be the caller's to make, the screen's lock has its say, and whose tickets
+    /// it used is noted.
     ///
     /// - Throws: `AgentProblem` for a caller who may not ask this, `AuthorizationError`.
     func outcome(of request: AuthorizationRequest, _ context: AgentContext) async throws -> AuthorizationOutcome {

@@ -43,8 +43,8 @@ package final class AgentAPI: Sendable {
     ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
     ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
     ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
-    ///   - signsIn: Has the agent sign in by itself, where it can for this realm and whom it is asked for, if anybody; whether it went well,
-    ///     so that who was not signed in is now.
+    ///   - signsIn: Has the agent sign in by itself, where it can for this realm and whom it is asked for, if anybody; whether it went
+    ///     well, so that who was not signed in is now.
     ///   - used: Called when a token of a principal's was made.
     ///   - isScreenLocked: Whether the screen is locked; asked where a profile says what becomes of a request then.
     ///   - heartbeat: How often a stream of events says that it is alive.
@@ -88,7 +88,8 @@ package final class AgentAPI: Sendable {
         servers.withLock { $0.append(server) }
     }
 
-    /// Accepts no more, lets each request in progress end, but for those that wait for a person, ends the streams of events, and closes what is left after the grace period.
+    /// Accepts no more, lets each request in progress end, but for those that wait for a person, ends the streams of events, and closes
+    /// what is left after the grace period.
     package func shutDown(grace: Duration = .seconds(5)) async {
         let clock = ContinuousClock()
         let deadline = Task {

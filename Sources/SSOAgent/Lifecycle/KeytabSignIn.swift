@@ -3,8 +3,8 @@ internal import Kerberos
 internal import KerberosEngine
 internal import Synchronization
 
-/// Signs in with a key when the agent starts, and tries again while that fails. After that the keeper looks after the session; where one has
-/// ended all the same, the next request that needs it, and profiles that name its realm again, have it signed in anew.
+/// Signs in with a key when the agent starts, and tries again while that fails. After that the keeper looks after the session; where one
+/// has ended all the same, the next request that needs it, and profiles that name its realm again, have it signed in anew.
 final class KeytabSignIn: Sendable {
     private typealias Outcome = Result<Principal, KerberosError>
 
@@ -115,8 +115,8 @@ final class KeytabSignIn: Sendable {
         attempt?.task.cancel()
     }
 
-    /// Whether the agent has signed in whom a request needs: false at once where the key is another's. Else this waits for the attempt that is
-    /// under way, or makes another where the session has ended, or where no KDC answered a while ago. However many ask, there is one.
+    /// Whether the agent has signed in whom a request needs: false at once where the key is another's. Else this waits for the attempt that
+    /// is under way, or makes another where the session has ended, or where no KDC answered a while ago. However many ask, there is one.
     func hasSignedIn(realm: String, principal name: String?) async -> Bool {
         guard let own = try? await principal(in: current.value) else { return false }
         if let name {

@@ -155,8 +155,8 @@ package struct SessionSchedule: Sendable {
         }
     }
 
-    /// Takes over what a sign-out has ended; nil where it failed. The rest goes on; where a limit still says that it ends, and after a failure,
-    /// the sign-out is tried again.
+    /// Takes over what a sign-out has ended; nil where it failed. The rest goes on; where a limit still says that it ends, and after a
+    /// failure, the sign-out is tried again.
     package mutating func signOutFinished(_ principal: String, ended: Set<SeenSession.Key>?, at now: Moment) {
         for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
             entries[key]?.isEnding = false

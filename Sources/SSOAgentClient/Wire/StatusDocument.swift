@@ -31,7 +31,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var isDefault: Bool
         /// Whether its ticket holds.
         public var signedIn: Bool
-        /// Who acquired the ticket: this project by `password`, `keytab`, `certificate` or `storedSecret`, a password that is kept; or `other`.
+        /// Who acquired the ticket: this project by `password`, `keytab`, `certificate` or `storedSecret`, a password that is kept; or
+        /// `other`.
         public var acquiredBy: String
         /// Where the tickets are.
         public var cache: String

@@ -80,8 +80,8 @@ extension KDCNetwork {
         return held.futureResult
     }
 
-    /// Hands a request to the KDC as it came, by UDP or TCP, and waits for the reply as long as the network lives; for that to a datagram no
-    /// longer than a client does.
+    /// Hands a request to the KDC as it came, by UDP or TCP, and waits for the reply as long as the network lives; for that to a datagram
+    /// no longer than a client does.
     private func ask(_ request: WireMessage, over transport: NetworkTransports) -> EventLoopFuture<ByteBuffer> {
         guard !plan.withLock({ $0.hasEnded }) else { return loop.makeFailedFuture(Self.scopeEnded) }
         let target = target.withLock { $0 }

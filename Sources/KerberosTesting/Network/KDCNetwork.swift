@@ -4,8 +4,9 @@ import Synchronization
 
 /// The network between the clients of a realm and its KDC: a proxy that loses, delays, spoils and refuses at a test's word.
 ///
-/// A realm made with ``TestRealmOptions/faultProxy`` has one, ``TestRealm/network``, and its krb5.conf names no other way to the KDC. At first
-/// everything passes. One number serves UDP and TCP, and stays the same whatever is refused meanwhile. It is safe to use from any task.
+/// A realm made with ``TestRealmOptions/faultProxy`` has one, ``TestRealm/network``, and its krb5.conf names no other way to the KDC. At
+/// first everything passes. One number serves UDP and TCP, and stays the same whatever is refused meanwhile. It is safe to use from any
+/// task.
 public final class KDCNetwork: Sendable {
     /// How long a fault is in force.
     public struct Extent: Sendable, Hashable {
@@ -58,7 +59,8 @@ public final class KDCNetwork: Sendable {
 
     /// What has come by so far, in the order in which it arrived. A reply is noted before its first byte leaves.
     ///
-    /// All of it is kept, so that what a test counts is never cut off: an exchange takes less than a hundred bytes, and goes with the realm.
+    /// All of it is kept, so that what a test counts is never cut off: an exchange takes less than a hundred bytes, and goes with the
+    /// realm.
     public var exchanges: [KDCExchange] { plan.withLock { $0.exchanges } }
 
     /// Waits until so many requests have arrived since the realm began, and returns all of them.
@@ -77,8 +79,8 @@ public final class KDCNetwork: Sendable {
 
     /// Begins a fault, in the place of the one before; `.pass` ends it.
     ///
-    /// When this returns it is in force for every request that comes, and a port that is to be closed is closed. Requests that are on their way
-    /// keep the fault that they met.
+    /// When this returns it is in force for every request that comes, and a port that is to be closed is closed. Requests that are on their
+    /// way keep the fault that they met.
     /// - Parameters:
     ///   - fault: What to do.
     ///   - transports: To which requests; the others keep their own.

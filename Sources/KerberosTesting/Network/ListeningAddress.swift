@@ -20,8 +20,8 @@ package struct ListeningAddress: Sendable {
 
     /// Checks the name by which clients find a server at an address.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no host name in lower case, which a service principal could
-    ///   be named after, and for localhost where that leads elsewhere.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no host name in lower case, which a service principal
+    ///   could be named after, and for localhost where that leads elsewhere.
     package static func checkName(_ host: String, of address: String) throws(KerberosTestingError) {
         let isName =
             !host.isEmpty && host.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }

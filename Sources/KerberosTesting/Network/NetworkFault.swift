@@ -50,8 +50,8 @@ public struct NetworkFault: Sendable, Hashable {
     /// Every bit of the second half of a request or of a reply is inverted.
     public static func corrupt(_ direction: Direction) -> NetworkFault { NetworkFault(.corrupt, direction) }
 
-    /// Only the first bytes arrive, by default those of the reply. Over TCP the length that was announced stays, and the connection is closed
-    /// after them.
+    /// Only the first bytes arrive, by default those of the reply. Over TCP the length that was announced stays, and the connection is
+    /// closed after them.
     public static func truncate(to length: Int, _ direction: Direction = .reply) -> NetworkFault {
         NetworkFault(.truncate(length: max(0, length)), direction)
     }

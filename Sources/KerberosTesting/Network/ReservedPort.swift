@@ -2,8 +2,9 @@ import Foundation
 
 /// One number that is this process's at an address of this machine, for UDP and for TCP alike, open or closed.
 ///
-/// The two sockets hold the number until the end: the one of TCP is bound and never listens, so that connections are reset unless another socket
-/// listens there; the one of UDP refuses while it is connected to itself, as at first, which leaves no receiver for anybody else's datagrams.
+/// The two sockets hold the number until the end: the one of TCP is bound and never listens, so that connections are reset unless another
+/// socket listens there; the one of UDP refuses while it is connected to itself, as at first, which leaves no receiver for anybody else's
+/// datagrams.
 final class ReservedPort: Sendable {
     let number: Int
     let address: ListeningAddress

@@ -17,8 +17,8 @@ public struct Credential: Sendable {
     /// Whether the KDC vouches for the service, so that a client may pass its own ticket on to it: the `ok-as-delegate` flag (RFC 4120
     /// section 2.8).
     public let isForTrustedService: Bool
-    /// When the client's password expires by the KDC's clock, as the KDC said when this ticket was the answer to a sign-in (RFC 4120 section
-    /// 5.4.2). Nil where it did not say, where the password never expires, and for a ticket out of a cache.
+    /// When the client's password expires by the KDC's clock, as the KDC said when this ticket was the answer to a sign-in (RFC 4120
+    /// section 5.4.2). Nil where it did not say, where the password never expires, and for a ticket out of a cache.
     public internal(set) var passwordExpires: Date?
     /// The whole of it as the FILE cache writes it (`krb5_marshal_credentials`).
     let encoded: Secret

@@ -15,7 +15,8 @@ public final class InitiatorCredential: Sendable {
     public let times: TicketTimes
     /// Whether the client's ticket-granting ticket is in it too, so that a copy can go to the service.
     ///
-    /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)`` then.
+    /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``
+    /// then.
     public let canDelegate: Bool
     /// By how many seconds the KDC's clock was ahead when this was made.
     private let clockOffset: Int32
@@ -48,7 +49,8 @@ extension KerberosClient {
     /// - Parameters:
     ///   - ticket: the service ticket.
     ///   - ticketGrantingTicket: the client's own, forwardable, where a copy of it shall go to the service; nil where it stays here.
-    ///   - cache: where the ticket comes from. The KDC's clock offset is kept there, and a token without it would carry this machine's time.
+    ///   - cache: where the ticket comes from. The KDC's clock offset is kept there, and a token without it would carry this machine's
+    ///     time.
     public func initiatorCredential(
         for ticket: Credential,
         ticketGrantingTicket: Credential? = nil,

@@ -3,8 +3,8 @@ public struct KDCOrder: Sendable, Hashable {
     /// Those that the profile and krb5.conf name, in the order in which they are tried. sssd's locator plugin, where it is installed, is
     /// asked by libkrb5 before them.
     public let named: [String]
-    /// Whether DNS is asked for others where none of these answers, or none is named. libkrb5 itself asks DNS only in the latter case, and so
-    /// do stock programs; and never where krb5.conf says `dns_lookup_kdc = false`.
+    /// Whether DNS is asked for others where none of these answers, or none is named. libkrb5 itself asks DNS only in the latter case, and
+    /// so do stock programs; and never where krb5.conf says `dns_lookup_kdc = false`.
     public let asksDNS: Bool
 }
 

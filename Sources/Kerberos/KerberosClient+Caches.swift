@@ -58,7 +58,8 @@ extension KerberosClient {
         }
     }
 
-    /// The last ticket of a cache that is for a client and that the body takes by its service's name and its times; nil where there is none.
+    /// The last ticket of a cache that is for a client and that the body takes by its service's name and its times; nil where there is
+    /// none.
     ///
     /// - Throws: as ``contents(of:)``.
     package func ticket(
@@ -73,7 +74,8 @@ extension KerberosClient {
         }
     }
 
-    /// A name for a new cache in the collection of a type that has collections (`krb5_cc_new_unique`). The cache is made by ``replace(_:principal:credentials:marks:)``.
+    /// A name for a new cache in the collection of a type that has collections (`krb5_cc_new_unique`). The cache is made by
+    /// ``replace(_:principal:credentials:marks:)``.
     public func newCacheName(type: String) async throws(KerberosError) -> CredentialCacheName {
         try await perform { context throws(KerberosError) in
             var cache: krb5_ccache?
@@ -96,7 +98,8 @@ extension KerberosClient {
         try await replace(name, principal: principal, credentials: credentials, marks: marks, clockOffset: nil)
     }
 
-    /// The same for tickets that come from another cache, with its KDC's clock: in seconds by which it is ahead; nil is what this client knows.
+    /// The same for tickets that come from another cache, with its KDC's clock: in seconds by which it is ahead; nil is what this client
+    /// knows.
     package func replace(
         _ name: CredentialCacheName,
         principal: Principal,

@@ -44,8 +44,8 @@ extension KerberosClient {
     /// Asks the password service for a new password, with a ticket that ``passwordChangeCredential(for:using:deadline:)`` got
     /// (`krb5_change_password`). The ticket serves again after a refusal.
     ///
-    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words; `kdcUnreachable`, whose message says whether the password may
-    ///   have been changed all the same.
+    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words; `kdcUnreachable`, whose message says whether the
+    ///   password may have been changed all the same.
     public func changePassword(with credential: Credential, to new: Secret, deadline: Duration? = nil) async throws(KerberosError) {
         let subject = credential.client.description
         guard !new.withUnsafeBytes({ $0.contains(0) }) else {

@@ -1,6 +1,6 @@
 extension KerberosClient {
-    /// Runs a call that may ask a KDC, within the deadline. Where DNS comes after the preferred KDCs each of the two has half of a deadline that
-    /// is given; the default one each has for itself.
+    /// Runs a call that may ask a KDC, within the deadline. Where DNS comes after the preferred KDCs each of the two has half of a deadline
+    /// that is given; the default one each has for itself.
     ///
     /// Only a call in which no KDC has said anything is made again: after a KDC's first word the password is on its way, and a wrong one is
     /// counted each time.
@@ -29,9 +29,9 @@ extension KerberosClient {
         }
     }
 
-    /// The same for a call in which other realms' KDCs may be asked too, and no password is sent, so that it may be made again. Where one of those
-    /// realms is out of reach by its preferred KDCs, and DNS comes after them, each of the two ways has half of a deadline that is given, or the
-    /// default one for itself.
+    /// The same for a call in which other realms' KDCs may be asked too, and no password is sent, so that it may be made again. Where one
+    /// of those realms is out of reach by its preferred KDCs, and DNS comes after them, each of the two ways has half of a deadline that is
+    /// given, or the default one for itself.
     ///
     /// - Parameter realm: The service's; empty where a KDC is asked for it.
     func performThroughTrusts<Value: Sendable>(

@@ -10,7 +10,8 @@ extension KerberosClient {
     ///   - cachedOnly: never ask the KDC: what is not in the cache is `noCredentials`.
     ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25; and 25 for
     ///     a service of another realm once a KDC has answered.
-    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`, `kdcUnreachable`, `clockSkew`.
+    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`, `kdcUnreachable`,
+    ///   `clockSkew`.
     public func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -29,8 +30,8 @@ extension KerberosClient {
         }
     }
 
-    /// Gets a service ticket that has a piece of authorization data of the client's in it (RFC 4120 section 5.2.6), whatever the cache holds:
-    /// the KDC copies it. For tests, which want tickets as large as those of a directory with many groups.
+    /// Gets a service ticket that has a piece of authorization data of the client's in it (RFC 4120 section 5.2.6), whatever the cache
+    /// holds: the KDC copies it. For tests, which want tickets as large as those of a directory with many groups.
     package func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,

@@ -18,7 +18,8 @@ public final class KerberosClient: Sendable {
 
     private struct State {
         var worker: RealmWorker
-        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer; those that are not here are as configured.
+        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer; those that are not here are as
+        /// configured.
         var discoveredUntil: [KDCScope: ContinuousClock.Instant] = [:]
         var order: KDCOrder?
         /// How many KDCs are named for the realms that were looked up.

@@ -122,8 +122,8 @@ extension KerberosError.Code {
         KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY, KRB5KRB_AP_ERR_BADKEYVER,
     ].map { Int($0) }
 
-    /// MIT's KDC has no code for a ticket made with a key that it no longer has: it says where in its work it stopped. It says no more where it
-    /// can't read its database.
+    /// MIT's KDC has no code for a ticket made with a key that it no longer has: it says where in its work it stopped. It says no more
+    /// where it can't read its database.
     private static func isRefusalOfTicket(_ status: krb5_error_code, text: String) -> Bool {
         refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
     }

@@ -15,8 +15,8 @@ final class PasswordExpiry {
     /// When the password expires; nil where nobody knows, and where it never does.
     func date(at now: Date) -> Date? { Self.date(Int64(timestamp), at: now) }
 
-    /// Reads a time of the KDC. Nil for 0 and for what is beyond: KDCs write "never" as the last second that fits into 31 bits, as -1, or, as
-    /// Windows does, as a day of September 2037. A password with which somebody has just signed in has not expired, whatever is written.
+    /// Reads a time of the KDC. Nil for 0 and for what is beyond: KDCs write "never" as the last second that fits into 31 bits, as -1, or,
+    /// as Windows does, as a day of September 2037. A password with which somebody has just signed in has not expired, whatever is written.
     static func date(_ seconds: Int64, at now: Date) -> Date? {
         let date = Date(timeIntervalSince1970: Double(seconds))
         return seconds > 0 && seconds < endOfTime && date > now ? date : nil

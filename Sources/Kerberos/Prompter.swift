@@ -10,8 +10,8 @@ public protocol Prompter: Sendable {
     /// - Throws: ``PromptRefusal`` to give up; any other error counts as ``PromptRefusal/canceled``.
     func answers(to request: PromptRequest) throws -> [Secret]
 
-    /// Nobody waits for the answers to this request any more: its `answers(to:)`, which runs on another thread or is about to, should return
-    /// soon. The sign-in was canceled, or the program is about to end. Other requests go on.
+    /// Nobody waits for the answers to this request any more: its `answers(to:)`, which runs on another thread or is about to, should
+    /// return soon. The sign-in was canceled, or the program is about to end. Other requests go on.
     func cancel(_ request: PromptRequest)
 }
 

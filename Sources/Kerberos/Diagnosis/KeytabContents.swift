@@ -70,8 +70,8 @@ extension KerberosClient {
 
     /// Decrypts a service ticket with a keytab, as the service would (`krb5_server_decrypt_ticket_keytab`).
     ///
-    /// - Throws: ``KerberosError``; `keytabUnusable` when it can't be read, and where no key of it decrypts the ticket one with the library's
-    ///   text.
+    /// - Throws: ``KerberosError``; `keytabUnusable` when it can't be read, and where no key of it decrypts the ticket one with the
+    ///   library's text.
     package func checkDecryption(of ticket: Credential, with keytab: String) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
             try context.withKeytab(.keytab(keytab), subject: keytab) { rawKeytab throws(KerberosError) in

@@ -32,8 +32,8 @@ extension LocationRecord {
         self.weight = weight
     }
 
-    /// Reads the URI records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends the
-    /// reading: the records before it count.
+    /// Reads the URI records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends
+    /// the reading: the records before it count.
     static func records(in message: [UInt8]) -> [LocationRecord] {
         var reader = DNSMessageReader(message)
         guard reader.skipHeader() else { return [] }

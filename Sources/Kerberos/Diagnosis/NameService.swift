@@ -53,8 +53,8 @@ package enum NameService {
         }
     }
 
-    /// Asks for a host as every program does (`getaddrinfo`): the hosts file, DNS, whatever the machine uses. Nil when there is no such host,
-    /// or nobody says. It waits as long as the machine's resolver does.
+    /// Asks for a host as every program does (`getaddrinfo`): the hosts file, DNS, whatever the machine uses. Nil when there is no such
+    /// host, or nobody says. It waits as long as the machine's resolver does.
     package static func host(_ name: String) async -> Host? {
         guard !isAddress(name) else { return Host(canonicalName: name, addresses: [name]) }
         return await BlockingCall.run {

@@ -19,8 +19,8 @@ package struct ServiceRecord: Sendable, Hashable {
 }
 
 extension ServiceRecord {
-    /// Reads the SRV records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends the
-    /// reading: the records before it count.
+    /// Reads the SRV records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends
+    /// the reading: the records before it count.
     static func records(in message: [UInt8]) -> [ServiceRecord] {
         var reader = DNSMessageReader(message)
         guard reader.skipHeader() else { return [] }

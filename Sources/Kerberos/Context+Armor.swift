@@ -28,15 +28,15 @@ extension Context {
         try CacheFileOwnership.checkArmor(try self.name(of: cache))
     }
 
-    /// Whether a sign-in that a ticket protects failed by that ticket: it can't be read, or the KDC can't read it. No other cache has a part in
-    /// such a sign-in, and of what is protected a KDC says other codes. Who needs no pre-authentication is sent a ticket all the same: what can't
-    /// be read then is read with the password.
+    /// Whether a sign-in that a ticket protects failed by that ticket: it can't be read, or the KDC can't read it. No other cache has a
+    /// part in such a sign-in, and of what is protected a KDC says other codes. Who needs no pre-authentication is sent a ticket all the
+    /// same: what can't be read then is read with the password.
     func isOfArmor(_ error: KerberosError) -> Bool {
         KerberosError.codesOfArmor.contains(Int(error.libraryCode)) && replies?.lastIsTicket != true
     }
 
-    /// Runs a sign-in by the clock of the KDC that made the ticket which protects it; where the KDC finds that off, by the one that the context
-    /// went by, and by this machine's. The protection has a time in it, which the KDC looks at first, and a refusal says no other.
+    /// Runs a sign-in by the clock of the KDC that made the ticket which protects it; where the KDC finds that off, by the one that the
+    /// context went by, and by this machine's. The protection has a time in it, which the KDC looks at first, and a refusal says no other.
     func withClock<Value>(
         ofArmor name: CredentialCacheName?,
         _ body: () throws(KerberosError) -> Value

@@ -67,7 +67,8 @@ extension KerberosError {
         /// A kind by its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The password is wrong, or the keytab's key is not the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED`, `KRB5KRB_AP_ERR_BAD_INTEGRITY` of a sign-in.
+        /// The password is wrong, or the keytab's key is not the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED`, `KRB5KRB_AP_ERR_BAD_INTEGRITY` of a
+        /// sign-in.
         public static let wrongPassword = Code(rawValue: "wrongPassword")
         /// The KDC does not know the client: `KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN`.
         public static let unknownPrincipal = Code(rawValue: "unknownPrincipal")
@@ -90,8 +91,9 @@ extension KerberosError {
         /// The ticket has expired: `KRB5KRB_AP_ERR_TKT_EXPIRED`.
         public static let ticketExpired = Code(rawValue: "ticketExpired")
         /// The KDC can't read the ticket-granting ticket, which is from before its key was changed: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
-        /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text `PROCESS_TGS`.
-        /// A session of a keytab gets another one by itself, where the ticket is at least five minutes old and none was got for so long.
+        /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text
+        /// `PROCESS_TGS`. A session of a keytab gets another one by itself, where the ticket is at least five minutes old and none was got
+        /// for so long.
         public static let ticketRefused = Code(rawValue: "ticketRefused")
         /// The ticket can't be renewed: `KRB5KDC_ERR_BADOPTION`.
         public static let notRenewable = Code(rawValue: "notRenewable")

@@ -14,7 +14,8 @@ final class Race<Value: Sendable>: Sendable {
     /// Sets the result; false when another was first.
     @discardableResult
     func finish(with value: Value) -> Bool {
-        // Nobody is woken under the lock: the runtime has locks of its own then, and takes them the other way round when it calls off a task.
+        // Nobody is woken under the lock: the runtime has locks of its own then, and takes them the other way round when it calls off a
+        // task.
         let (isFirst, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
             switch state {
             case .open:

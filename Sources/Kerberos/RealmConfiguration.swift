@@ -16,16 +16,16 @@ public struct RealmConfiguration: Sendable, Hashable {
     public var base: Base
     /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
     public var defaultCacheName: String?
-    /// The cache of a ticket that protects sign-ins and changes of passwords (FAST armor, RFC 6113 section 5.4.1), such as the machine's own;
-    /// nil protects none. Where it is named, no sign-in goes unprotected.
+    /// The cache of a ticket that protects sign-ins and changes of passwords (FAST armor, RFC 6113 section 5.4.1), such as the machine's
+    /// own; nil protects none. Where it is named, no sign-in goes unprotected.
     public var armorCache: CredentialCacheName?
     /// Realms whose KDCs in the files are passed over as well, so that libkrb5 asks DNS: they may repeat the preferred ones.
     var realmsWithoutKDCs: Set<String> = []
-    /// Whether libkrb5 has no other way to sign in than PKINIT. With a certificate it goes on to others when that fails, and what asks for a one-time
-    /// password, or for what SAM wants, can't be told from what asks for a PIN: it would send the PIN to the KDC.
+    /// Whether libkrb5 has no other way to sign in than PKINIT. With a certificate it goes on to others when that fails, and what asks for
+    /// a one-time password, or for what SAM wants, can't be told from what asks for a PIN: it would send the PIN to the KDC.
     var signsInByCertificateAlone = false
-    /// How far this machine's clock is taken to be off, in whole seconds, until a KDC has told its time: an hour makes libkrb5 begin as if it
-    /// were an hour later than it is (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
+    /// How far this machine's clock is taken to be off, in whole seconds, until a KDC has told its time: an hour makes libkrb5 begin as if
+    /// it were an hour later than it is (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
     public var clockOffset: Duration = .zero
 
     /// The files that a configuration stands on.

@@ -13,8 +13,8 @@ package enum CertificateIdentity {
     /// Whether no path in it depends on the folder that the process runs in.
     package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.utf8.first == slash } ?? true }
 
-    /// Whether it names files from the root on, or a card by libkrb5's own module. `PKCS11:any.so` has libkrb5 run that file, `ENV:name` any of
-    /// these: neither is for somebody else to say.
+    /// Whether it names files from the root on, or a card by libkrb5's own module. `PKCS11:any.so` has libkrb5 run that file, `ENV:name`
+    /// any of these: neither is for somebody else to say.
     static func isHarmless(_ identity: String) -> Bool {
         // Where C ends a string, another one ends than was looked at.
         guard !identity.utf8.contains(0) else { return false }
@@ -38,7 +38,8 @@ package enum CertificateIdentity {
         let name = hasType ? String(Substring(type)) : nil
         guard name.map(fileTypes.contains) ?? true else { return nil }
         let rest = hasType ? bytes.dropFirst(type.count + 1) : bytes[...]
-        // Of a certificate and its key, which may be left out; any other path is one, whatever is in its name (krb5.conf(5), "PKINIT options").
+        // Of a certificate and its key, which may be left out; any other path is one, whatever is in its name (krb5.conf(5), "PKINIT
+        // options").
         let isPair = name == nil || name == "FILE"
         let paths = isPair ? rest.split(separator: comma) : rest.isEmpty ? [] : [rest]
         return (name, paths.map { String(Substring($0)) })

@@ -3,10 +3,10 @@ internal import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// The session with another ticket-granting ticket in place of one that a KDC can't read, got from its keytab; service tickets and those of
-    /// trusts are dropped, since they may be the refused ones. Nil where there is no keytab, and for a ticket of less than five minutes: where the
-    /// keys of a trust differ, each new one is refused too, and each process would get one with every request. So a KDC that is set up anew within
-    /// five minutes of the sign-in is served only after them.
+    /// The session with another ticket-granting ticket in place of one that a KDC can't read, got from its keytab; service tickets and
+    /// those of trusts are dropped, since they may be the refused ones. Nil where there is no keytab, and for a ticket of less than five
+    /// minutes: where the keys of a trust differ, each new one is refused too, and each process would get one with every request. So a KDC
+    /// that is set up anew within five minutes of the sign-in is served only after them.
     ///
     /// - Throws: `KerberosError` when none can be had.
     func replacement(ofRefused session: Session) async throws(KerberosError) -> Session? {

@@ -33,8 +33,8 @@ final class RealmClients: Sendable {
 
     /// A client that nobody else waits for.
     ///
-    /// - Parameter isProtected: Whether its sign-ins are protected as the profile says: for one that sends nothing of worth the ticket that does it
-    ///   need not be there.
+    /// - Parameter isProtected: Whether its sign-ins are protected as the profile says: for one that sends nothing of worth the ticket that
+    ///   does it need not be there.
     func makeClient(for realm: String, isProtected: Bool = true) -> KerberosClient {
         var configuration = configuration(for: realm)
         if !isProtected { configuration.armorCache = nil }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 internal import struct Foundation.Date
 
-/// Keeps ticket-granting tickets that KDCs refuse from being replaced with every request: what another realm's KDC says costs this realm's no
-/// more than one ticket in five minutes. A ticket's age alone does not tell where an attempt failed, or by a clock that is off.
+/// Keeps ticket-granting tickets that KDCs refuse from being replaced with every request: what another realm's KDC says costs this realm's
+/// no more than one ticket in five minutes. A ticket's age alone does not tell where an attempt failed, or by a clock that is off.
 final class RefusedTickets: Sendable {
     private let clock: @Sendable () -> Date
     private let pauses = Mutex<[CredentialCacheName: Date]>([:])

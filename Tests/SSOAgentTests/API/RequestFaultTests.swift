@@ -150,7 +150,8 @@ struct RequestFaultTests {
                 #expect(try await connection.answer().hasPrefix("HTTP/1.1 200"))
                 await end
             }
-            // A child that is just being started by another test has a copy of the socket for a moment, in which it still takes connections.
+            // A child that is just being started by another test has a copy of the socket for a moment, in which it still takes
+            // connections.
             let isGone = try await comesTrue {
                 do throws(AuthorizationError) {
                     _ = try await AgentClient(socketPath: agent.socketPath).status()

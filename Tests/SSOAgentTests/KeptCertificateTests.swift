@@ -6,25 +6,12 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// libkrb5's plugins that `Scripts/install-packages` unpacked, or else the machine's: where the one for certificates is. Nil where it is
-/// nowhere.
-private let pluginDirectory: String? = {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    for libraries in [root.appending(path: ".build/unpacked/usr/lib").path, "/usr/lib"] {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: libraries)) ?? [] {
-            let folder = "\(libraries)/\(name)/krb5/plugins"
-            if FileManager.default.fileExists(atPath: "\(folder)/preauth/pkinit.so") { return folder }
-        }
-    }
-    return nil
-}()
-
 /// The keeper, a certificate, and a real KDC that takes it.
-@Suite(.enabled(if: pluginDirectory != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
+@Suite(.enabled(if: certificatePlugins != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct KeptCertificateTests {
     /// Lends the surroundings of somebody who signed in with a certificate for ten hours, and that.
     private func withSession(_ body: (KeptHome, ClientCertificate) async throws -> Void) async throws {
-        let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: pluginDirectory)
+        let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: certificatePlugins)
         try await withTestRealm(options) { realm in
             let home = try KeptHome(realm)
             let certificate = try await realm.certificate(for: "alice")

@@ -23,8 +23,8 @@ public final class KerberosExtension: CredentialExtension {
     let askingFlights = SingleFlight<SessionFlight, Session>(endsWithItsWaiters: true)
     let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
     let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
-    let questionFlights = SingleFlight<Principal, Session>(endsWithItsWaiters: true)
-    let refusedQuestions = RefusedQuestions()
+    let questionFlights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
+    let questionGate = QuestionGate()
     let keyRefusals: KeyRefusals
     let refusedTickets: RefusedTickets
     let storedSecrets: StoredSecrets?

@@ -24,7 +24,11 @@ extension AgentAPI {
         case .certificate(let identity, let pin):
             if let identity { try await served.kerberos.check(certificate: identity, of: message.principal, realm: message.realm) }
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
-                let source = InitialCredentialSource.certificate(identity, served.kerberos.prompter(pin: pin))
+                guard let pin else {
+                    let name = message.principal
+                    return try await served.kerberos.signInByAsking(name, realm: message.realm, certificate: identity, options: options)
+                }
+                let source = InitialCredentialSource.certificate(identity, GivenAnswer(pin))
                 return try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
             }
         case .person:

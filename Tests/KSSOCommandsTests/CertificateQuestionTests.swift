@@ -1,0 +1,84 @@
+import Foundation
+import KerberosTesting
+import TestSupport
+import Testing
+
+/// Sign-ins with a certificate that programs start through the agent, whose PIN a real pinentry asks for on a terminal.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"),
+    .enabled(if: StockProgram.pinentry != nil, "pinentry-tty is missing: Scripts/install-packages unpacks it")
+)
+struct CertificateQuestionTests {
+    /// Lends the identity of a certificate of alice's that wants a PIN.
+    private func withKDC(_ body: (Workstation, String) async throws -> Void) async throws {
+        let plugin = try #require(LoadableLibrary.pkinit)
+        let options = TestRealmOptions(
+            users: ["alice": "secret"],
+            acceptsCertificates: true,
+            pluginDirectory: "\(plugin.folder)/krb5/plugins"
+        )
+        try await withTestRealm(options) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await body(station, try await realm.certificate(for: "alice", pin: "1234").identity)
+        }
+    }
+
+    /// Runs an agent at a terminal where its pinentry may ask; gives what was written there.
+    private func withAgent(on station: Workstation, _ body: (Conversation) async throws -> Void) async throws -> String {
+        let pinentry = try #require(StockProgram.pinentry)
+        let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
+        return try await Conversation.atTerminal(command, on: station, environment: pinentry.variables) { terminal in
+            try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
+            try await body(terminal)
+            let stop = try await station.ksso("agent", "stop")
+            #expect(stop.exitStatus == 0, "\(stop)")
+        }.transcript
+    }
+
+    private func login(_ station: Workstation, _ identity: String) async throws -> String {
+        try await station.run([
+            "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
+            "-d", #"{"principal": "alice", "certificate": "\#(identity)"}"#, "http://agent/v1/login",
+        ]).output
+    }
+
+    private func questions(_ transcript: String) -> Int { transcript.components(separatedBy: "Code or PIN:").count - 1 }
+
+    @Test func whoGivesUpThePINIsLeftInPeace() async throws {
+        try await withKDC { station, identity in
+            let transcript = try await withAgent(on: station) { terminal in
+                async let canceled = login(station, identity)
+                try await terminal.wait(for: "Code or PIN:")
+                try await terminal.type("\u{4}")
+                #expect(try await canceled.contains(#""code":"canceled""#))
+                for _ in 0..<2 {
+                    let again = try await login(station, identity)
+                    let advice = "ksso login alice@EXAMPLE.TEST --certificate \(identity)"
+                    #expect(
+                        again.contains(#""code":"canceled""#) && again.contains("was not answered at") && again.contains(advice),
+                        "\(again)"
+                    )
+                }
+            }
+            #expect(questions(transcript) == 1, "\(transcript)")
+        }
+    }
+
+    @Test func tenProgramsCauseOneQuestionForAPIN() async throws {
+        try await withKDC { station, identity in
+            let transcript = try await withAgent(on: station) { terminal in
+                try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 0..<10 { group.addTask { try await login(station, identity) } }
+                    try await terminal.wait(for: "Code or PIN:")
+                    // All of them wait before anybody answers.
+                    try await eventually { try await station.agentStatus().process.connections >= 11 }
+                    try await terminal.type("1234\n")
+                    for try await answer in group { #expect(answer.contains(#""acquiredBy":"certificate""#), "\(answer)") }
+                }
+            }
+            #expect(questions(transcript) == 1, "\(transcript)")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+@testable import KerberosEngine
+
+/// Who is asked for a certificate's PIN, and how often, at a real KDC that takes certificates and passwords.
+@Suite(
+    .timeLimit(.minutes(5)),
+    .enabled(if: certificatePlugins != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it")
+)
+struct CertificateAskingTests {
+    /// Lends a home where the prompter answers, and the identity of a certificate of alice's that wants a PIN.
+    private func withHome(_ prompter: any Prompter, _ body: (Home, String) async throws -> Void) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: certificatePlugins)
+        try await withTestRealm(options) { realm in
+            var home = try Home(realm)
+            home.options.prompter = prompter
+            try await body(home, try await realm.certificate(for: "alice", pin: "1234").identity)
+        }
+    }
+
+    /// The same certificate under another name.
+    private func copy(_ identity: String, _ home: Home) throws -> String {
+        let path = "\(home.directory)/copy.p12"
+        try FileManager.default.copyItem(atPath: String(identity.dropFirst("PKCS12:".count)), toPath: path)
+        return "PKCS12:\(path)"
+    }
+
+    @Test func `who gives up is not asked again, whatever the file is called`() async throws {
+        let prompter = CountingPrompter(refusal: .canceled)
+        try await withHome(prompter) { home, identity in
+            let kerberos = home.makeExtension()
+            #expect(await kerberosError { try await kerberos.signInByAsking("alice", certificate: identity) }?.code == .canceled)
+            for again in [identity, identity, try copy(identity, home)] {
+                let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: again) }
+                #expect(error?.code == .canceled && error?.message.contains("was not answered at") == true)
+                #expect(error?.message.contains("ksso login alice@EXAMPLE.TEST --certificate \(again)") == true)
+            }
+            #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .canceled)
+            #expect(prompter.count == 1)
+            // What asks nobody goes on: a PIN that is given, and a certificate that wants none.
+            try await kerberos.signIn("alice", using: .certificate(identity, GivenAnswer(Secret("1234"))))
+            let open = try await home.realm.certificate(for: "alice").identity
+            #expect(try await kerberos.signInByAsking("alice", certificate: open).acquiredBy == .certificate(open))
+            #expect(prompter.count == 1)
+            home.clock.advance(by: 301)
+            #expect(await kerberosError { try await kerberos.signInByAsking("alice", certificate: identity) }?.code == .canceled)
+            #expect(prompter.count == 2)
+        }
+    }
+
+    @Test func `many sign-ins with one certificate are one question`() async throws {
+        let prompter = CountingPrompter(answer: "1234", waits: true)
+        try await withHome(prompter) { home, identity in
+            let kerberos = home.makeExtension()
+            let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .certificate(identity, prompter))
+            try await withThrowingTaskGroup(of: Session.self) { group in
+                for _ in 0..<25 { group.addTask { try await kerberos.signInByAsking("alice", certificate: identity) } }
+                await prompter.asked()
+                let areWaiting = try await comesTrue { kerberos.questionFlights.waiters(for: question) == 25 || prompter.count > 1 }
+                #expect(areWaiting)
+                for _ in 0..<25 { prompter.release() }
+                for try await session in group { #expect(session.isSignedIn && session.acquiredBy == .certificate(identity)) }
+            }
+            #expect(prompter.count == 1)
+            #expect(try home.realm.issued(.initialTicket, client: "alice") == 1)
+        }
+    }
+
+    @Test func `while a question is open no other is put to its principal`() async throws {
+        let prompter = CountingPrompter(answer: "1234", waits: true)
+        try await withHome(prompter) { home, identity in
+            let kerberos = home.makeExtension()
+            async let asking = kerberos.signInByAsking("alice", certificate: identity)
+            await prompter.asked()
+            let copy = try copy(identity, home)
+            let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: copy) }
+            #expect(error?.code == .notInteractive && error?.message.contains("another question is open") == true, "\(error as Any)")
+            #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .notInteractive)
+            // One that wants no PIN does not wait for the person.
+            let open = try await home.realm.certificate(for: "alice").identity
+            #expect(try await kerberos.signInByAsking("alice", certificate: open).acquiredBy == .certificate(open))
+            prompter.release()
+            #expect(try await asking.acquiredBy == .certificate(identity))
+            #expect(prompter.count == 1)
+        }
+    }
+
+    /// Where too many questions are open, too.
+    @Test func `a certificate that wants no PIN is no question`() async throws {
+        let prompter = CountingPrompter(answer: "1234")
+        try await withHome(prompter) { home, identity in
+            let kerberos = home.makeExtension()
+            for number in 0..<QuestionGate.limit {
+                try kerberos.questionGate.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
+            }
+            let open = try await home.realm.certificate(for: "alice").identity
+            try await kerberos.signInByAsking("alice", certificate: open)
+            let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: identity) }
+            #expect(error?.code == .notInteractive && error?.message.contains("questions for passwords or PINs are open") == true)
+            #expect(prompter.count == 0)
+        }
+    }
+
+    @Test func `a question ends when all are called off, and nobody has refused anything`() async throws {
+        let prompter = CountingPrompter(answer: "1234", waits: true)
+        try await withHome(prompter) { home, identity in
+            let kerberos = home.makeExtension()
+            let asking = Task { try await kerberos.signInByAsking("alice", certificate: identity) }
+            await prompter.asked()
+            kerberos.cancelQuestions()
+            #expect(await kerberosError { try await asking.value }?.code == .canceled)
+            // For the one that was called off, and for the next.
+            prompter.release()
+            prompter.release()
+            let next = try await kerberos.signInByAsking("alice", certificate: identity)
+            #expect(next.isSignedIn && prompter.count == 2)
+        }
+    }
+}

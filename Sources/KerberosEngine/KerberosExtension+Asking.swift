@@ -7,8 +7,8 @@ extension KerberosExtension {
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
     ///   - options: what to ask of the KDC; those of the first that asks count.
-    /// - Throws: `KerberosError`; `notInteractive` where there is no prompter, or another question is open for the principal; `canceled` when the
-    ///   person gives up, or has a while ago.
+    /// - Throws: `KerberosError`; `notInteractive` where there is no prompter, or another question is open for the principal; `canceled`
+    ///   when the person gives up, or has a while ago.
     @discardableResult
     package func signInByAsking(
         _ name: String? = nil,
@@ -23,16 +23,16 @@ extension KerberosExtension {
         return try await ask(principal, options)
     }
 
-    /// Signs a principal in with a certificate, whose PIN is asked for where it wants one and somebody can be asked: once, however many programs
-    /// wait for the same certificate's. One that wants none asks nobody.
+    /// Signs a principal in with a certificate, whose PIN is asked for where it wants one and somebody can be asked: once, however many
+    /// programs wait for the same certificate's. One that wants none asks nobody.
     ///
     /// - Parameters:
     ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
     ///   - certificate: as libkrb5 names it; nil is the configured one.
     ///   - options: what to ask of the KDC; those of the first that asks count.
-    /// - Throws: `KerberosError`; where it wants a PIN, `notInteractive` when nobody can be asked or another question is open for the principal,
-    ///   `canceled` when the person gives up, or has a while ago.
+    /// - Throws: `KerberosError`; where it wants a PIN, `notInteractive` when nobody can be asked or another question is open for the
+    ///   principal, `canceled` when the person gives up, or has a while ago.
     @discardableResult
     package func signInByAsking(
         _ name: String? = nil,

@@ -2,9 +2,11 @@ internal import Foundation
 internal import Kerberos
 internal import Synchronization
 
-/// Which questions may be put to a person: one at a time for a principal, a few at a time in all, and for a while none where one was not answered.
+/// Which questions may be put to a person: one at a time for a principal, a few at a time in all, and for a while none where one was not
+/// answered.
 ///
-/// A principal's questions for the password and for the PINs of whatever certificates are one matter: who gave up one of them wants no other.
+/// A principal's questions for the password and for the PINs of whatever certificates are one matter: who gave up one of them wants no
+/// other.
 final class QuestionGate: Sendable {
     private struct Open {
         let question: Question

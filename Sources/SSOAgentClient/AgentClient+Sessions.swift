@@ -32,8 +32,8 @@ extension AgentClient {
     /// Signs in by asking whoever sits at the machine, where the agent has a prompter: once, however many programs wait for it. The
     /// question stays open for minutes.
     ///
-    /// - Throws: `AuthorizationError`; `notInteractive` where the agent can ask nobody, or another question is open for the principal; `canceled`
-    ///   when the person gives up, or has a while ago.
+    /// - Throws: `AuthorizationError`; `notInteractive` where the agent can ask nobody, or another question is open for the principal;
+    ///   `canceled` when the person gives up, or has a while ago.
     @discardableResult
     public func login(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> StatusDocument.Session {
         try await login(LoginRequest(principal: principal, realm: realm))
@@ -51,7 +51,8 @@ extension AgentClient {
 
     /// Signs in with a certificate or smart card (PKINIT, RFC 4556), which the agent reads; it never tries a password in its place.
     ///
-    /// Without a PIN the agent asks for the one that the certificate wants, where it has a prompter: once, however many programs wait for it.
+    /// Without a PIN the agent asks for the one that the certificate wants, where it has a prompter: once, however many programs wait for
+    /// it.
     ///
     /// - Parameters:
     ///   - principal: Who; nil is the profile's principal, else the user.
@@ -59,8 +60,9 @@ extension AgentClient {
     ///   - certificate: As libkrb5 names it, with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil is the one
     ///     that the profile or krb5.conf names.
     ///   - pin: The certificate's.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the certificate wants a
-    ///   PIN and nobody can be asked, or another question is open for the principal; `canceled` when the person gives up, or has a while ago.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the
+    ///   certificate wants a PIN and nobody can be asked, or another question is open for the principal; `canceled` when the person gives
+    ///   up, or has a while ago.
     @discardableResult
     public func login(
         _ principal: String? = nil,

@@ -68,6 +68,32 @@ import Testing
         try await eventually { Listener.canListen(at: network.port) }
     }
 
+    /// A cancellation handler takes the network's lock inside one that the runtime wants for resuming the task.
+    @Test(arguments: ["request", "cancellation", "end"])
+    func whoWaitsIsToldWhileTheNetworkIsFree(reason: String) async throws {
+        let (executor, waiting) = try await withTestRealm(Self.options) { realm in
+            let network = try realm.network
+            try await network.set(.blackHole)
+            let executor = WatchedExecutor { _ = network.exchanges }
+            let waiting = Task(executorPreference: executor) { try await network.exchanges(count: 1).count }
+            try await eventually { executor.stops == 1 }
+            switch reason {
+            case "request": try ClientSocket(port: network.port, .udp).send([0x6A, 0x00])
+            case "cancellation": waiting.cancel()
+            default: return (executor, waiting)
+            }
+            try await eventually { executor.wasFree.count == 2 }
+            return (executor, waiting)
+        }
+        let result = await waiting.result
+        switch reason {
+        case "request": #expect(try result.get() == 1)
+        case "cancellation": #expect(throws: CancellationError.self) { try result.get() }
+        default: #expect(throws: KerberosTestingError.self) { try result.get() }
+        }
+        #expect(executor.wasFree == [true, true])
+    }
+
     @Test func manyNetworksHaveOnePortEach() async throws {
         let ports = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {

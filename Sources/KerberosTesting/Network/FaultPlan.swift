@@ -1,4 +1,4 @@
-/// Which fault meets which request, and what has gone by.
+/// Which fault meets which request, and what has gone by. It stands behind a lock, so that it resumes nobody: see ``EndedWait``.
 struct FaultPlan {
     private struct Rule {
         var fault = NetworkFault.pass
@@ -27,7 +27,11 @@ struct FaultPlan {
     func refuses(_ transport: NetworkTransports) -> Bool { rules[transport]?.fault == .refuse }
 
     /// Notes a request that has arrived; the index is where its reply is to be noted.
-    mutating func take(_ message: KDCExchange.Message?, size: Int, over transport: NetworkTransports) -> (index: Int, fault: NetworkFault) {
+    mutating func take(
+        _ message: KDCExchange.Message?,
+        size: Int,
+        over transport: NetworkTransports
+    ) -> (index: Int, fault: NetworkFault, ended: [EndedWait]) {
         var rule = rules[transport] ?? Rule()
         let fault = rule.fault
         if let remaining = rule.remaining { rule = remaining > 1 ? Rule(fault: fault, remaining: remaining - 1) : Rule() }
@@ -35,8 +39,7 @@ struct FaultPlan {
         exchanges.append(KDCExchange(transport: transport, request: message, requestSize: size, fault: fault))
         let ready = waiters.filter { $0.count <= exchanges.count }
         waiters.removeAll { $0.count <= exchanges.count }
-        for waiter in ready { waiter.continuation.resume(returning: exchanges) }
-        return (exchanges.count - 1, fault)
+        return (exchanges.count - 1, fault, ready.map { EndedWait($0.continuation, .success(exchanges)) })
     }
 
     mutating func replied(_ message: KDCExchange.Message?, size: Int, to index: Int) {
@@ -49,24 +52,23 @@ struct FaultPlan {
         return lastWaiter
     }
 
-    mutating func wait(for count: Int, number: Int, _ continuation: CheckedContinuation<[KDCExchange], any Error>) {
-        if exchanges.count >= count {
-            continuation.resume(returning: exchanges)
-        } else if hasEnded || Task.isCancelled {
-            continuation.resume(throwing: hasEnded ? KDCNetwork.scopeEnded : CancellationError())
-        } else {
-            waiters.append(Waiter(number: number, count: count, continuation: continuation))
-        }
+    /// Begins a wait, unless it is over at once.
+    mutating func wait(for count: Int, number: Int, _ continuation: CheckedContinuation<[KDCExchange], any Error>) -> EndedWait? {
+        if exchanges.count >= count { return EndedWait(continuation, .success(exchanges)) }
+        if hasEnded { return EndedWait(continuation, .failure(KDCNetwork.scopeEnded)) }
+        if Task.isCancelled { return EndedWait(continuation, .failure(CancellationError())) }
+        waiters.append(Waiter(number: number, count: count, continuation: continuation))
+        return nil
     }
 
-    mutating func stopWaiting(_ number: Int) {
-        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
-        waiters.remove(at: index).continuation.resume(throwing: CancellationError())
+    mutating func stopWaiting(_ number: Int) -> EndedWait? {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return nil }
+        return EndedWait(waiters.remove(at: index).continuation, .failure(CancellationError()))
     }
 
-    mutating func end() {
+    mutating func end() -> [EndedWait] {
         hasEnded = true
-        for waiter in waiters { waiter.continuation.resume(throwing: KDCNetwork.scopeEnded) }
-        waiters = []
+        defer { waiters = [] }
+        return waiters.map { EndedWait($0.continuation, .failure(KDCNetwork.scopeEnded)) }
     }
 }

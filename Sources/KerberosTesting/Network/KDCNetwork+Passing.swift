@@ -16,7 +16,8 @@ extension KDCNetwork {
 
     /// Takes note of a request, does to it what is planned, and asks the KDC if anything is left of it.
     func outcome(of request: ByteBuffer, over transport: NetworkTransports) -> EventLoopFuture<Outcome> {
-        let (index, fault) = plan.withLock { $0.take(request.kind, size: request.readableBytes, over: transport) }
+        let (index, fault, ended) = plan.withLock { $0.take(request.kind, size: request.readableBytes, over: transport) }
+        for wait in ended { wait.resume() }
         return answer(request, over: transport, fault, number: index).map { outcome in
             guard case .reply(let reply) = outcome else { return outcome }
             self.plan.withLock { $0.replied(reply.bytes.kind, size: reply.bytes.readableBytes, to: index) }

@@ -70,10 +70,10 @@ public final class KDCNetwork: Sendable {
         let number = plan.withLock { $0.newWaiter() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                plan.withLock { $0.wait(for: count, number: number, continuation) }
+                plan.withLock { $0.wait(for: count, number: number, continuation) }?.resume()
             }
         } onCancel: {
-            plan.withLock { $0.stopWaiting(number) }
+            plan.withLock { $0.stopWaiting(number) }?.resume()
         }
     }
 
@@ -159,7 +159,7 @@ public final class KDCNetwork: Sendable {
 
     /// Closes everything, and waits for it: nothing of the network answers afterwards.
     private func end() async {
-        plan.withLock { $0.end() }
+        for wait in plan.withLock({ $0.end() }) { wait.resume() }
         try? await changeListener()
         for message in delayed.withLock({ Array($0.values) }) { message.cancel() }
         await channels.close()

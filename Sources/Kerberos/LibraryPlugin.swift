@@ -1,17 +1,17 @@
 internal import Foundation
 
 /// A plugin of libkrb5 that distributions package by itself. libkrb5 goes on without one that is missing, and says nothing.
-struct LibraryPlugin {
+package struct LibraryPlugin: Sendable {
     /// Its file below a folder of plugins.
-    let file: String
+    package let file: String
 
     /// HTTPS to a KDC proxy (MS-KKDCP).
-    static let tls = LibraryPlugin(file: "tls/k5tls.so")
+    package static let tls = LibraryPlugin(file: "tls/k5tls.so")
     /// Signing in with a certificate (PKINIT, RFC 4556).
-    static let pkinit = LibraryPlugin(file: "preauth/pkinit.so")
+    package static let pkinit = LibraryPlugin(file: "preauth/pkinit.so")
 
     /// Whether it is in one of the folders where libkrb5 is installed.
-    var isInstalled: Bool {
+    package var isInstalled: Bool {
         let files = FileManager.default
         return ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/opt/homebrew/lib"].contains { root in
             let names = (try? files.contentsOfDirectory(atPath: root)) ?? []

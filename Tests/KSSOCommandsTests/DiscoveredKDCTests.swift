@@ -182,7 +182,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test(.enabled(if: !KDCProbe.libraryReachesProxies, "krb5-k5tls is installed"))
+    @Test(.enabled(if: !LibraryPlugin.tls.isInstalled, "krb5-k5tls is installed"))
     func aProxyWithoutThePluginIsNamed() async throws {
         try await withDNS(preferred: ["kkdcp://127.0.0.1:1/kdc"], record: { _ in "A nothing.test 127.0.0.1" }) { station, environment in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Suite(.enabled(if: hasInstalledPlugin("preauth/pkinit.so"), "krb5-pkinit is not installed")) struct Certificates {
+    @Suite(.enabled(if: LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is not installed")) struct Certificates {
         @Test func aliceSignsInByCertificate() async throws {
             try await withTestRealm(.init(users: ["alice": "secret"], acceptsCertificates: true)) { realm in
                 let own = try await realm.certificate(for: "alice")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Suite(.enabled(if: hasPlugin("tls/k5tls.so"), "krb5-k5tls is missing: Scripts/install-packages unpacks it")) struct HTTPS {
+    @Suite(.enabled(if: hasPlugin(.tls), "krb5-k5tls is missing: Scripts/install-packages unpacks it")) struct HTTPS {
         @Test func aProxyHandsMessagesOn() async throws {
             try await withTestRealm(.init(users: ["alice": "secret"], pluginDirectory: unpackedPlugins)) { realm in
                 try await withKDCProxy(realm: realm) { proxy in

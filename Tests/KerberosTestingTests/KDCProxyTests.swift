@@ -3,7 +3,7 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-@Suite(.enabled(if: hasPlugin("tls/k5tls.so"), "krb5-k5tls is missing: Scripts/install-packages unpacks it"))
+@Suite(.enabled(if: hasPlugin(.tls), "krb5-k5tls is missing: Scripts/install-packages unpacks it"))
 struct KDCProxyTests {
     private static let options = TestRealmOptions(
         users: ["alice": "secret"],

@@ -1,4 +1,5 @@
 import Foundation
+import Kerberos
 
 /// The folder of libkrb5's plugins that `Scripts/install-packages` unpacked; nil where there is none.
 let unpackedPlugins: String? = {
@@ -8,14 +9,8 @@ let unpackedPlugins: String? = {
     return names.map { "\(libraries)/\($0)/krb5/plugins" }.first { FileManager.default.fileExists(atPath: $0) }
 }()
 
-/// Whether a plugin is unpacked or installed where Debian puts it.
-func hasPlugin(_ file: String) -> Bool {
-    if let unpackedPlugins, FileManager.default.fileExists(atPath: "\(unpackedPlugins)/\(file)") { return true }
-    return hasInstalledPlugin(file)
-}
-
-/// Whether a plugin is where Debian puts it, so that programs find it by themselves.
-func hasInstalledPlugin(_ file: String) -> Bool {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
-    return names.contains { FileManager.default.fileExists(atPath: "/usr/lib/\($0)/krb5/plugins/\(file)") }
+/// Whether a plugin is unpacked or installed.
+func hasPlugin(_ plugin: LibraryPlugin) -> Bool {
+    if let unpackedPlugins, FileManager.default.fileExists(atPath: "\(unpackedPlugins)/\(plugin.file)") { return true }
+    return plugin.isInstalled
 }

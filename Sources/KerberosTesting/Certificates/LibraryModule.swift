@@ -1,9 +1,9 @@
 import Foundation
+import Kerberos
 
 /// A plugin of libkrb5 that distributions package by itself.
 struct LibraryModule: Sendable {
-    /// Its file below a folder of plugins.
-    let file: String
+    let plugin: LibraryPlugin
     /// The Debian package that has it.
     let package: String
     /// The interfaces of `[plugins]` in krb5.conf that it is for, and its name there.
@@ -11,12 +11,12 @@ struct LibraryModule: Sendable {
     let name: String
 
     static let pkinit = LibraryModule(
-        file: "preauth/pkinit.so",
+        plugin: .pkinit,
         package: "krb5-pkinit",
         interfaces: ["clpreauth", "kdcpreauth"],
         name: "pkinit"
     )
-    static let tls = LibraryModule(file: "tls/k5tls.so", package: "krb5-k5tls", interfaces: ["tls"], name: "k5tls")
+    static let tls = LibraryModule(plugin: .tls, package: "krb5-k5tls", interfaces: ["tls"], name: "k5tls")
 
     /// The lines for `[plugins]` by their interfaces; none for a plugin that is installed, which libkrb5 finds by itself.
     ///
@@ -26,23 +26,16 @@ struct LibraryModule: Sendable {
         if let modules = modulesIfPresent(in: directory) { return modules }
         throw KerberosTestingError(
             .programMissing,
-            "libkrb5's plugin \(file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
+            "libkrb5's plugin \(plugin.file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
         )
     }
 
     /// The same; nil where the plugin is neither there nor installed.
     func modulesIfPresent(in directory: String?) -> [String: String]? {
+        let file = plugin.file
         if let directory, FileManager.default.fileExists(atPath: "\(directory)/\(file)") {
             return Dictionary(uniqueKeysWithValues: interfaces.map { ($0, "\(name):\(directory)/\(file)") })
         }
-        let roots = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/opt/homebrew/lib"]
-        let folders = roots.flatMap { root in
-            // A folder for each architecture.
-            [root]
-                + ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).filter { $0.contains("-linux-") }.map {
-                    "\(root)/\($0)"
-                }
-        }
-        return folders.contains { FileManager.default.fileExists(atPath: "\($0)/krb5/plugins/\(file)") } ? [:] : nil
+        return plugin.isInstalled ? [:] : nil
     }
 }

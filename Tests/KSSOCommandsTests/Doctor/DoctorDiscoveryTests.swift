@@ -77,7 +77,7 @@ struct DoctorDiscoveryTests {
             }
             let proxy = try #require(diagnosis.checks.first { $0.name == "kdc" }, "\(diagnosis)")
             #expect(proxy.detail.contains("KDC proxy \(url) (preferredKDCs of the profile): a KDC answers behind it"), "\(proxy)")
-            let isInstalled = KDCProbe.libraryReachesProxies
+            let isInstalled = LibraryPlugin.tls.isInstalled
             #expect(proxy.verdict == (isInstalled ? .ok : .failed) && proxy.remedy == (isInstalled ? nil : "Install krb5-k5tls."))
             let clock = try #require(diagnosis.checks.first { $0.name == "clock" })
             #expect(clock.verdict == .ok, "\(clock)")

@@ -13,10 +13,21 @@ extension TestRealm {
         }
     }
 
-    /// Checks that the programs are there that a realm is made of.
+    /// Checks that the programs and plugins are there that a realm is made of.
     ///
+    /// - Parameter options: What the realm would start with: some of it needs more.
     /// - Throws: ``KerberosTestingError`` with the code `programMissing`; the message names the Debian package.
-    @Sendable public static func checkPrograms() throws {
-        for program in ["krb5kdc", "kdb5_util", "kadmin.local", "kinit"] { _ = try Program.path(of: program) }
+    public static func checkPrograms(for options: TestRealmOptions = .init()) throws {
+        try checkPrograms(for: options) { _ = try Program.path(of: $0) }
+    }
+
+    /// The same, with one's own look for a program, which throws where it is missing.
+    package static func checkPrograms(for options: TestRealmOptions, _ find: (String) throws -> Void) throws {
+        for program in ["krb5kdc", "kdb5_util", "kadmin.local", "kinit", "setsid"] { try find(program) }
+        if options.acceptsPasswordChanges { try find("kadmind") }
+        if options.acceptsCertificates {
+            try find("openssl")
+            _ = try LibraryModule.pkinit.modules(in: options.pluginDirectory)
+        }
     }
 }

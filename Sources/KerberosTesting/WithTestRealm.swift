@@ -47,11 +47,11 @@ nonisolated(nonsending) func withRealm<R>(
             try await withRealm(options, links: links, networks: $0, body)
         }
     }
+    try TestRealm.checkPrograms(for: options)
     var options = options
     if options.acceptsCertificates {
         options.pluginModules.merge(try LibraryModule.pkinit.modules(in: options.pluginDirectory)) { own, _ in own }
     }
-    try TestRealm.checkPrograms()
     let directory = TemporaryFolder.newPath()
     let configuration = RealmFiles(options: options, directory: directory, links: links)
     let environment = configuration.environment(inheriting: ProcessInfo.processInfo.environment)

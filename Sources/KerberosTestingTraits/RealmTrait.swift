@@ -17,7 +17,7 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         public static let test = Scope(name: "test")
     }
 
-    /// What becomes of the tests where a program of MIT Kerberos is not installed.
+    /// What becomes of the tests where a program or plugin is not installed that the realm needs.
     public struct MissingPrograms: Sendable, Hashable {
         private let name: String
 
@@ -41,12 +41,12 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         _ options: TestRealmOptions,
         scope: Scope,
         ifMissing missingPrograms: MissingPrograms,
-        check: @escaping @Sendable () throws -> Void = TestRealm.checkPrograms
+        check: (@Sendable () throws -> Void)? = nil
     ) {
         self.options = options
         self.scope = scope
         self.missingPrograms = missingPrograms
-        self.check = check
+        self.check = check ?? { try TestRealm.checkPrograms(for: options) }
     }
 
     /// The tests of a suite inherit the trait, each to have a realm or to show the suite's when it fails.
@@ -65,7 +65,8 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         if let realm = Self.realms[identity] {
-            return try await perform(function, in: realm, for: test, testCase)
+            // A realm that another trait made meanwhile, for the test alone, is not this one's.
+            return try await TestRealm.$current.withValue(realm) { try await perform(function, in: realm, for: test, testCase) }
         }
         do {
             try check()
@@ -108,7 +109,7 @@ extension Trait where Self == RealmTrait {
     /// - Parameters:
     ///   - options: What the realm starts with.
     ///   - scope: How many tests share it.
-    ///   - missingPrograms: What becomes of the tests where MIT Kerberos is not installed.
+    ///   - missingPrograms: What becomes of the tests where a program or plugin is not installed that the realm needs.
     public static func testRealm(
         _ options: TestRealmOptions = .init(),
         scope: RealmTrait.Scope = .suite,
@@ -123,7 +124,7 @@ extension Trait where Self == RealmTrait {
     ///   - users: The users and their passwords.
     ///   - services: The service principals, such as `HTTP/localhost`.
     ///   - scope: How many tests share it.
-    ///   - missingPrograms: What becomes of the tests where MIT Kerberos is not installed.
+    ///   - missingPrograms: What becomes of the tests where a program or plugin is not installed that the realm needs.
     public static func testRealm(
         users: [String: String],
         services: [String] = [],

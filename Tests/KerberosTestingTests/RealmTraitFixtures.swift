@@ -11,7 +11,7 @@ enum FixtureRun {
     /// Which realm a test has, for the parent to read.
     static func tellRealm(_ test: String) throws {
         let realm = try #require(TestRealm.current)
-        print("realm \(test) \(realm.directory)")
+        print("realm \(test) \(realm.directory) \(realm.name)")
     }
 
     @Sendable static func nothingIsThere() throws {
@@ -60,6 +60,22 @@ enum Fixtures {
         @Test(arguments: 0..<2)
         func tells(number: Int) throws { try FixtureRun.tellRealm("case-\(number)") }
         @Test func ownFails() throws { Issue.record("as meant by the fixture") }
+    }
+
+    @Suite(.testRealm(.init(name: "EACH.TEST"), scope: .test))
+    struct EachRealm {
+        @Test func tells() throws { try FixtureRun.tellRealm("each") }
+
+        @Suite(.testRealm(.init(name: "WITHIN.TEST"))) struct Within {
+            @Test func tells() throws { try FixtureRun.tellRealm("within") }
+            @Test func tellsToo() throws { try FixtureRun.tellRealm("within-too") }
+            @Test(.testRealm(.init(name: "INNERMOST.TEST"))) func tellsOfItsOwn() throws { try FixtureRun.tellRealm("innermost") }
+        }
+    }
+
+    @Suite(.testRealm(.init(acceptsCertificates: true), ifMissing: .skip))
+    struct Certificates {
+        @Test func needsThePlugin() throws { _ = try #require(TestRealm.current) }
     }
 
     @Suite(RealmTrait(.init(), scope: .suite, ifMissing: .skip, check: FixtureRun.nothingIsThere))

@@ -1,4 +1,5 @@
 import Foundation
+import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import Testing
@@ -62,9 +63,14 @@ import Testing
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         let lines = result.output.split(separator: "\n").filter { $0.hasPrefix("realm ") }.map { $0.split(separator: " ") }
         let realms = Dictionary(lines.map { (String($0[1]), String($0[2])) }) { first, _ in first }
-        #expect(Set(realms.keys) == ["tells-0", "tells-1", "nested", "inner", "first", "case-0", "case-1"])
+        let each = ["each", "within", "within-too", "innermost"]
+        #expect(Set(realms.keys) == Set(each + ["tells-0", "tells-1", "nested", "inner", "first", "case-0", "case-1"]))
         #expect(Set(["tells-0", "tells-1", "nested"].map { realms[$0] }).count == 1)
         #expect(Set(["inner", "nested", "first", "case-0", "case-1"].map { realms[$0] }).count == 5)
+        // The innermost trait counts, also where one further out makes its realm later.
+        let names = Dictionary(lines.map { (String($0[1]), String($0[3])) }) { first, _ in first }
+        #expect(each.map { names[$0] } == ["EACH.TEST", "WITHIN.TEST", "WITHIN.TEST", "INNERMOST.TEST"])
+        #expect((realms["within"], names["inner"], names["nested"]) == (realms["within-too"], "INNER.TEST", "SHARED.TEST"))
         for directory in realms.values { expectGone(directory) }
     }
 
@@ -82,7 +88,26 @@ import Testing
         #expect(!(result.output + result.errors).contains("It ran without a realm."))
     }
 
+    @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
+    func withoutAPluginTestsAreSkippedWithTheReason() async throws {
+        let result = try await run("Certificates\\/")
+        #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
+        #expect((result.output + result.errors).contains("krb5-pkinit"))
+    }
+
     @Test func theProgramsAreHere() throws {
         try TestRealm.checkPrograms()
+    }
+
+    @Test(arguments: [
+        (TestRealmOptions(acceptsPasswordChanges: true), "kadmind"), (TestRealmOptions(acceptsCertificates: true), "openssl"),
+    ])
+    func someOptionsNeedMore(options: TestRealmOptions, program: String) {
+        func find(_ name: String) throws {
+            if name == program { throw KerberosTestingError(.programMissing, name) }
+        }
+        #expect(throws: Never.self) { try TestRealm.checkPrograms(for: .init(), find) }
+        let error = #expect(throws: KerberosTestingError.self) { try TestRealm.checkPrograms(for: options, find) }
+        #expect(error?.message == program)
     }
 }

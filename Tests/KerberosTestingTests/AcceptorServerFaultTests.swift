@@ -54,11 +54,19 @@ import Testing
         #expect(throws: (any Error).self) { try without.channelBindings() }
     }
 
-    @Test(arguments: [AcceptorServerOptions.FinalToken.dropped, .garbage])
-    func theServerDoesNotProveItself(token: AcceptorServerOptions.FinalToken) async throws {
+    @Test(arguments: [AcceptorServerOptions.FinalToken.sent, .dropped, .garbage])
+    func theServerProvesItselfOrNot(token: AcceptorServerOptions.FinalToken) async throws {
         try await withAcceptorServer(realm: realm, .init(finalToken: token)) { server in
-            _ = try await curl(server.url)
-            #expect(server.requests.last?.initiator == "alice@EXAMPLE.TEST")
+            let head = try await curl(server.url, ["-D", "-", "-o", "/dev/null"]).output
+            let fields = head.split(whereSeparator: \.isNewline).filter { $0.lowercased().hasPrefix("www-authenticate: negotiate") }
+            let tokens = fields.map { Data(base64Encoded: String($0.split(separator: " ").last ?? "")) }
+            switch token {
+            case .dropped: #expect(fields.isEmpty, "\(head)")
+            case .garbage: #expect(tokens == [Data("not a token".utf8)], "\(head)")
+            // The answer of SPNEGO (RFC 4178 section 4.2.2).
+            default: #expect(tokens.map { $0?.first } == [0xA1], "\(head)")
+            }
+            #expect(server.requests.map(\.initiator) == ["alice@EXAMPLE.TEST"])
         }
     }
 

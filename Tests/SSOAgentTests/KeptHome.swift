@@ -82,6 +82,13 @@ struct KeptHome {
         }
     }
 
+    /// Moves the clock to so many seconds after the one session's ticket began, however long the sign-in took.
+    func advance(toAge age: Double) async throws {
+        for session in try await makeExtension().sessions().sessions {
+            clock.advance(by: SeenSession(session).ticket.starts.timeIntervalSince(clock.now.wall) + age)
+        }
+    }
+
     /// Waits until the keeper has seen to all that was to be done at this moment and sleeps again.
     func settle(_ keeper: SessionKeeper) async {
         // The first turn may have begun before; the second has not.

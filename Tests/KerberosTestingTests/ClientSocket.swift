@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that is connected to a port of 127.0.0.1: by TCP the kernel takes the connection, whether or not the server does.
+/// A socket that is connected to a port: by TCP the kernel takes the connection, whether or not the server does.
 struct ClientSocket: ~Copyable {
     enum Transport {
         case tcp, udp
@@ -12,13 +12,13 @@ struct ClientSocket: ~Copyable {
 
     private let descriptor: Int32
 
-    init(port: Int, _ transport: Transport = .tcp) throws {
+    init(port: Int, _ transport: Transport = .tcp, address text: String = "127.0.0.1") throws {
         let kind = transport == .tcp ? SOCK_STREAM : SOCK_DGRAM
         descriptor = socket(AF_INET, Int32(kind.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = UInt16(port).bigEndian
-        address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
+        address.sin_addr = in_addr(s_addr: inet_addr(text))
         let result = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -19,6 +19,7 @@ import Testing
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.pauseKDC()
+            network.datagramLife = .seconds(3600)
             let client = try ClientSocket(port: network.port, .udp)
             // One after the other, so that the kernel's buffer drops none.
             for count in 1...300 {

@@ -53,7 +53,9 @@ import Testing
     }
 
     @Test func waitingEndsWithTheRealmAndWithTheTask() async throws {
-        let network = try await withTestRealm(Self.options) { realm in
+        var options = Self.options
+        options.address = "127.0.77.1"  // nobody else's, so that the kernel gives its ports to nobody else
+        let network = try await withTestRealm(options) { realm in
             let network = try realm.network
             let waiting = Task { try await network.exchanges(count: 1) }
             waiting.cancel()
@@ -64,9 +66,8 @@ import Testing
         #expect(late?.code == .scopeEnded)
         let closed = await #expect(throws: KerberosTestingError.self) { try await network.set(.pass) }
         #expect(closed?.code == .scopeEnded)
-        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until
-        // it runs.
-        try await eventually { Listener.canListen(at: network.port) }
+        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until it runs.
+        try await eventually { Listener.canListen(at: network.port, of: network.address) }
     }
 
     /// A cancellation handler takes the network's lock inside one that the runtime wants for resuming the task.

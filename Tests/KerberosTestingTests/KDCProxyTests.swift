@@ -18,7 +18,7 @@ struct KDCProxyTests {
                 let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
                 #expect(login.exitStatus == 0, "\(login.errors)")
                 #expect(try await realm.run("kvno", ["HTTP/localhost"], environment: proxy.environment).exitStatus == 0)
-                #expect(try realm.network.exchanges.map(\.reply) == [.error, .initialReply, .serviceReply])
+                #expect(try realm.network.exchanges.steps == .signIn + [[.serviceReply]])
             }
         }
     }
@@ -30,7 +30,7 @@ struct KDCProxyTests {
                 let client = KerberosClient(proxy.configuration)
                 let credential = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
                 #expect(credential.client == alice)
-                #expect(try realm.network.exchanges.map(\.reply) == [.error, .initialReply])
+                #expect(try realm.network.exchanges.steps == .signIn)
             }
         }
     }
@@ -68,7 +68,8 @@ struct KDCProxyTests {
             try await realm.pauseKDC()
             try await withKDCProxy(realm: realm) { proxy in
                 let client = Task { try await post(proxy, realm) }
-                _ = try await realm.network.exchanges(count: 1)
+                #expect(try await realm.network.exchanges(count: 1).count == 1)
+                #expect(try queuedConnections(to: realm.network.port) > 0)
                 client.cancel()
                 _ = await client.result
                 // The proxy hangs up too, on the way to the KDC.

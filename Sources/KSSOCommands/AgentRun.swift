@@ -73,7 +73,7 @@ struct AgentRun: AsyncParsableCommand {
             }
             if background {
                 guard !runtime.isServed else {
-                    throw CommandFailure(.failed, "an agent runs already in \(runtime.path). See: ksso agent status")
+                    throw await alreadyRunning(runtime, "an agent runs already in \(runtime.path). See: ksso agent status")
                 }
                 let signIn = try BackgroundAgent(runtime: runtime).start(waitingForSignIn: keytab != nil)
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
@@ -85,12 +85,22 @@ struct AgentRun: AsyncParsableCommand {
                 }
                 return
             }
-            try await serve(runtime)
+            do {
+                try await serve(runtime)
+            } catch let error as AgentError where error.code == .alreadyRunning {
+                throw await alreadyRunning(runtime, error.description)
+            }
         } catch let error as AgentError {
             throw CommandFailure(.failed, error.description)
         } catch {
             throw CommandFailure(error, verbose: common.isVerbose)
         }
+    }
+
+    /// What to say where an agent runs already: the sentence, or that it does not answer.
+    private func alreadyRunning(_ runtime: RuntimeDirectory, _ sentence: String) async -> CommandFailure {
+        guard let listener = await RunningAgent(runtime).silent() else { return CommandFailure(.failed, sentence) }
+        return CommandFailure(.failed, "an agent runs already in \(runtime.path): \(listener.silence)")
     }
 
     private func harden() {

@@ -6,12 +6,19 @@ struct AgentStop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
         abstract: "Stop the agent. What it keeps on disk stays for the next one.",
-        discussion: "The requests that it has begun are answered first. To end the sessions as well, first: ksso logout --all"
+        discussion: """
+            The requests that it has begun are answered first. One that does not answer, such as a stopped one, is ended by a signal. To end the \
+            sessions as well, first: ksso logout --all
+            """
     )
 
     func run() async throws {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
-        let status = try await RunningAgent(runtime).status()
+        let status: StatusDocument
+        switch try await RunningAgent(runtime).answer() {
+        case .status(let document): status = document
+        case .silence(let listener): return try await end(listener, runtime)
+        }
         guard let process = status.process?.processID else { return }
         kill(process, SIGTERM)
         try await waitForEnd(of: process)
@@ -21,12 +28,27 @@ struct AgentStop: AsyncParsableCommand {
         Console.note("The tickets of \(principals) are kept for the next one. To end them: ksso agent run --background; ksso logout --all")
     }
 
-    /// It gives its clients some seconds.
+    /// Ends an agent that does not answer.
+    private func end(_ listener: AgentListener, _ runtime: RuntimeDirectory) async throws {
+        let process = listener.processID
+        // Whoever else listens, such as systemd, is no agent.
+        guard listener.isAgent, kill(process, SIGTERM) == 0 else { throw CommandFailure(.failed, listener.silence) }
+        // A stopped one takes the other signal then.
+        kill(process, SIGCONT)
+        try await waitForEnd(of: process)
+        Console.print("The agent (process \(process)) did not answer. It was told to end by a signal, and has stopped.")
+        if let kept = runtime.keptTickets { Console.note(kept) }
+    }
+
+    /// It gives its clients some seconds. Who started it may take longer to hear of its end.
     private func waitForEnd(of process: Int32) async throws {
         let limit = ContinuousClock.now + .seconds(20)
+        let agent = RunningProcess(processID: process)
         while kill(process, 0) == 0 {
             guard ContinuousClock.now < limit else {
-                throw CommandFailure(.failed, "the agent (process \(process)) was told to stop and still runs.")
+                guard agent?.isRunning == true else { return }
+                let sentence = "the agent (process \(process)) was told to stop and still runs. To end it at once: kill -KILL \(process)"
+                throw CommandFailure(.failed, sentence)
             }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -25,7 +25,7 @@ struct ConfigureSession: AsyncParsableCommand {
 
     func run() async throws {
         let setUp = await SessionSetUp(environment: ProcessInfo.processInfo.environment)
-        if check { return try report(SessionCheck(setUp).results()) }
+        if check { return try report(await SessionCheck(setUp).results()) }
         if install { return try await write(setUp) }
         for file in [setUp.environmentFile, setUp.profile] { Console.print("# \(file.path)\n\(file.text)") }
         Console.print("# \(SessionSetUp.limits)")

@@ -1,4 +1,5 @@
 internal import HTTPNegotiate
+internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 internal import UnixSystem
@@ -13,17 +14,45 @@ struct RunningAgent {
         client = AgentClient(socketPath: runtime.apiSocket)
     }
 
-    /// - Throws: ``CommandFailure`` where none runs, or the folder is not this user's alone.
-    func status() async throws(CommandFailure) -> StatusDocument {
-        try await ask { () async throws(AuthorizationError) in try await client.status() }
+    /// What an agent that is asked for its state does.
+    enum Answer {
+        case status(StatusDocument)
+        case silence(AgentListener)
     }
 
-    private func ask<Value>(_ body: () async throws(AuthorizationError) -> Value) async throws(CommandFailure) -> Value {
+    /// The agent that does not answer; nil where it does, or none runs.
+    func silent() async -> AgentListener? {
+        guard runtime.isServed else { return nil }
+        return await BlockingCall.run { [runtime] in runtime.silentListener(at: .requests) }
+    }
+
+    /// - Throws: ``CommandFailure`` where none runs, or the folder is not this user's alone.
+    func answer() async throws(CommandFailure) -> Answer {
         guard PrivateDirectory(path: runtime.path).isTrusted else { throw Self.none(runtime) }
-        do throws(AuthorizationError) {
-            return try await body()
+        let request = Task { [client] in
+            do throws(AuthorizationError) {
+                return Result<StatusDocument, AuthorizationError>.success(try await client.status())
+            } catch {
+                return .failure(error)
+            }
+        }
+        // One that takes its time is asked for less.
+        if await firstResult(within: .seconds(1), { await request.value }) == nil, let listener = await silent() {
+            request.cancel()
+            return .silence(listener)
+        }
+        do {
+            return .status(try await request.value.get())
         } catch {
             throw error.code == .agentNotRunning ? Self.none(runtime) : CommandFailure(error, verbose: false)
+        }
+    }
+
+    /// - Throws: ``CommandFailure`` where none runs, or it does not answer, or the folder is not this user's alone.
+    func status() async throws(CommandFailure) -> StatusDocument {
+        switch try await answer() {
+        case .status(let document): return document
+        case .silence(let listener): throw CommandFailure(.failed, listener.silence)
         }
     }
 

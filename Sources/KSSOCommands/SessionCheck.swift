@@ -27,14 +27,19 @@ struct SessionCheck {
         return result(of: setUp.profile, isInstalled: accepted.isInstalled)
     }
 
-    func results() -> [Result] {
+    private func agentResult(_ runtime: RuntimeDirectory) async -> Result {
+        guard runtime.isServed else { return Result(isGood: false, text: "an agent: ksso agent run --background") }
+        if let listener = await RunningAgent(runtime).silent() {
+            return Result(isGood: false, text: "an agent that answers: \(listener.silence)")
+        }
+        return Result(isGood: true, text: "an agent serves in \(runtime.path)")
+    }
+
+    func results() async -> [Result] {
         let runtime = RuntimeDirectory(environment: setUp.environment)
         let names = (setUp.environment["KRB5_CONFIG"] ?? "").split(separator: ":")
         var results = [result(of: setUp.environmentFile, isInstalled: setUp.environmentFile.isInstalled), profileResult()]
-        let serves = runtime.isServed
-        results.append(
-            Result(isGood: serves, text: serves ? "an agent serves in \(runtime.path)" : "an agent: ksso agent run --background")
-        )
+        results.append(await agentResult(runtime))
         let isNamed = names.contains { $0 == runtime.sessionConfiguration }
         results.append(Result(isGood: isNamed, text: "\(runtime.sessionConfiguration) in KRB5_CONFIG\(isNamed ? "" : ": log in again")"))
         if let name = setUp.environment["KRB5CCNAME"] {

@@ -20,6 +20,7 @@ struct StatusWatch {
         var shown: StatusDocument?
         var sso: SingleSignOn?
         while true {
+            if let listener = await RunningAgent(runtime).silent() { throw CommandFailure(.failed, listener.silence) }
             let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
             if agent == nil, sso == nil { sso = try await common.open() }
             for await _ in await changes(agent) {

@@ -20,17 +20,20 @@ public final class SingleSignOn: CredentialExtension {
     public let warnings: [ProfileWarning]
     /// The profiles in force.
     public let profiles: [Profile]
-    /// Finds the profiles and makes the extension. Nothing is sent; no cache is read.
+    /// Finds the profiles and makes the extension. Nothing is sent; no cache is read. An agent that runs is asked whether it answers.
     ///
-    /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs.
+    /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs, or
+    ///   one does not answer (`timedOut`).
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
         switch source.kind {
         case .automatic(let paths, let needsAgent):
             let runtime = RuntimeDirectory(environment: environment)
-            guard !needsAgent || runtime.cacheSocket != nil else {
+            let hasAgent = runtime.cacheSocket != nil
+            guard !needsAgent || hasAgent else {
                 throw AuthorizationError(.agentNotRunning, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
             }
+            if hasAgent, settings.defaultCacheName == nil { try await runtime.checkCaches() }
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
             self.init(found, credential: .sessions, settings: settings)
         case .inProcess(let profiles, let credential):

@@ -220,7 +220,7 @@ struct AgentCommandTests {
     }
 }
 
-private enum RuntimeFolder {
+enum RuntimeFolder {
     /// Makes the runtime folder before an agent does.
     static func make(_ station: Workstation, mode: Int = 0o700) throws {
         try FileManager.default.createDirectory(atPath: station.runtime, withIntermediateDirectories: true)

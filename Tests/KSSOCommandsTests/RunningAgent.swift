@@ -89,6 +89,13 @@ enum UnixSocket {
         close(try #require(open(path, bind)))
     }
 
+    /// Listens there and takes no connection; the caller closes the descriptor.
+    static func occupy(_ path: String) throws -> Int32 {
+        let descriptor = try #require(open(path, bind))
+        try #require(listen(descriptor, 8) == 0)
+        return descriptor
+    }
+
     private static func open(_ path: String, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         var address = sockaddr_un()

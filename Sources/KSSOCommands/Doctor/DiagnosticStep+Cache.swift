@@ -9,7 +9,7 @@ extension DiagnosticStep {
     /// The default credential cache: where it is, whose it is, and whether there is room in it.
     static let cache = DiagnosticStep.check(
         "cache",
-        hangingRemedy: "Whoever keeps the credential caches does not answer. See: ksso agent status; systemctl status sssd-kcm"
+        hangingRemedy: silenceRemedy
     ) { findings in
         let client = findings.sso.kerberos.cacheClient
         let name: CredentialCacheName
@@ -39,6 +39,15 @@ extension DiagnosticStep {
             )
         }
         return .ok("the tickets are in \(name), and there is room.")
+    }
+
+    /// Of a cache that is waited for in vain: nothing but the kernel is asked.
+    private static func silenceRemedy(_ findings: DiagnosticFindings) -> String {
+        let runtime = RuntimeDirectory(environment: findings.environment)
+        guard runtime.cacheSocket != nil, let listener = runtime.listener(at: .caches) else {
+            return "Whoever keeps the credential caches does not answer. See: systemctl status sssd-kcm ksso-kcm"
+        }
+        return listener.silence.prefix(1).uppercased() + listener.silence.dropFirst()
     }
 
     private static func unusable(_ error: KerberosError, _ client: KerberosClient, _ findings: DiagnosticFindings) async -> Finding {

@@ -6,15 +6,15 @@ struct DiagnosticStep: Sendable {
     let name: String
     /// How long it may take; it is abandoned then.
     let limit: Duration
-    /// What to do where it hangs.
-    let hangingRemedy: String?
+    /// What to do where it hangs; it does not wait.
+    let hangingRemedy: (@Sendable (DiagnosticFindings) -> String)?
     /// Looks, and leaves what it has found out in the findings.
     let look: @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
 
     init(
         _ name: String,
         limit: Duration = .seconds(4),
-        hangingRemedy: String? = nil,
+        hangingRemedy: (@Sendable (DiagnosticFindings) -> String)? = nil,
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
     ) {
         self.name = name
@@ -33,7 +33,7 @@ struct DiagnosticStep: Sendable {
     static func check(
         _ name: String,
         limit: Duration = .seconds(4),
-        hangingRemedy: String? = nil,
+        hangingRemedy: (@Sendable (DiagnosticFindings) -> String)? = nil,
         _ look: @escaping @Sendable (inout DiagnosticFindings) async -> Finding
     ) -> DiagnosticStep {
         DiagnosticStep(name, limit: limit, hangingRemedy: hangingRemedy) { findings in

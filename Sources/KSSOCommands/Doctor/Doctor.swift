@@ -44,7 +44,7 @@ struct Doctor {
             } else {
                 if step.name == "cache" { isCacheSilent = true }
                 let detail = "this check hangs: it was given up after \(left.components.seconds) seconds."
-                checks.append(DiagnosticCheck(step.name, .failed, detail, remedy: step.hangingRemedy))
+                checks.append(DiagnosticCheck(step.name, .failed, detail, remedy: step.hangingRemedy?(findings)))
             }
         }
         return checks

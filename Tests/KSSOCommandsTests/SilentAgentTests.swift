@@ -1,0 +1,73 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// An agent that takes connections and answers nothing: every command says so, instead of waiting for it for good.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
+struct SilentAgentTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+        try station.install(profile())
+    }
+
+    /// A command that would hang ends with 124, by timeout(1).
+    private func ksso(_ words: [String]) async throws -> CommandResult { try await station.run(["timeout", "90", "ksso"] + words) }
+
+    private func isStopped(_ process: Int32) -> String {
+        "the agent (process \(process)) does not answer: it is stopped. Let it go on with: kill -CONT \(process); or end it with: ksso agent stop"
+    }
+
+    private func withStoppedAgent(_ body: (Int32) async throws -> Void) async throws -> (status: Int, transcript: String) {
+        try await station.withAgent { agent in
+            try await station.signIn()
+            kill(agent.process, SIGSTOP)
+            defer { kill(agent.process, SIGCONT) }
+            try await body(agent.process)
+        }
+    }
+
+    @Test func everyCommandSaysWhatToDo() async throws {
+        let end = try await withStoppedAgent { process in
+            let commands = [
+                ["status"], ["status", "--watch"], ["env"], ["exec", "--", "true"], ["login", "alice", "--quiet"], ["logout"], ["refresh"],
+                ["explain", "http://localhost/"], ["fetch", "http://localhost/"], ["agent", "status"],
+            ]
+            try await withThrowingTaskGroup(of: ([String], CommandResult).self) { group in
+                for command in commands { group.addTask { (command, try await ksso(command)) } }
+                for try await (command, result) in group { #expect(result == .failure(1, isStopped(process)), "\(command)") }
+            }
+            for words in [["--background"], []] {
+                let expected = "an agent runs already in \(station.runtime): \(isStopped(process))"
+                #expect(try await ksso(["agent", "run"] + words) == .failure(1, expected))
+            }
+        }
+        #expect(end.status == 0, "it goes on where it was: \(end)")
+    }
+
+    @Test func itIsEndedAllTheSame() async throws {
+        let end = try await withStoppedAgent { process in
+            let result = try await ksso(["agent", "stop"])
+            let sentence = "The agent (process \(process)) did not answer. It was told to end by a signal, and has stopped.\n"
+            #expect(result.exitStatus == 0 && result.output == sentence, "\(result)")
+            #expect(result.errors.contains("keeps tickets in \(station.runtime)/tickets"), "\(result)")
+        }
+        #expect(end.status == 0, "in order, as by any stop: \(end)")
+    }
+
+    /// As systemd does, somebody else has the sockets: this process. It is named, and nobody ends it.
+    @Test func whoeverListensInAnAgentsPlaceIsNotEnded() async throws {
+        try RuntimeFolder.make(station)
+        let listeners = try ["agent.sock", "kcm.sock"].map { try UnixSocket.occupy("\(station.runtime)/\($0)") }
+        defer { for descriptor in listeners { close(descriptor) } }
+        async let status = ksso(["status"])
+        async let stop = ksso(["agent", "stop"])
+        for result in try await [status, stop] {
+            #expect(result.exitStatus == 1 && result.output.isEmpty, "\(result)")
+            #expect(result.errors.contains("(process \(getpid())) listens in its place. Start that again."), "\(result)")
+        }
+    }
+}

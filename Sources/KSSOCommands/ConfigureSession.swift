@@ -24,6 +24,7 @@ struct ConfigureSession: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if install { try RealmControl.refuseInside() }
         let setUp = await SessionSetUp(environment: ProcessInfo.processInfo.environment)
         if check { return try report(await SessionCheck(setUp).results()) }
         if install { return try await write(setUp) }

@@ -44,6 +44,7 @@ struct Setup: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
+        try RealmControl.refuseInside(environment: environment)
         let search = ProfileSearch()
         var realm = realm
         if let installation = try await installation(search) {

@@ -31,6 +31,7 @@ struct Fetch: AsyncParsableCommand {
     var location = false
     @Flag(help: "End with 22 when the server answers 400 or above, and print no page.")
     var fail = false
+    @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
@@ -40,11 +41,24 @@ struct Fetch: AsyncParsableCommand {
             var configuration = NegotiatingHTTPClient.Configuration()
             configuration.maximumRedirects = location ? 10 : 0
             configuration.isUserInterfaceEnabled = mayAsk
+            configuration.connections.tlsConfiguration = try trust.tls(environment: ProcessInfo.processInfo.environment)
             try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
                 // A person may take a while to type a password: the deadline for the network is libkrb5's and the connection's own.
-                let answer = try await client.negotiate(request, timeout: .seconds(mayAsk ? 300 : 60))
+                let answer = try await negotiate(request, client, timeout: .seconds(mayAsk ? 300 : 60))
                 try await deliver(answer, sso)
             }
+        }
+    }
+
+    private func negotiate(
+        _ request: HTTPClientRequest,
+        _ client: NegotiatingHTTPClient,
+        timeout: Duration
+    ) async throws -> NegotiatedResponse {
+        do {
+            return try await client.negotiate(request, timeout: timeout)
+        } catch let error as HTTPTransportError where error.isOfTrust {
+            throw CommandFailure(.failed, "\(error.message) \(TrustOptions.advice)")
         }
     }
 

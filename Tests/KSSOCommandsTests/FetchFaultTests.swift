@@ -101,7 +101,7 @@ struct FetchFaultTests {
             let result = try await fetch("\(web.url)/hello")
             let line =
                 "No TLS connection with \(web.url) came about: its certificate is not trusted here, or not valid now. "
-                + "Check its certificate and the authorities that are trusted here."
+                + "Check its certificate and the authorities that are trusted here. To trust another authority: --cacert FILE"
             #expect(result == .failure(1, line))
         }
     }

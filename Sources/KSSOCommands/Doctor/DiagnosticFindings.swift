@@ -3,6 +3,7 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
+internal import NIOSSL
 
 /// What is asked, and what has been found out so far.
 struct DiagnosticFindings: Sendable {
@@ -14,8 +15,10 @@ struct DiagnosticFindings: Sendable {
     let keytab: String?
     /// The variables as the command was started with them.
     let environment: [String: String]
-    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where
-    /// the profile leaves it to that who answers.
+    /// Whose certificates the URL's server may show; nil is those that the machine trusts.
+    var tls: TLSConfiguration?
+    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where the
+    /// profile leaves it to that who answers.
     var realm: String?
     /// The realm whose profile says who answers.
     var profileRealm: String?

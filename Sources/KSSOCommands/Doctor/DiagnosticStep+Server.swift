@@ -6,6 +6,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOSSL
 internal import NegotiateAsyncHTTPClient
 
 extension DiagnosticStep {
@@ -14,7 +15,7 @@ extension DiagnosticStep {
         guard let url = findings.url, let plan = findings.plan else { return .nothing }
         let response: HTTPClientResponse
         do {
-            response = try await unanswered(url)
+            response = try await unanswered(url, findings.tls)
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
@@ -34,11 +35,11 @@ extension DiagnosticStep {
     }
 
     /// The server's answer as it is. Ours refuses a first challenge with a token in it, such as NTLM's.
-    private static func unanswered(_ url: URL) async throws -> HTTPClientResponse {
+    private static func unanswered(_ url: URL, _ tls: TLSConfiguration?) async throws -> HTTPClientResponse {
         do {
-            return try await ask(url, NobodyAnswers()).response
+            return try await ask(url, NobodyAnswers(), tls).response
         } catch let error as AuthorizationError where error.code == .invalidResponse {
-            var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+            var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
             configuration.timeout.connect = .seconds(3)
             let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
             let response = try? await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(3))
@@ -50,10 +51,12 @@ extension DiagnosticStep {
 
     private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
         let transport = error as? HTTPTransportError
-        if transport?.code == .tls {
+        if let transport, transport.code == .tls {
+            let advice = transport.isOfTrust ? " \(TrustOptions.advice)" : ""
             return .failed(
                 "\(error)",
-                remedy: "A proxy that opens TLS shows a certificate of its own. To see whose it is: openssl s_client -connect HOST:443"
+                remedy:
+                    "A proxy that opens TLS shows a certificate of its own. To see whose it is: openssl s_client -connect HOST:443.\(advice)"
             )
         }
         let isLate = transport?.code == .timedOut || (error as? AuthorizationError)?.code == .timedOut
@@ -72,7 +75,7 @@ extension DiagnosticStep {
         }
         let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not take the ticket.")
         do {
-            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache))
+            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.tls)
             guard case .authenticated = answer.delivery else {
                 var reason = "the server asked for no ticket when it could have had one."
                 if case .refused(let text) = answer.delivery { reason = text }
@@ -125,10 +128,15 @@ extension DiagnosticStep {
         )
     }
 
-    private static func ask(_ url: URL, _ credentials: any CredentialExtension) async throws -> NegotiatedResponse {
+    private static func ask(
+        _ url: URL,
+        _ credentials: any CredentialExtension,
+        _ tls: TLSConfiguration?
+    ) async throws -> NegotiatedResponse {
         var configuration = NegotiatingHTTPClient.Configuration()
         configuration.maximumRedirects = 0
         configuration.connections.timeout.connect = .seconds(3)
+        configuration.connections.tlsConfiguration = tls
         var request = HTTPClientRequest(url: url.absoluteString)
         request.headers.add(name: "User-Agent", value: "ksso")
         return try await NegotiatingHTTPClient.withClient(extension: credentials, configuration: configuration) { [request] client in

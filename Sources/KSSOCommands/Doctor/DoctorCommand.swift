@@ -26,11 +26,13 @@ struct DoctorCommand: AsyncParsableCommand {
     var keytab: String?
     @Flag(help: "Print one JSON document.")
     var json = false
+    @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let url = try target.flatMap { try $0.contains("://") ? checkedURL($0) : nil }
+        let tls = try trust.tls(environment: environment)
         let start = ContinuousClock.now
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
         // A home on a server that is away, or the check of a signature, may hang.
@@ -46,6 +48,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let sso = try await common.open(profiles)
         var findings = DiagnosticFindings(sso: sso, url: url, keytab: keytab, environment: environment)
+        findings.tls = tls
         if url == nil { findings.realm = target }
         checks += await Doctor(limit: Doctor.limit - start.duration(to: .now)).checks(findings)
         let diagnosis = Diagnosis(checks)

@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HTTPNegotiate
+internal import NIOSSL
+
+/// Whose certificates an https server may show.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Trust the authorities in this PEM file instead of the machine's; by default SSL_CERT_FILE names it, as for OpenSSL's programs.",
+            valueName: "file"
+        )
+    )
+    var cacert: String?
+
+    /// What an error of a certificate that is not trusted says beside.
+    static let advice = "To trust another authority: --cacert FILE"
+
+    /// Where OpenSSL has the machine's authorities, by their hashed names; a file that is named stands in the place of its one file, not of these.
+    private static let standardDirectory = "/etc/ssl/certs"
+
+    /// The TLS that trusts what the options and the variables say; nil is the client's own, which trusts the machine's authorities.
+    ///
+    /// - Throws: ``CommandFailure`` for a file that can't be used.
+    func tls(environment: [String: String]) throws(CommandFailure) -> TLSConfiguration? {
+        func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        var isOwn = true
+        if let cacert {
+            tls.trustRoots = .certificates(try Self.certificates(in: cacert, named: "--cacert"))
+        } else if let file = variable("SSL_CERT_FILE") {
+            let directory = variable("SSL_CERT_DIR") ?? Self.standardDirectory
+            tls.trustRoots = Self.isDirectory(directory) ? .file(directory) : .certificates([])
+            tls.additionalTrustRoots = [.certificates(try Self.certificates(in: file, named: "SSL_CERT_FILE"))]
+        } else {
+            isOwn = false
+        }
+        // In a realm of ksso realm run.
+        if let file = variable("KSSO_REALM_CERTIFICATE") {
+            tls.additionalTrustRoots.append(.certificates(try Self.certificates(in: file, named: "KSSO_REALM_CERTIFICATE")))
+            isOwn = true
+        }
+        return isOwn ? tls : nil
+    }
+
+    private static func certificates(in file: String, named origin: String) throws(CommandFailure) -> [NIOSSLCertificate] {
+        guard access(file, F_OK) == 0 else { throw CommandFailure(.failed, "\(origin): there is no such file: \(file)") }
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw CommandFailure(.failed, "\(origin): \(file) can't be read.")
+        }
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(data)), !certificates.isEmpty else {
+            throw CommandFailure(.failed, "\(origin): \(file) holds no certificate. It has to be PEM, with a line BEGIN CERTIFICATE.")
+        }
+        return certificates
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var isDirectory: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
+    }
+}
+
+extension HTTPTransportError {
+    /// Whether the server's certificate is one of an authority that is not trusted.
+    var isOfTrust: Bool { code == .tls && message.contains("certificate is not trusted") }
+}

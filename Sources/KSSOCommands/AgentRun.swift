@@ -65,9 +65,7 @@ struct AgentRun: AsyncParsableCommand {
             }
             let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
             try runtime.makePrivate()
-            if let keytab, access(keytab, R_OK) != 0 {
-                throw CommandFailure(.failed, "\(keytab): the keytab can't be read: \(String(cString: strerror(errno))).")
-            }
+            try checkKeytab()
             if let pinentry, PinentryPrompter.path(of: pinentry, environment: ProcessInfo.processInfo.environment) == nil {
                 throw CommandFailure(.failed, "\(pinentry): there is no such program. Give --pinentry the path of one.")
             }
@@ -94,6 +92,16 @@ struct AgentRun: AsyncParsableCommand {
             throw CommandFailure(.failed, error.description)
         } catch {
             throw CommandFailure(error, verbose: common.isVerbose)
+        }
+    }
+
+    private func checkKeytab() throws(CommandFailure) {
+        guard let keytab else { return }
+        guard let path = KeytabName.path(keytab) else {
+            throw CommandFailure(.usage, "--keytab \(keytab): a keytab is a file: a path, or FILE: and a path.")
+        }
+        guard access(path, R_OK) == 0 else {
+            throw CommandFailure(.failed, "\(path): the keytab can't be read: \(String(cString: strerror(errno))).")
         }
     }
 
@@ -130,7 +138,7 @@ struct AgentRun: AsyncParsableCommand {
         var options = common.agentOptions(runtime, system: system, asking: asking, environment: environment)
         options.ticketDirectory = tickets
         options.idleExit = idleExit?.duration
-        options.keytab = keytab.map { AgentOptions.Keytab(path: $0, principal: principal) }
+        options.keytab = keytab.map { AgentOptions.Keytab(path: KeytabName.path($0) ?? $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.logFile = Self.logFile
         return options

@@ -53,6 +53,8 @@ struct Login: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try LoginFiles.checkCertificate(certificate)
         try await common.run(armorCache: armorCache) { sso in
             if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")

@@ -24,6 +24,7 @@ struct Passwd: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
         try await common.run(armorCache: armorCache) { sso in
             // Before anybody is asked for a password.
             let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)

@@ -14,11 +14,12 @@ struct LoadableLibrary {
     static let clock = LoadableLibrary("faketime/libfaketimeMT.so.1")
     /// libkrb5's plugin for certificates.
     static let pkinit = LoadableLibrary("krb5/plugins/preauth/pkinit.so")
+    /// Whether every program finds it, as one that is only unpacked is not found.
+    static let isPKINITInstalled = LoadableLibrary("krb5/plugins/preauth/pkinit.so", below: [""]) != nil
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
 
-    private init?(_ name: String) {
-        let roots = [repositoryFile(".build/unpacked"), ""]
+    private init?(_ name: String, below roots: [String] = [repositoryFile(".build/unpacked"), ""]) {
         let folders = roots.flatMap { root in
             let libraries = "\(root)/usr/lib"
             let names = (try? FileManager.default.contentsOfDirectory(atPath: libraries)) ?? []

@@ -30,6 +30,13 @@ struct RealmCommand: AsyncParsableCommand {
         )
         var next: Int?
 
+        func validate() throws {
+            guard fault == "refuse", next != nil else { return }
+            throw ValidationError(
+                "--next counts requests, and no request reaches a port that refuse closes: end it with ksso realm fault pass."
+            )
+        }
+
         func run() async throws {
             try await RealmControl.send(RealmOrder(realm: realm, action: .fault(fault, onUDP: udp, onTCP: tcp, next: next)))
         }

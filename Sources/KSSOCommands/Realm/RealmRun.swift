@@ -45,7 +45,7 @@ struct RealmRun: AsyncParsableCommand {
             }
             if status != 0 { throw CommandFailure(ExitStatus(rawValue: status)) }
         } catch let error as KerberosTestingError {
-            throw CommandFailure(.failed, "\(error)")
+            throw CommandFailure(.failed, error.commandText)
         } catch let error as KerberosError {
             throw CommandFailure(.failed, error.description)
         }

@@ -1,0 +1,50 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// Names of files and caches that can't be meant: each is said before the KDC, or anybody, is asked.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
+struct LoginFilesTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    @Test(arguments: ["login", "passwd"]) func anArmorCacheOfNoType(command: String) async throws {
+        let sentence = "--armor-cache FOO:bar: there are no credential caches of the type FOO. There are FILE, DIR, KEYRING, KCM."
+        #expect(try await station.ksso(command, "alice", "--armor-cache", "FOO:bar", "--password-stdin") == .failure(64, sentence))
+    }
+
+    @Test(arguments: ["FILE:/nope.pem", "FILE:/dev/null,/nope.pem", "/nope.pem", "PKCS12:/nope.pem", "DIR:/nope.pem"])
+    func aCertificateThatIsNotThere(identity: String) async throws {
+        // With a PIN at hand nobody is asked; the sentence comes before that is read.
+        let result = try await station.ksso("login", "alice", "--certificate", identity, "--password-stdin")
+        #expect(result == .failure(1, "--certificate \(identity): there is no such file: /nope.pem"))
+    }
+
+    /// As `ksso login --keytab` does.
+    @Test func anAgentsKeytabMayHaveItsType() async throws {
+        let keytab = try await station.realm.keytab(for: "alice")
+        try await station.withBackgroundAgent("--keytab", "FILE:\(keytab)") { result in
+            #expect(result.exitStatus == 0 && result.output.hasSuffix("\nalice@EXAMPLE.TEST is signed in.\n"), "\(result)")
+        }
+        let missing = try await station.ksso("agent", "run", "--keytab", "FILE:/nope.keytab")
+        #expect(missing == .failure(1, "/nope.keytab: the keytab can't be read: No such file or directory."))
+        let other = try await station.ksso("agent", "run", "--keytab", "MEMORY:x")
+        #expect(other == .failure(64, "--keytab MEMORY:x: a keytab is a file: a path, or FILE: and a path."))
+    }
+
+    @Test(.enabled(if: !LoadableLibrary.isPKINITInstalled, "krb5-pkinit is installed")) func aRealmsPluginThatIsMissing() async throws {
+        let result = try await station.ksso("realm", "run", "--certificates", "--", "true")
+        let sentence = "libkrb5's plugin preauth/pkinit.so was not found; install the Debian package krb5-pkinit."
+        #expect(result == .failure(1, sentence))
+    }
+
+    @Test func aClosedPortCountsNothing() async throws {
+        let script = "ksso realm fault refuse --next 0 || echo $?"
+        let result = try await RealmFolder().run(["--fault", "pass"], script: script, on: station)
+        #expect(result.output == "64\n" && result.errors.contains("--next counts requests, and no request reaches"), "\(result)")
+        #expect(!result.errors.contains("set("))
+    }
+}

@@ -16,7 +16,8 @@ struct TrustOptions: ParsableArguments {
     /// What an error of a certificate that is not trusted says beside.
     static let advice = "To trust another authority: --cacert FILE"
 
-    /// Where OpenSSL has the machine's authorities, by their hashed names; a file that is named stands in the place of its one file, not of these.
+    /// Where OpenSSL has the machine's authorities, by their hashed names; a file that is named stands in the place of its one file, not of
+    /// these.
     private static let standardDirectory = "/etc/ssl/certs"
 
     /// The TLS that trusts what the options and the variables say; nil is the client's own, which trusts the machine's authorities.

@@ -66,7 +66,8 @@ import Testing
         #expect(late?.code == .scopeEnded)
         let closed = await #expect(throws: KerberosTestingError.self) { try await network.set(.pass) }
         #expect(closed?.code == .scopeEnded)
-        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until it runs.
+        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until
+        // it runs.
         try await eventually { Listener.canListen(at: network.port, of: network.address) }
     }
 

@@ -17,8 +17,8 @@ struct DiagnosticFindings: Sendable {
     let environment: [String: String]
     /// Whose certificates the URL's server may show; nil is those that the machine trusts.
     var tls: TLSConfiguration?
-    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where the
-    /// profile leaves it to that who answers.
+    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where
+    /// the profile leaves it to that who answers.
     var realm: String?
     /// The realm whose profile says who answers.
     var profileRealm: String?

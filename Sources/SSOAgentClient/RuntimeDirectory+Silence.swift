@@ -14,6 +14,8 @@ extension RuntimeDirectory {
     private static let stoppedLimit = 2
     /// How long any other is waited for beyond that. One that is only busy answers within it, on a slow machine too.
     private static let busyLimit = 8
+    /// The same where somebody else listens, who may only now start the agent.
+    private static let startLimit = 28
 
     /// Who listens at a socket; nil where nobody does, or somebody who is neither this user nor root. It never waits.
     package func listener(at socket: Socket) -> AgentListener? {
@@ -24,7 +26,7 @@ extension RuntimeDirectory {
     /// Who listens at a socket and answers nothing, asked for what costs it nothing; nil where an answer comes, of whatever kind, and where
     /// nobody listens.
     ///
-    /// libkrb5 waits for a cache server without a limit: this is asked before. It may wait for ten seconds, so on a thread of its own.
+    /// libkrb5 waits for a cache server without a limit: this is asked before. It may wait for half a minute, so on a thread of its own.
     package func silentListener(at socket: Socket) -> AgentListener? {
         guard let connection = ListenerConnection(path(of: socket), limit: Self.busyLimit), connection.isTrusted else { return nil }
         let question: [UInt8] =
@@ -37,7 +39,8 @@ extension RuntimeDirectory {
         let listener = connection.listener
         if listener.kind == .stoppedAgent { return listener }
         // The process may have changed its state meanwhile.
-        return connection.ask([], limit: Self.busyLimit) == .nothing ? connection.listener : nil
+        let limit = listener.isAgent ? Self.busyLimit : Self.startLimit
+        return connection.ask([], limit: limit) == .nothing ? connection.listener : nil
     }
 
     private func path(of socket: Socket) -> String {

@@ -222,7 +222,8 @@ struct CertificateLoginTests {
     @Test func whatIsWrongWithACertificateAsksForNoPassword() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
-            for (identity, input) in [("FILE:/nonexistent.pem,/nonexistent.key", "secret\n"), (protected, "secret\n")] {
+            let none = try station.write("no certificate\n", to: "none.pem")
+            for (identity, input) in [("FILE:\(none),\(none)", "secret\n"), (protected, "secret\n")] {
                 let words = ["ksso", "login", "alice", "--certificate", identity, "--password-stdin"]
                 let login = try await station.run(words, input: input)
                 #expect(login.exitStatus == 1 && login.errors.contains("no certificate could be used"), "\(login)")
@@ -286,7 +287,8 @@ struct MissingCertificatePluginTests {
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
     func itIsNamed() async throws {
         let station = try Workstation()
-        let login = try await station.ksso("login", "alice", "--certificate", "FILE:/a,/b")
+        let file = try station.write("no certificate\n", to: "none.pem")
+        let login = try await station.ksso("login", "alice", "--certificate", "FILE:\(file),\(file)")
         #expect(login.exitStatus == 1 && login.errors.contains("install krb5-pkinit"), "\(login)")
         let both = try await station.ksso("login", "--certificate", "FILE:/a", "--keytab", "/b")
         #expect(both.exitStatus == 64)

@@ -15,9 +15,12 @@ extension TestRealm {
     /// A client of the realm in this process, whose trace goes to ``tracePath`` too.
     ///
     /// - Parameter clockOffset: How far the client takes the machine's clock to be off, as ``configuration(clockOffset:)`` says.
-    public func makeClient(clockOffset: Duration = .zero) -> KerberosClient {
+    public func makeClient(clockOffset: Duration = .zero) -> KerberosClient { makeClient(configuration(clockOffset: clockOffset)) }
+
+    /// A client in this process of what was made of ``configuration``, whose trace goes to ``tracePath`` too.
+    public func makeClient(_ configuration: RealmConfiguration) -> KerberosClient {
         let path = tracePath
-        return KerberosClient(configuration(clockOffset: clockOffset)) { line in
+        return KerberosClient(configuration) { line in
             // Opened for each line, like libkrb5's own: the file goes with the realm, and a client may outlive it.
             let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { return }

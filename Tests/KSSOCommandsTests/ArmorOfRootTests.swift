@@ -1,4 +1,5 @@
 import Foundation
+import Kerberos
 import KerberosTesting
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
         let options = TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds), demandsFAST: true)
         try await withTestRealm(options) { realm in
             let station = try Workstation(realm: realm)
-            let armor = try await realm.armorCache()
+            let armor = try await realm.armorCache().rawValue
             try #require(try await station.run(["chown", "-R", "-h", "12345:12345", station.directory]).exitStatus == 0)
             for (path, mode) in [(realm.directory, 0o711), (realm.configurationPath, 0o644), (String(armor.dropFirst(5)), 0o644)] {
                 try #require(chmod(path, mode_t(mode)) == 0)

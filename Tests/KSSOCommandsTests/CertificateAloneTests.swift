@@ -32,7 +32,7 @@ struct CertificateAloneTests {
             var identity = "FILE:/nonexistent.pem,/nonexistent.key"
             if let pin { identity = try await realm.certificate(for: "alice", pin: pin).identity }
             var configuration = realm.configuration
-            if isProtected { configuration.armorCache = CredentialCacheName(rawValue: try await realm.armorCache()) }
+            if isProtected { configuration.armorCache = try await realm.armorCache() }
             let trace = Trace()
             let answers = Answers()
             let client = KerberosClient(configuration) { line in trace.text.withLock { $0 += line } }

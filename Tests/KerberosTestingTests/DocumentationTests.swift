@@ -83,8 +83,15 @@ import Testing
 
     @Test func armorSuffices() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], demandsFAST: true)) { realm in
-            let login = try await realm.run("kinit", ["-T", realm.armorCache(), "alice"], input: "secret\n")
+            let armor = try await realm.armorCache()
+            let login = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n")
             #expect(login.exitStatus == 0)
+            // In this process.
+            var configuration = realm.configuration
+            configuration.armorCache = armor
+            let alice = try Principal("alice", defaultRealm: realm.name)
+            let ticket = try await realm.makeClient(configuration).initialCredential(for: alice, using: .password(Secret("secret")))
+            #expect(ticket.client == alice)
         }
     }
 

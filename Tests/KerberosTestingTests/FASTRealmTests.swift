@@ -10,10 +10,10 @@ import Testing
     @Test func armorSuffices() async throws {
         try await withTestRealm(Self.options) { realm in
             let armor = try await realm.armorCache()
-            let login = try await realm.run("kinit", ["-T", armor, "alice"], input: "secret\n")
+            let login = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n")
             #expect(login.exitStatus == 0, "\(login.errors)")
             #expect(try await realm.run("kvno", ["HTTP/localhost"]).exitStatus == 0)
-            let wrong = try await realm.run("kinit", ["-T", armor, "alice"], input: "wrong\n")
+            let wrong = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "wrong\n")
             #expect(wrong.exitStatus == 1)
             #expect(try await realm.failedAttempts(of: "alice") == 1)
         }
@@ -31,7 +31,7 @@ import Testing
     @Test func anyKDCTakesArmor() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let armor = try await realm.armorCache()
-            #expect(try await realm.run("kinit", ["-T", armor, "alice"], input: "secret\n").exitStatus == 0)
+            #expect(try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n").exitStatus == 0)
             #expect(try await SignInProgram.library.signsIn(realm))
         }
     }

@@ -10,9 +10,9 @@ import Testing
         TestRealmOptions(users: ["alice": "secret"], clockOffset: clockOffset, demandsFAST: true)
     }
 
-    private func signIn(_ realm: TestRealm, armor: String) async throws -> Credential {
+    private func signIn(_ realm: TestRealm, armor: CredentialCacheName) async throws -> Credential {
         var configuration = realm.configuration
-        configuration.armorCache = CredentialCacheName(rawValue: armor)
+        configuration.armorCache = armor
         return try await KerberosClient(configuration)
             .initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .password(Secret("secret")))
     }
@@ -47,7 +47,7 @@ import Testing
     /// The cache of the protecting ticket is older than the change.
     @Test func aClockThatIsRightAgainAndAnOldTicket() async throws {
         try await withTestRealm(Self.options(clockOffset: .seconds(-600))) { realm in
-            let armor = CredentialCacheName(rawValue: try await realm.armorCache())
+            let armor = try await realm.armorCache()
             try await realm.stopKDC()
             try await realm.startKDC(clockOffset: .zero)
             var configuration = realm.configuration
@@ -59,7 +59,7 @@ import Testing
     }
 
     private func renew(_ path: String, _ realm: TestRealm) async throws {
-        let new = try #require(CredentialCacheName(rawValue: try await realm.armorCache()).path)
+        let new = try #require(try await realm.armorCache().path)
         if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
         try FileManager.default.moveItem(atPath: new, toPath: path)
     }

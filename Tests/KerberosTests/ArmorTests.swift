@@ -20,9 +20,9 @@ struct ArmorTests {
         alice = try Principal("alice@EXAMPLE.TEST")
     }
 
-    private func client(armor: String?) -> KerberosClient {
+    private func client(armor: CredentialCacheName?) -> KerberosClient {
         var configuration = realm.configuration
-        configuration.armorCache = armor.map(CredentialCacheName.init(rawValue:))
+        configuration.armorCache = armor
         return KerberosClient(configuration)
     }
 
@@ -70,7 +70,7 @@ struct ArmorTests {
     @Test(arguments: ["FILE:/nonexistent/armor", "MEMORY:nothing"])
     func armorThatIsNotThere(name: String) async throws {
         let error = await #expect(throws: KerberosError.self) {
-            try await client(armor: name).initialCredential(for: alice, using: .password(Secret("secret")))
+            try await client(armor: CredentialCacheName(rawValue: name)).initialCredential(for: alice, using: .password(Secret("secret")))
         }
         #expect(error?.code == .armorUnusable && error?.message.contains("kinit -k -c \(name)") == true, "\(String(describing: error))")
     }
@@ -87,7 +87,7 @@ struct ArmorTests {
     /// The cache does not say that its KDC knows FAST, so libkrb5 would ask bare first, and believe a KDC that says it knows none.
     @Test func noSignInGoesOutBareWhereArmorIsNamed() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], faultProxy: true)) { realm in
-            let marked = try await realm.armorCache()
+            let marked = try await realm.armorCache().rawValue
             let unmarked = "FILE:\(realm.directory)/unmarked"
             let copy = try await realm.run("kvno", ["-c", marked, "--out-cache", unmarked, "krbtgt/\(realm.name)@\(realm.name)"])
             try #require(copy.exitStatus == 0, "\(copy)")
@@ -105,7 +105,7 @@ struct ArmorTests {
     @Test(arguments: [0o620, 0o602])
     func armorThatOthersCanWriteIsNotUsed(mode: Int) async throws {
         let armor = try await realm.armorCache()
-        let path = try #require(CredentialCacheName(rawValue: armor).path)
+        let path = try #require(armor.path)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         try await expectRefusal(of: armor, reason: "others can write to it")
     }
@@ -113,7 +113,7 @@ struct ArmorTests {
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
     func armorOfAnotherUserIsNotUsed() async throws {
         let armor = try await realm.armorCache()
-        let path = try #require(CredentialCacheName(rawValue: armor).path)
+        let path = try #require(armor.path)
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         try await expectRefusal(of: armor, reason: "uid 12345")
     }
@@ -122,16 +122,17 @@ struct ArmorTests {
     @Test(arguments: ["", "/tkt"])
     func aCollectionOfArmorIsLookedAtToo(place: String) async throws {
         let folder = "\(realm.directory)/armor-\(UUID().uuidString)"
+        let folderCache = CredentialCacheName(rawValue: "DIR:\(folder)")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let armor = try await realm.armorCache()
-        try FileManager.default.copyItem(atPath: try #require(CredentialCacheName(rawValue: armor).path), toPath: "\(folder)/tkt")
-        let credential = try await client(armor: "DIR:\(folder)").initialCredential(for: alice, using: .password(Secret("secret")))
+        try FileManager.default.copyItem(atPath: try #require(armor.path), toPath: "\(folder)/tkt")
+        let credential = try await client(armor: folderCache).initialCredential(for: alice, using: .password(Secret("secret")))
         #expect(credential.client == alice)
         try FileManager.default.setAttributes([.posixPermissions: place.isEmpty ? 0o777 : 0o666], ofItemAtPath: folder + place)
-        try await expectRefusal(of: "DIR:\(folder)", reason: "others can write to it")
+        try await expectRefusal(of: folderCache, reason: "others can write to it")
     }
 
-    private func expectRefusal(of armor: String, reason: String) async throws {
+    private func expectRefusal(of armor: CredentialCacheName, reason: String) async throws {
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: armor).initialCredential(for: alice, using: .password(Secret("secret")))
         }

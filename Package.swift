@@ -205,7 +205,7 @@ let package = Package(
         .testTarget(
             name: "SSOAgentClientTests",
             dependencies: [
-                "SSOAgentClient", "HTTPNegotiate", "TestSupport",
+                "SSOAgentClient", "HTTPNegotiate", "TestSupport", "UnixSystem",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

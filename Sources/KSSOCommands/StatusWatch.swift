@@ -19,12 +19,13 @@ struct StatusWatch {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
         var shown: StatusDocument?
         var sso: SingleSignOn?
+        var losses = 0
         while true {
             if let listener = await RunningAgent(runtime).silent() { throw CommandFailure(.failed, listener.silence) }
             let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
             if agent == nil, sso == nil { sso = try await common.open() }
             for await _ in await changes(agent) {
-                guard (agent != nil) == runtime.isServed, let document = try await document(agent, sso) else { break }
+                guard (agent != nil) == runtime.isServed, let document = try await document(agent, sso, &losses) else { break }
                 if document != shown { try show(document) }
                 shown = document
             }
@@ -39,8 +40,8 @@ struct StatusWatch {
         return SessionChanges.stream(cache: try? await client.defaultCacheName())
     }
 
-    /// Nil when the agent has gone.
-    private func document(_ agent: AgentClient?, _ sso: SingleSignOn?) async throws -> StatusDocument? {
+    /// Nil when the agent has gone, or goes: one that does not end is told of after a few times.
+    private func document(_ agent: AgentClient?, _ sso: SingleSignOn?, _ losses: inout Int) async throws -> StatusDocument? {
         guard let agent else {
             guard let sso else { return nil }
             return StatusDocument(try await sso.sessions())
@@ -48,9 +49,11 @@ struct StatusWatch {
         do throws(AuthorizationError) {
             var document = try await agent.status()
             document.process = nil  // its counts change with each question
+            losses = 0
             return document
         } catch {
-            guard error.code == .agentNotRunning else { throw error }
+            losses += 1
+            guard error.code == .agentNotRunning || error.code == .agentUnavailable && losses < 5 else { throw error }
             return nil
         }
     }

@@ -40,6 +40,17 @@ final class AgentConnection: Sendable {
         case timedOut
         /// The task was cancelled.
         case canceled
+
+        /// The connection has ended.
+        static func end(hasBegun: Bool) -> Failure { hasBegun ? .broken("it ends in the middle") : .lost }
+
+        /// What a channel met. An agent that goes away with a request unread has the kernel reset the connection.
+        init(_ error: any Error, hasBegun: Bool) {
+            switch (error as? IOError)?.errnoCode {
+            case ECONNRESET, EPIPE: self = .end(hasBegun: hasBegun)
+            default: self = .broken("\(error)")
+            }
+        }
     }
 
     private let channel: any Channel

@@ -46,7 +46,7 @@ final class AgentEventHandler: ChannelInboundHandler {
         finish(.timedOut, context)
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { finish(.broken("\(error)"), context) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { finish(.init(error, hasBegun: false), context) }
 
     func channelInactive(context: ChannelHandlerContext) { finish(.lost, context) }
 

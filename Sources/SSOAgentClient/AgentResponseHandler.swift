@@ -85,11 +85,11 @@ final class AgentResponseHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fail(.broken("\(error)"), context: context)
+        fail(AgentConnection.Failure(error, hasBegun: hasHead), context: context)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        take()?.fail(hasHead ? AgentConnection.Failure.broken("it ends in the middle") : .lost)
+        take()?.fail(AgentConnection.Failure.end(hasBegun: hasHead))
         context.fireChannelInactive()
     }
 

@@ -6,6 +6,7 @@ import SSOAgentClient
 import Synchronization
 import TestSupport
 import Testing
+import UnixSystem
 
 /// What a client makes of an agent that is gone, slow or wrong.
 @Suite struct ClientFaultTests {
@@ -79,6 +80,37 @@ import Testing
             #expect(try await client.status().agent)
             #expect(count.value.withLock { $0 } == 3)
         }
+    }
+
+    /// An agent that goes away with a request unread has the kernel reset the connection, which says no more than its end.
+    @Test func aKeptConnectionThatIsResetIsOpenedAnew() async throws {
+        let path = "/tmp/ksso-fault-\(UUID().uuidString.prefix(8)).sock"
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        defer {
+            close(listener)
+            unlink(path)
+        }
+        let address = try #require(UnixSocketAddress(path: path))
+        #expect(address.lent { bind(listener, $0, $1) } == 0 && listen(listener, 5) == 0)
+        Thread.detachNewThread {
+            let first = Self.answerOne(at: listener)
+            var next = pollfd(fd: first, events: Int16(POLLIN), revents: 0)
+            poll(&next, 1, 60_000)
+            close(first)
+            close(Self.answerOne(at: listener))
+        }
+        let client = AgentClient(socketPath: path)
+        #expect(try await client.status().agent)
+        #expect(try await client.status().agent)
+    }
+
+    /// Takes a connection and answers its first request.
+    private static func answerOne(at listener: Int32) -> Int32 {
+        let connection = accept(listener, nil, nil)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        _ = read(connection, &bytes, bytes.count)
+        _ = write(connection, status, status.utf8.count)
+        return connection
     }
 
     @Test func aSignInIsNeverSentTwice() async throws {

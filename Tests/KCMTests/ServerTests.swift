@@ -232,7 +232,8 @@ struct ServerTests {
                 for _ in 0..<100 { #expect(try await connection.reply() == Reply()) }
                 #expect(try await connection.reply() == nil)
             }
-            await #expect(throws: (any Error).self) { try await withConnection(running.path) { _ in } }
+            // A child that another test is just starting has a copy of the socket for a moment, in which it still takes connections.
+            #expect(try await comesTrue { await (try? withConnection(running.path) { _ in }) == nil })
             #expect(await running.server.counts.isEmpty)
         }
     }

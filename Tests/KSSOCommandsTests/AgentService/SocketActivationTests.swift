@@ -144,6 +144,8 @@ struct SocketActivationTests {
             // It is taken by the agent and never answered.
             let reply = try await station.run(["curl", "-s", "--max-time", "20", "--unix-socket", other, "http://agent/"])
             #expect(reply.exitStatus != 0)
+            // It lets go of the socket before it says why and ends.
+            try await eventually { visibleStates(of: "\(station.directory)/bin/ksso", in: station.directory).isEmpty }
         }
         #expect(end.status == 1)
         #expect(end.output.contains("ksso: \(other): this is neither kcm.sock nor agent.sock; correct the unit that hands it over.\n"))

@@ -103,13 +103,5 @@ extension KerberosError {
         return adding("A KDC proxy (kkdcp) needs libkrb5's TLS plugin: install krb5-k5tls.")
     }
 
-    private func adding(_ sentence: String) -> KerberosError {
-        KerberosError(
-            code,
-            subject: subject,
-            message: "\(message) \(sentence)",
-            libraryCode: libraryCode,
-            libraryMessage: libraryMessage
-        )
-    }
+    private func adding(_ sentence: String) -> KerberosError { saying("\(message) \(sentence)") }
 }

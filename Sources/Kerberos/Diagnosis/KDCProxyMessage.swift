@@ -1,5 +1,3 @@
-internal import struct Foundation.Date
-
 /// What a KDC proxy is sent, and what it sends back ([MS-KKDCP] section 2.2.2), in DER:
 /// `SEQUENCE { kerb-message [0] OCTET STRING, target-domain [1] Realm OPTIONAL, dclocator-hint [2] INTEGER OPTIONAL }`.
 enum KDCProxyMessage {
@@ -41,21 +39,5 @@ enum KDCProxyMessage {
         let count = rest.prefix(width).reduce(0) { $0 << 8 | Int($1) }
         let content = rest.dropFirst(width)
         return content.count >= count ? content.prefix(count) : nil
-    }
-}
-
-extension KDCProbe {
-    /// The same request as a KDC proxy takes it: the body of a POST of `application/kerberos`.
-    package var proxyRequest: [UInt8] { KDCProxyMessage.encoded(message, realm: principal.realm) }
-
-    /// Whether libkrb5 can speak to a KDC proxy: Debian packages its plugin for that by itself.
-    package static var libraryReachesProxies: Bool { LibraryPlugin.tls.isInstalled }
-
-    /// What a KDC proxy's answer to it says.
-    package func outcome(ofProxyAnswer answer: [UInt8], latency: Duration) async -> Outcome {
-        await BlockingCall.run {
-            guard let reply = KDCProxyMessage.message(in: answer) else { return .notKerberos }
-            return outcome(of: reply, latency: latency, at: Date())
-        }
     }
 }

@@ -37,6 +37,6 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
         }
     }
 
-    /// The whole name.
-    public var description: String { rawValue }
+    /// The name for messages: other programs choose names too, so whatever a terminal would act on is escaped.
+    public var description: String { rawValue.escapedForDisplay() }
 }

@@ -26,10 +26,20 @@ extension KerberosError {
         KerberosError(
             .refusedByServer,
             subject: subject,
-            message: "\(message) The server's keytab may be older than the KDC's key, or its clock may be off.",
+            message: "\(message) The ticket or the server's keytab may be older than the KDC's key, or its clock may be off.",
             libraryCode: libraryCode,
             libraryMessage: libraryMessage
         )
+    }
+
+    /// Whether another ticket of the same service may be taken where this one was refused: not if the server could read it and refuses the
+    /// request for another reason.
+    package var mayEndWithAnotherTicket: Bool {
+        code == .refusedByServer && !Self.refusalsOfRequests.contains { libraryMessage.hasSuffix($0) }
+    }
+
+    private static let refusalsOfRequests: [String] = [KRB5KRB_AP_ERR_REPEAT, KRB5KRB_AP_ERR_BADADDR, KRB5KRB_AP_ERR_BADMATCH].map {
+        libraryText(krb5_error_code(truncatingIfNeeded: $0), context: nil)
     }
 
     private static func code(of major: OM_uint32, text: String) -> Code {
@@ -65,10 +75,18 @@ extension KerberosError {
             let mechanism = type == GSS_C_MECH_CODE ? ckerberos_mech_krb5() : nil
             let major = gss_display_status(&minor, status, type, mechanism, &context, &buffer)
             guard major == GSS_S_COMPLETE else { break }
-            lines.append(String(decoding: buffer.bytes, as: UTF8.self).escapedForDisplay())
+            lines.append(String(text: buffer.bytes).escapedForDisplay())
             gss_release_buffer(&minor, &buffer)
         } while context != 0 && lines.count < 8
         return lines.joined(separator: "; ")
+    }
+}
+
+extension String {
+    /// The text in a buffer of C. NUL bytes at its end are not part of it: Heimdal's servers count C's own, and so do some libraries.
+    init(text bytes: UnsafeRawBufferPointer) {
+        let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+        self.init(decoding: bytes[..<end], as: UTF8.self)
     }
 }
 

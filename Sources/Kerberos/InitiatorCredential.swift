@@ -18,6 +18,8 @@ public final class InitiatorCredential: Sendable {
     /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``
     /// then.
     public let canDelegate: Bool
+    /// The number of its ticket; see ``Credential``.
+    package let ticketFingerprint: Int
     /// By how many seconds the KDC's clock was ahead when this was made.
     private let clockOffset: Int32
     let target: GSSName
@@ -28,6 +30,7 @@ public final class InitiatorCredential: Sendable {
         server = ticket.server
         times = ticket.times
         canDelegate = ticketGrantingTicket != nil
+        ticketFingerprint = ticket.fingerprint
         clockOffset = context.clockOffset
         target = try GSSName(principal: ticket.server)
         handles = try InitiatorHandles(

@@ -114,7 +114,7 @@ extension KerberosClient {
         }
     }
 
-    private static func replace(
+    static func replace(
         _ name: CredentialCacheName,
         principal: Principal,
         credentials: [Credential],

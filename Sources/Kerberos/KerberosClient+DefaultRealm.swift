@@ -21,4 +21,11 @@ extension KerberosClient {
             return String(cString: realm)
         }
     }
+
+    /// The realms that krb5.conf names: the default one, and those with a section of their own.
+    package func configuredRealms() async throws(KerberosError) -> [String] {
+        let standard = try await defaultRealm()
+        let sections = try await perform { context throws(KerberosError) in try context.subsections(["realms"]) }
+        return (standard.map { [$0] } ?? []) + sections.filter { $0 != standard }
+    }
 }

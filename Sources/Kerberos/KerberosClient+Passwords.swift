@@ -112,24 +112,39 @@ extension Context {
         }
         try check(status, .changePassword, subject: subject)
         guard result != KRB5_KPASSWD_SUCCESS else { return }
-        let text = [result == KRB5_KPASSWD_SOFTERROR ? "" : String(copying: kind), message(of: &words)].filter { !$0.isEmpty }
+        let text = [result == KRB5_KPASSWD_SOFTERROR ? "" : kind.text, passwordServerText(Array(words.buffer))].filter { !$0.isEmpty }
         let sentence = text.joined(separator: ": ").onOneLine
         throw KerberosError(
             .passwordRefused,
             subject: subject,
             message: "the KDC refused the new password: \(sentence.isEmpty ? "it does not say why" : sentence)".asSentence,
             libraryCode: result,
-            libraryMessage: String(copying: kind).onOneLine
+            libraryMessage: kind.text.onOneLine
         )
     }
 
-    /// The server's own words; those of Active Directory are numbers, which the library puts into words (`krb5_chpw_message`).
-    private func message(of words: inout krb5_data) -> String {
+    /// The password server's own words; those of Active Directory are numbers, which the library puts into words (`krb5_chpw_message`).
+    ///
+    /// The library takes words with a NUL byte for no text and gives general advice instead. Heimdal's kpasswdd sends one at the end.
+    func passwordServerText(_ words: [UInt8]) -> String {
+        var words = words
+        while words.last == 0 { words.removeLast() }
         var text: UnsafeMutablePointer<CChar>?
-        guard krb5_chpw_message(raw, &words, &text) == 0, let text else { return "" }
+        let status = words.withUnsafeMutableBytes { bytes in
+            var data = krb5_data()
+            (data.length, data.data) = (UInt32(bytes.count), bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
+            return krb5_chpw_message(raw, &data, &text)
+        }
+        guard status == 0, let text else { return "" }
         defer { krb5_free_string(raw, text) }
         return String(cString: text)
     }
+}
+
+extension krb5_data {
+    fileprivate var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: data, count: Int(length)) }
+
+    fileprivate var text: String { String(text: buffer) }
 }
 
 extension String {

@@ -51,26 +51,36 @@ extension Context {
         authorizationData: [UInt8] = []
     ) throws(KerberosError) -> Credential {
         try withCacheAndClock(name) { cache throws(KerberosError) in
-            let client = try principal(of: cache)
-            return try client.withRaw(in: self) { rawClient throws(KerberosError) in
-                try service.withRaw(in: self) { rawService throws(KerberosError) in
-                    var request = krb5_creds()
-                    request.client = rawClient
-                    request.server = rawService
-                    var credential: UnsafeMutablePointer<krb5_creds>?
-                    let status = Self.withAuthorizationData(authorizationData, in: &request) { request in
-                        krb5_get_credentials(raw, options, cache, request, &credential)
-                    }
-                    try check(status, .getServiceTicket, subject: service.displayName, client: client.description)
-                    guard let credential else {
-                        throw KerberosError(.noCredentials, subject: service.displayName, message: "there is no ticket.")
-                    }
-                    defer { krb5_free_creds(raw, credential) }
-                    // It is in the ticket now. Beside it, it would keep the ticket from those who ask for one without.
-                    krb5_free_authdata(raw, credential.pointee.authdata)
-                    credential.pointee.authdata = nil
-                    return try Credential(copying: &credential.pointee, context: self)
+            try serviceTicket(for: service, in: cache, options: options, authorizationData: authorizationData)
+        }
+    }
+
+    /// A service ticket out of an open cache, or from the KDC by the ticket-granting ticket in it.
+    func serviceTicket(
+        for service: Principal,
+        in cache: krb5_ccache,
+        options: krb5_flags,
+        authorizationData: [UInt8] = []
+    ) throws(KerberosError) -> Credential {
+        let client = try principal(of: cache)
+        return try client.withRaw(in: self) { rawClient throws(KerberosError) in
+            try service.withRaw(in: self) { rawService throws(KerberosError) in
+                var request = krb5_creds()
+                request.client = rawClient
+                request.server = rawService
+                var credential: UnsafeMutablePointer<krb5_creds>?
+                let status = Self.withAuthorizationData(authorizationData, in: &request) { request in
+                    krb5_get_credentials(raw, options, cache, request, &credential)
                 }
+                try check(status, .getServiceTicket, subject: service.displayName, client: client.description)
+                guard let credential else {
+                    throw KerberosError(.noCredentials, subject: service.displayName, message: "there is no ticket.")
+                }
+                defer { krb5_free_creds(raw, credential) }
+                // It is in the ticket now. Beside it, it would keep the ticket from those who ask for one without.
+                krb5_free_authdata(raw, credential.pointee.authdata)
+                credential.pointee.authdata = nil
+                return try Credential(copying: &credential.pointee, context: self)
             }
         }
     }

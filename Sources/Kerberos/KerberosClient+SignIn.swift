@@ -185,7 +185,24 @@ extension Context {
         _ operation: KerberosError.Operation,
         subject: String
     ) throws(KerberosError) {
-        try check(krb5_init_creds_get(raw, exchange), operation, subject: subject)
+        let status = krb5_init_creds_get(raw, exchange)
+        guard status != 0 else { return }
+        throw .library(status, operation, subject: subject, detail: refusalText(exchange, of: status), context: raw)
+    }
+
+    /// What the KDC wrote beside the code of its refusal (`e-text`, RFC 4120 section 5.9.1): MIT's says more than the code there.
+    ///
+    /// - Parameter status: What the exchange ended with. An earlier refusal, such as the one that asks for pre-authentication, is not its
+    ///   cause.
+    private func refusalText(_ exchange: krb5_init_creds_context?, of status: krb5_error_code) -> String? {
+        var refusal: UnsafeMutablePointer<krb5_error>?
+        guard krb5_init_creds_get_error(raw, exchange, &refusal) == 0, let refusal else { return nil }
+        defer { krb5_free_error(raw, refusal) }
+        guard Int(KRB5KDC_ERR_NONE) + Int(refusal.pointee.error) == Int(status) else { return nil }
+        let text = refusal.pointee.text
+        guard let bytes = text.data, text.length > 0 else { return nil }
+        let words = UnsafeRawBufferPointer(start: bytes, count: Int(text.length)).prefix { $0 != 0 }
+        return words.isEmpty ? nil : String(decoding: words, as: UTF8.self).escapedForDisplay(limit: 200)
     }
 }
 

@@ -3,7 +3,8 @@ internal import Synchronization
 
 /// libkrb5 for one realm: sign-in, service tickets, renewal, credential caches.
 ///
-/// Calls run one after the other on a thread of their own, never on the threads that Swift's tasks share. A call that waits for a KDC
+/// Calls run one after the other on threads of their own, never on the threads that Swift's tasks share: one for those that may ask a KDC,
+/// one for those that stay on this machine, so that none of the latter waits for a KDC. A call that waits for a KDC
 /// has a deadline: past it the caller gets ``KerberosError/Code/kdcUnreachable`` and the client goes on with a new context, while the
 /// abandoned call ends by itself and its result is dropped.
 ///
@@ -14,6 +15,8 @@ public final class KerberosClient: Sendable {
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
     private let clockOffset: ClockOffset
+    /// For what asks no KDC. Its context goes by the clock that the others have learned, and teaches them none.
+    private let localWorker: RealmWorker
     private let state: Mutex<State>
 
     private struct State {
@@ -51,6 +54,7 @@ public final class KerberosClient: Sendable {
         self.configuration = configuration
         self.trace = trace
         self.clockOffset = clockOffset
+        localWorker = RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
@@ -80,9 +84,7 @@ public final class KerberosClient: Sendable {
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        let job = RealmJob(body)
-        submit(job)
-        return try await job.result().get()
+        try await localWorker.run(body).get()
     }
 
     /// The way to the KDCs that is to be tried first now.

@@ -13,17 +13,19 @@ extension KerberosError {
         _ operation: Operation,
         subject: String,
         client: String? = nil,
+        detail: String? = nil,
         context: krb5_context?
     ) -> KerberosError {
         let text = libraryText(status, context: context)
         let code = Code(status: status, operation: operation, text: text)
-        let message = sentence(for: code, operation: operation, subject: subject, text: text)
+        let whole = detail.map { "\(text); the KDC's own words: \($0)" } ?? text
+        let message = sentence(for: code, status: status, operation: operation, subject: subject, text: whole)
         return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text, client: client)
     }
 
     /// The same failure with the cause that libkrb5 did not hand on.
     func because(_ code: Code) -> KerberosError {
-        let message = Self.sentence(for: code, operation: .signIn, subject: subject, text: libraryMessage)
+        let message = Self.sentence(for: code, status: libraryCode, operation: .signIn, subject: subject, text: libraryMessage)
         return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
     }
 
@@ -36,8 +38,15 @@ extension KerberosError {
         return String(cString: text).escapedForDisplay()
     }
 
-    private static func sentence(for code: Code, operation: Operation, subject: String, text: String) -> String {
-        switch code {
+    private static func sentence(
+        for code: Code,
+        status: krb5_error_code,
+        operation: Operation,
+        subject: String,
+        text: String
+    ) -> String {
+        let subject = subject.escapedForDisplay()
+        return switch code {
         case .wrongPassword where operation == .signInWithKeytab:
             "the keytab's key is not the one the KDC has (\(text)). Export the keytab again with ktadd or ktpass."
         case .wrongPassword: "the password is wrong (preauthentication failed)."
@@ -45,7 +54,8 @@ extension KerberosError {
         case .unknownService:
             "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
         case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
-        case .accountLocked: "the account is locked or disabled. Ask your administrator to unlock it."
+        case .accountLocked:
+            "the account is locked, disabled or expired, or this is outside its logon hours (\(text)). Ask your administrator which it is."
         case .accountExpired: "the account has expired. Ask your administrator."
         case .realmUnknown where operation == .changePassword:
             "nothing says where this realm's password server is. Name it by kpasswd_server or admin_server in krb5.conf; the password is as it was."
@@ -72,6 +82,8 @@ extension KerberosError {
         case .notInteractive: "a password is needed and nobody can be asked. Sign in with: ksso login \(subject)"
         case .canceled: "canceled."
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
+        case .certificateRefused where Int(status) == Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH):
+            "the certificate is another principal's (\(text)). Give that of \(subject) by --certificate, or sign in as its owner."
         case .certificateRefused:
             "no certificate could be used (\(text)). Check file, key, card and PIN, and whether the KDC knows the certificate; no password was tried."
         case .preauthenticationRefused:
@@ -100,6 +112,7 @@ extension KerberosError.Code {
         map(.unknownService, [Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN)])
         map(.passwordExpired, [Int(KRB5KDC_ERR_KEY_EXP)])
         map(.accountLocked, [Int(KRB5KDC_ERR_CLIENT_REVOKED)])
+        map(.certificateRefused, [Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH)])
         map(.accountExpired, [Int(KRB5KDC_ERR_NAME_EXP)])
         map(.kdcUnreachable, [Int(KRB5_KDC_UNREACH)])
         map(.realmUnknown, [KRB5_REALM_UNKNOWN, KRB5_REALM_CANT_RESOLVE].map { Int($0) })

@@ -55,8 +55,8 @@ public struct KerberosError: Error, Sendable {
 }
 
 extension KerberosError: CustomStringConvertible {
-    /// `subject: message`, the line that a person reads.
-    public var description: String { subject.isEmpty ? message : "\(subject): \(message)" }
+    /// `subject: message`, the line that a person reads; what a terminal would act on in the subject is escaped.
+    public var description: String { subject.isEmpty ? message : "\(subject.escapedForDisplay()): \(message)" }
 }
 
 extension KerberosError {
@@ -78,12 +78,15 @@ extension KerberosError {
         public static let passwordExpired = Code(rawValue: "passwordExpired")
         /// The new password is not taken: too short, too simple, used before, changed too soon (RFC 3244 section 2).
         public static let passwordRefused = Code(rawValue: "passwordRefused")
-        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`.
+        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`. Active Directory gives this code too when the account has
+        /// expired, and outside its logon hours.
         public static let accountLocked = Code(rawValue: "accountLocked")
         /// The account has expired: `KRB5KDC_ERR_NAME_EXP`.
         public static let accountExpired = Code(rawValue: "accountExpired")
         /// No KDC answered in time: `KRB5_KDC_UNREACH`, or the deadline.
         public static let kdcUnreachable = Code(rawValue: "kdcUnreachable")
+        /// Too many requests of one caller wait for a KDC.
+        public static let busy = Code(rawValue: "busy")
         /// Nothing says where the realm's KDCs are: `KRB5_REALM_UNKNOWN`, `KRB5_REALM_CANT_RESOLVE`.
         public static let realmUnknown = Code(rawValue: "realmUnknown")
         /// The clocks differ by more than the limit: `KRB5KRB_AP_ERR_SKEW`, `KRB5_KDCREP_SKEW`.

@@ -16,12 +16,33 @@ public struct Principal: Hashable, Sendable {
     public init(_ text: String, defaultRealm: String? = nil) throws(KerberosError) {
         // C would stop at a NUL and take the rest for nothing.
         guard !text.utf8.contains(0), defaultRealm?.utf8.contains(0) != true else { throw Self.malformed(text) }
+        // krb5_parse_name drops a backslash that escapes nothing: ADTEST\alice would be ADTESTalice.
+        guard text.escapedCharacters.allSatisfy({ #"/@\ ntb0"#.utf8.contains($0) }) else {
+            throw Self.malformedBackslash(text, defaultRealm)
+        }
         let parsed: Result<Principal, KerberosError> = Self.parser.withLock { context in
             Result { () throws(KerberosError) in
                 try Principal(parsing: text, defaultRealm: defaultRealm, context: context.get())
             }
         }
         self = try parsed.get()
+    }
+
+    /// Parses a name that a person typed, as ``init(_:defaultRealm:)`` does, but takes `DOMAIN\bob` for a Windows logon name: `\b`, `\n`,
+    /// `\t` and `\0` are escapes that libkrb5 writes itself and no person types.
+    ///
+    /// - Throws: ``KerberosError/Code/malformedPrincipal``, with the name to write instead.
+    package init(typed text: String, defaultRealm: String? = nil) throws(KerberosError) {
+        guard text.escapedCharacters.allSatisfy({ #"/@\ "#.utf8.contains($0) }) else { throw Self.malformedBackslash(text, defaultRealm) }
+        try self.init(text, defaultRealm: defaultRealm)
+    }
+
+    /// The same name in another realm.
+    package func inRealm(_ realm: String) -> Principal {
+        guard realm != self.realm else { return self }
+        let own = description.utf8.count - Self.escaped(self.realm).utf8.count
+        let name = String(decoding: description.utf8.prefix(own), as: UTF8.self)
+        return Principal(components: components, realm: realm, description: name + Self.escaped(realm))
     }
 
     /// The principal of a service on a host; with no realm the KDC is asked for a referral.
@@ -60,6 +81,18 @@ public struct Principal: Hashable, Sendable {
 
     private static func malformed(_ text: String) -> KerberosError {
         KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal's name. Write it as name@REALM.")
+    }
+
+    private static func malformedBackslash(_ text: String, _ realm: String?) -> KerberosError {
+        let parts = text.split(separator: #"\"#, omittingEmptySubsequences: false)
+        let user = parts.last.map { $0.prefix { $0 != "@" } } ?? ""
+        let isWindowsName = parts.count == 2 && !parts[0].isEmpty && !user.isEmpty && !text.contains("/")
+        let named = text.lastIndex(of: "@").map { String(text[text.index(after: $0)...]) }
+        let message =
+            isWindowsName
+            ? "a Windows logon name is not a principal. Write the user and the realm, such as \(user)@\(named ?? realm ?? "REALM")."
+            : #"a backslash in a principal's name precedes /, @, a space or another backslash. Write the name as name@REALM."#
+        return KerberosError(.malformedPrincipal, subject: text, message: message)
     }
 
     private static func escaped(_ component: String) -> String {
@@ -109,6 +142,16 @@ extension Principal {
 }
 
 extension String {
+    /// What follows each backslash that is not itself escaped; 0xFF for one at the end.
+    fileprivate var escapedCharacters: [UInt8] {
+        var result: [UInt8] = []
+        var bytes = utf8.makeIterator()
+        while let byte = bytes.next() {
+            if byte == UInt8(ascii: "\\") { result.append(bytes.next() ?? 0xFF) }
+        }
+        return result
+    }
+
     init(copying data: krb5_data) {
         guard let start = data.data, data.length > 0 else {
             self = ""

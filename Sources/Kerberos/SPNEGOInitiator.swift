@@ -48,12 +48,27 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
 
     /// Feeds the server's token.
     ///
-    /// - Throws: ``KerberosError``; `invalidToken` when it is garbage, selects another mechanism or says "accepted" without proof.
+    /// - Throws: ``KerberosError``; `refusedByServer` when it rejects the ticket, `flagsNotGranted` when it accepts the ticket without the
+    ///   proof that was asked for, `invalidToken` when it is garbage or selects another mechanism.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> InitiatorStep {
-        guard !token.isEmpty else {
-            throw KerberosError(.invalidToken, subject: credential.server.description, message: "the server's token is empty.")
+        let subject = credential.server.description
+        guard !token.isEmpty else { throw KerberosError(.invalidToken, subject: subject, message: "the server's token is empty.") }
+        switch NegotiationResponse(token) {
+        case .some(let response) where response.state == .reject:
+            let refusal = KerberosError(
+                .refusedByServer,
+                subject: subject,
+                message: "the server rejected the ticket without saying why. Check its keytab, its clock and its access rules."
+            )
+            guard response.hasMechanismToken else { throw refusal }
+            do throws(KerberosError) { return try advance(token) } catch { throw error.code == .invalidToken ? refusal : error }
+        case .some(let response) where !response.hasMechanismToken && flags.contains(.mutualAuthentication):
+            let message = "the server accepted the ticket without the proof (AP-REP) that it is this service."
+            let unproven = KerberosError(.flagsNotGranted, subject: subject, message: message)
+            // An earlier leg may have brought the proof, as in DCE style: libgssapi knows.
+            do throws(KerberosError) { return try advance(token) } catch { throw error.code == .invalidToken ? unproven : error }
+        default: return try advance(token)
         }
-        return try advance(token)
     }
 
     private consuming func advance(_ token: [UInt8]) throws(KerberosError) -> InitiatorStep {

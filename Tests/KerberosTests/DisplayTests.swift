@@ -1,5 +1,7 @@
-import Kerberos
+import Foundation
 import Testing
+
+@testable import Kerberos
 
 /// Text of others, made fit for a terminal.
 @Suite struct DisplayTests {
@@ -21,6 +23,7 @@ import Testing
         Row(text: "a\u{200E}b\u{200F}c", shown: #"a\u{200e}b\u{200f}c"#),
         Row(text: "a\u{202A}b\u{202E}c", shown: #"a\u{202a}b\u{202e}c"#),
         Row(text: "a\u{2066}b\u{2069}c", shown: #"a\u{2066}b\u{2069}c"#),
+        Row(text: "a\u{061C}b", shown: #"a\u{61c}b"#),
         Row(text: "a\u{2028}b\u{2029}c", shown: #"a\u{2028}b\u{2029}c"#),
         Row(text: "\u{A0}\u{200D}\u{202F}\u{2065}\u{206A}", shown: "\u{A0}\u{200D}\u{202F}\u{2065}\u{206A}"),
     ]
@@ -41,5 +44,24 @@ import Testing
         #expect("\u{1B}\u{1B}\u{1B}".escapedForDisplay(limit: 2) == #"\u{1b}\u{1b}…"#)
         let long = String(repeating: "x", count: 100_000).escapedForDisplay()
         #expect(long.count == 2001 && long.hasSuffix("x…"))
+    }
+
+    @Test func `a program that reads JSON gets the exact text`() throws {
+        let text = "a\u{9B}2J\u{7F}\u{202E}b\u{1B}\nc\u{061C}\u{2028}"
+        let document = String(decoding: try JSONEncoder().encode([text]), as: UTF8.self).escapedAsJSONForDisplay()
+        #expect(document.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "\(document.debugDescription)")
+        #expect(try JSONDecoder().decode([String].self, from: Data(document.utf8)) == [text])
+    }
+
+    /// Heimdal's servers and some of GSSAPI's texts count C's own NUL.
+    @Test(arguments: [("text\0", "text"), ("te\0xt\0\0", "te\0xt"), ("", ""), ("\0", ""), ("text", "text")])
+    func `a NUL at the end is not part of a text`(bytes: String, text: String) {
+        #expect(Array(bytes.utf8).withUnsafeBytes { String(text: $0) } == text)
+    }
+
+    @Test func `the subject of an error is one line`() {
+        let error = KerberosError(.noCredentials, subject: "FILE:/tmp/a\nb\u{1B}", message: "there is no ticket.")
+        #expect(error.description == #"FILE:/tmp/a\u{a}b\u{1b}: there is no ticket."#)
+        #expect(CredentialCacheName(rawValue: "FILE:/tmp/a\nb").description == #"FILE:/tmp/a\u{a}b"#)
     }
 }

@@ -50,6 +50,13 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         _ = try await realm.client.initialCredential(for: user, using: .password(Secret("fresh secret")))
     }
 
+    /// Heimdal's kpasswdd counts the NUL at the end; libkrb5 takes words with a NUL for none and gives general advice.
+    @Test(arguments: ["Password too short", "Password too short\0", "too short: twelve at least\0\0"])
+    func `the password server's own words are kept`(words: String) throws {
+        let context = try Context(RealmConfiguration(realm: "", base: .none))
+        #expect(context.passwordServerText(Array(words.utf8)) == words.trimmingCharacters(in: ["\0"]))
+    }
+
     @Test func aWrongCurrentPasswordIsSentOnceAndChangesNothing() async throws {
         let user = try await newUser()
         await expectFailure(.wrongPassword) {

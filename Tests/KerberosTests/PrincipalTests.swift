@@ -37,6 +37,30 @@ import Testing
         #expect(error?.subject == row.text)
     }
 
+    /// libkrb5 would drop the backslash: `CORPalice@EXAMPLE.COM`.
+    @Test(arguments: [
+        (#"CORP\alice"#, "EXAMPLE.COM", "alice@EXAMPLE.COM"), (#"CORP\alice"#, nil, "alice@REALM"),
+        (#"CORP\alice@OTHER.COM"#, "EXAMPLE.COM", "alice@OTHER.COM"), (#"CORP\bob"#, "EXAMPLE.COM", "bob@EXAMPLE.COM"),
+        (#"CORP\nancy@OTHER.COM"#, nil, "nancy@OTHER.COM"), (#"a\b\c@OTHER.COM"#, nil, "name@REALM"),
+    ])
+    func `a Windows logon name is refused with the name to write`(text: String, realm: String?, advice: String) async {
+        let error = await expectFailure(.malformedPrincipal) { _ = try Principal(typed: text, defaultRealm: realm) }
+        #expect(error?.message.contains(advice) == true && error?.subject == text, "\(String(describing: error))")
+    }
+
+    @Test(arguments: [#"CORP\alice@EXAMPLE.COM"#, #"CORP\alice"#])
+    func `a backslash that escapes nothing is never dropped`(text: String) async {
+        await expectFailure(.malformedPrincipal) { _ = try Principal(text, defaultRealm: "EXAMPLE.COM") }
+    }
+
+    @Test(arguments: [#"alice\@work@A.COM"#, "alice/admin@A.COM", #"a\\b@A.COM"#, "HTTP/www.example.com@"])
+    func `a name moves to another realm`(text: String) throws {
+        let principal = try Principal(text)
+        let moved = principal.inRealm("OTHER.COM")
+        #expect(moved == (try Principal(moved.description)))
+        #expect(moved.components == principal.components && moved.realm == "OTHER.COM")
+    }
+
     @Test(arguments: [
         ("HTTP", "www.example.com", "EXAMPLE.COM", "HTTP/www.example.com@EXAMPLE.COM"),
         ("HTTP", "www.example.com", nil, "HTTP/www.example.com@"),

@@ -28,6 +28,8 @@ public struct AuthorizationError: Error, Sendable, CustomStringConvertible {
         public static let notSignedIn = Code(rawValue: "notSignedIn")
         /// No key distribution center of the realm answered.
         public static let kdcUnreachable = Code(rawValue: "kdcUnreachable")
+        /// Too many requests of one caller wait for a key distribution center; another one may succeed in a moment.
+        public static let busy = Code(rawValue: "busy")
         /// The server refused the ticket and said why: it has another key, or another time.
         public static let refusedByServer = Code(rawValue: "refusedByServer")
         /// The request must be sent again, and its body can be read only once.

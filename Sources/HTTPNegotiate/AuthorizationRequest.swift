@@ -21,6 +21,8 @@ public struct AuthorizationRequest: Sendable {
     public var mutualAuthentication: MutualAuthentication?
     /// Options that an extension of your own knows; the one of this package knows none.
     public var options: [String: String]
+    /// The user who asks, if that is not the one whose tickets answer: such requests wait for a KDC among themselves.
+    package var guest: UInt32?
 
     /// Makes a request; by default it answers a challenge and asks nobody.
     public init(

@@ -16,7 +16,7 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
         public static let hostNotFound = Code(rawValue: "hostNotFound")
         /// Nothing listens there.
         public static let connectionRefused = Code(rawValue: "connectionRefused")
-        /// The connection ended before the response was whole.
+        /// The connection, or the request's stream of an HTTP/2 connection, ended before the response was complete.
         public static let connectionClosed = Code(rawValue: "connectionClosed")
         /// No connection, or no byte of an answer, in the time that the configuration of connections gives.
         public static let timedOut = Code(rawValue: "timedOut")
@@ -24,6 +24,8 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
         public static let tls = Code(rawValue: "tls")
         /// What came back is not HTTP.
         public static let malformedResponse = Code(rawValue: "malformedResponse")
+        /// The head of the request is too large for the version of HTTP that the client may speak.
+        public static let headTooLarge = Code(rawValue: "headTooLarge")
         /// More redirects than the client was told to follow.
         public static let tooManyRedirects = Code(rawValue: "tooManyRedirects")
         /// A redirect to something that is no http or https URL.

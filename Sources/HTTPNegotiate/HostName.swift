@@ -1,3 +1,5 @@
+internal import struct Foundation.URL
+
 /// A host as it may stand in a URL, a rule or a KDC's entry: a name or an IPv4 address, judged byte by byte.
 ///
 /// One reading for all of them, so that a rule and a URL can never disagree about what a name is.
@@ -29,6 +31,14 @@ struct HostName: Sendable, Hashable {
         guard let address = IPv4Address(parts: parts) else { throw .badAddress }
         self.text = address.description
         isAddress = true
+    }
+
+    /// The ASCII form of an international name (RFC 5891, UTS 46), as Foundation makes it; nil for what has none.
+    ///
+    /// - Parameter text: A host, without anything else of a URL.
+    static func asciiForm(of text: some StringProtocol) -> String? {
+        guard text.utf8.contains(where: { $0 >= 0x80 }), let host = URL(string: "https://\(text)/")?.host else { return nil }
+        return try? HostName(host).text
     }
 
     private static func checkLabels(_ bytes: [UInt8]) throws(Problem) {

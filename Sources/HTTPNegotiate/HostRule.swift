@@ -87,3 +87,37 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         )
     }
 }
+
+extension HostRule {
+    /// Names that are never delegated in the public DNS (RFC 2606, RFC 6762 appendix G, RFC 8375), or that ICANN keeps for private use.
+    private static let privateDomains: Set<String> = [
+        "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain", "localhost", "mail", "private",
+        "test",
+    ]
+    /// Labels under which the registries of countries register names for others, such as the `co` of `co.uk`.
+    private static let registryLabels: Set<String> = [
+        "ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "gv", "ltd", "mil", "ne", "net", "nhs", "nom", "or", "org", "plc",
+        "sch",
+    ]
+
+    /// Whether the rule covers domains of many owners: a suffix that is a top-level domain, such as `.com`, or a common second level
+    /// below a country's, such as `.co.uk`.
+    ///
+    /// It is a rule of thumb instead of the Public Suffix List, whose ten thousand entries change every week: it finds the suffixes that
+    /// people write by mistake, and it accepts the names that private networks use.
+    package var isPublicSuffix: Bool {
+        guard kind == .suffix else { return false }
+        let labels = name.dropFirst().split(separator: ".").map(String.init)
+        switch labels.count {
+        case 1: return !Self.privateDomains.contains(labels[0])
+        case 2: return labels[1].utf8.count == 2 && Self.registryLabels.contains(labels[0])
+        default: return false
+        }
+    }
+
+    /// What to do about such a rule.
+    package var publicSuffixWarning: String {
+        "\(name) covers the domains of everyone under it, so any of their servers can request the user's tickets. "
+            + "List the organization's own domains, such as .example\(name)."
+    }
+}

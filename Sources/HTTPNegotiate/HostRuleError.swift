@@ -61,6 +61,13 @@ extension HostRuleError {
             case .badAddress: .address
             default: .badLabel
             }
-        self.init(code, text: text, reason: "The host in \(text.debugDescription) \(problem.clause).")
+        let isSuffix = text.utf8.first == UInt8(ascii: ".")
+        let host = isSuffix ? text[text.utf8.index(after: text.startIndex)...] : text[...]
+        if code == .notASCII, let form = HostName.asciiForm(of: host) {
+            let reason = "The host in \(text.debugDescription) is not ASCII; write \(isSuffix ? "." : "")\(form)."
+            self.init(code, text: text, reason: reason)
+        } else {
+            self.init(code, text: text, reason: "The host in \(text.debugDescription) \(problem.clause).")
+        }
     }
 }

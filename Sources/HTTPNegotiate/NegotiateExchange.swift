@@ -35,9 +35,13 @@ public struct NegotiateExchange: Sendable {
         case unauthenticated
         /// The ticket was taken, and the server proved itself as asked.
         case authenticated
-        /// The server did not take the ticket, and a sentence that says so: its 401 is the caller's.
+        /// The server did not take the ticket, or its challenge cannot be answered, and a sentence that says so: its 401 is the caller's.
         case refused(String)
     }
+
+    /// What to do about a server that never proves itself.
+    package static let optionalProofAdvice =
+        "If this server never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
 
     /// What the stricter of the common servers let through; a refusal of less than this has another reason.
     private static let usualFieldLimit = 4096
@@ -102,6 +106,23 @@ public struct NegotiateExchange: Sendable {
         }
     }
 
+    /// The token that ``Action/respond(_:)`` or ``Action/verify(_:)`` named accepts the ticket and proves nothing.
+    ///
+    /// - Parameter status: The status code of the response that carried it.
+    public mutating func unproven(status: Int) -> Action {
+        switch state {
+        case .verifying:
+            guard mutualAuthentication == .required else { return finishUnlessMore(.deliver(.authenticated)) }
+            let message =
+                "The server answered \(status) and accepted the ticket without proving that it is the service asked for. "
+                + NegotiateExchange.optionalProofAdvice
+            return finishUnlessMore(.fail(AuthorizationError(.mutualAuthenticationFailed, message)))
+        case .responding:
+            return finishUnlessMore(.deliver(.refused("The server accepted the ticket, but does not let this principal in.")))
+        case .idle, .begun, .awaitingResponse, .finished: return misuse("unproven(status:)")
+        }
+    }
+
     /// The extension does not handle the request: the 401 is the caller's.
     public mutating func declined() -> Action {
         guard state == .begun else { return misuse("declined()") }
@@ -115,9 +136,14 @@ extension NegotiateExchange {
         switch NegotiateChallenge.find(in: fieldValues) {
         case .absent: return .deliver(.unauthenticated)
         case .found(let challenge) where challenge.token == nil: return .begin
-        case .found: return invalid("its first challenge carries a token, though there is no context that it could belong to")
-        case .malformed(let clause): return invalid(clause)
+        // No ticket was sent, so the 401 tells the caller nothing that it may not know; another scheme of it may serve.
+        case .found: return unanswerable("its first challenge carries a token, and no exchange has begun that the token could belong to")
+        case .malformed(let clause): return unanswerable(clause)
         }
+    }
+
+    private func unanswerable(_ clause: String) -> Action {
+        .deliver(.refused("The server's Negotiate challenge cannot be answered: \(clause). Report it to the server's administrator."))
     }
 
     private func challenged(_ fieldValues: [String]) -> Action {
@@ -158,8 +184,8 @@ extension NegotiateExchange {
         guard !isUnasked else { return .deliver(.unauthenticated) }
         guard mutualAuthentication == .required else { return .deliver(.authenticated) }
         let message =
-            "The server answered \(status) without the token that proves that it is the service asked for. "
-            + "Check that its name and its keytab agree; a proxy between may have dropped the token."
+            "The server answered \(status) without the token that proves that it is the service asked for; "
+            + "a proxy may have dropped the token. \(NegotiateExchange.optionalProofAdvice)"
         return .fail(AuthorizationError(.mutualAuthenticationFailed, message))
     }
 

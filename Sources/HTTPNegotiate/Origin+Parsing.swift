@@ -1,4 +1,17 @@
+internal import struct Foundation.URL
+
 extension Origin {
+    /// The error for a URL with an international host, which names the host to write; nil for any other URL.
+    ///
+    /// Nothing is converted by itself: what looks like `example.com` may have a Cyrillic letter, or become it by what Unicode maps away.
+    static func international(_ url: String) -> AuthorizationError? {
+        let ascii = url.unicodeScalars.filter(\.isASCII)
+        guard ascii.count < url.unicodeScalars.count, (try? checkCharacters(String(String.UnicodeScalarView(ascii)))) != nil,
+            let form = URL(string: url)?.absoluteString, let host = try? Origin(url: form).host, !url.contains(host)
+        else { return nil }
+        return invalid("has a host outside ASCII; if you trust it, write it as \(host), and anything else percent-encoded")
+    }
+
     /// Refuses what RFC 3986 has no place for, anywhere in the URL.
     static func checkCharacters(_ url: String) throws(AuthorizationError) {
         var pendingHexDigits = 0

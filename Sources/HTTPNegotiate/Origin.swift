@@ -30,7 +30,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// other than http and https, and a host or port that cannot be. User information is skipped: in `https://example.com@evil.test/` the
     /// host is `evil.test`.
     public init(url: String) throws(AuthorizationError) {
-        try Origin.checkCharacters(url)
+        do throws(AuthorizationError) {
+            try Origin.checkCharacters(url)
+        } catch {
+            throw Origin.international(url) ?? error
+        }
         let (scheme, rest) = try Origin.scheme(of: url)
         let hostAndPort = try Origin.withoutUserInformation(rest)
         let authority: Authority

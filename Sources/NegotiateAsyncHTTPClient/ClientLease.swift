@@ -26,8 +26,8 @@ final class ClientLease: Sendable {
     deinit { end() }
 
     /// Sends over the client. Further requests of the lease go out over the same connection or not at all.
-    func send(_ request: HTTPClientRequest, isRepeatable: Bool, to origin: Origin) async throws -> StampedResponse {
-        var response = StampedResponse(stampedBy: try await client.client.send(request, isRepeatable: isRepeatable, to: origin))
+    func send(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
+        var response = StampedResponse(stampedBy: try await client.client.send(request, to: origin))
         let connection = response.stamp?.connection
         outcome.withLock { $0.connection = connection }
         if !client.isMultiplexed { client.pin.hold(connection) }

@@ -1,58 +1,89 @@
 import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 
 /// Stands before a connection, or a stream of one: stamps each response, stops a request that is meant for another connection before a
-/// byte of it is written, and tells when a connection that was kept ends under a request.
+/// byte of it is written, and reports whether a request that gets no response may be repeated.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = HTTPClientRequestPart
 
-    private let stamp: ConnectionStamp
+    private enum State {
+        /// No request, or one whose response has begun.
+        case idle
+        /// The head of a request was written, and no byte of its response has come.
+        case waiting
+        /// Interim responses (1xx) have come.
+        case interim
+    }
+
+    private let record: ConnectionRecord
+    private let isStream: Bool
     private let pin: ConnectionPin?
     private var objection: ConnectionChange?
-    private var hasServed = false
-    private var isWaiting = false
+    private var state = State.idle
 
-    init(_ stamp: ConnectionStamp, pin: ConnectionPin?) {
-        self.stamp = stamp
+    /// - Parameter isStream: Whether it stands before a stream of HTTP/2.
+    init(_ record: ConnectionRecord, isStream: Bool, pin: ConnectionPin?) {
+        self.record = record
+        self.isStream = isStream
         self.pin = pin
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        (hasServed, isWaiting) = (true, false)
-        stamp.put(into: &head.headers)
+        if 100..<200 ~= head.status.code {
+            state = .interim
+        } else {
+            (record.hasServed, state) = (true, .idle)
+        }
+        record.stamp.put(into: &head.headers)
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
     /// A server may close a connection that it kept at any time, and a request may be on its way then (RFC 9112 section 9.5).
     func channelInactive(context: ChannelHandlerContext) {
-        if hasServed, isWaiting { errorCaught(context: context, error: ChannelError.eof) }
+        if state != .idle { errorCaught(context: context, error: ChannelError.eof) }
         context.fireChannelInactive()
     }
 
+    /// Whatever fails with a request on its way passes here, so that an error that did not is one of a request that was never written.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        context.fireErrorCaught(hasServed && isWaiting ? UnansweredRequest(cause: error) : error)
-        isWaiting = false
+        let before = state
+        state = .idle
+        guard before != .idle, !(error is ConnectionChange) else { return context.fireErrorCaught(error) }
+        context.fireErrorCaught(record.unanswered(error, on: stream(context), hasInterim: before == .interim))
+    }
+
+    /// The number of the stream; nil before its head was sent. Other channels don't know the option.
+    private func stream(_ context: ChannelHandlerContext) -> HTTP2StreamID? {
+        guard isStream else { return nil }
+        var stream: HTTP2StreamID?
+        // Settled already: this is the channel's event loop.
+        context.channel.getOption(HTTP2StreamChannelOptions.streamID).assumeIsolated().whenSuccess { stream = $0 }
+        return stream
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if objection == nil, case .head = unwrapOutboundIn(data) {
-            isWaiting = true
-            if let objection = pin?.objection(to: stamp) { refuse(objection, context) }
+            state = .waiting
+            objection = pin?.objection(to: record.stamp)
+            if let objection { context.abandonRequest(objection) }
         }
         if let objection { promise?.fail(objection) } else { context.write(data, promise: promise) }
     }
+}
 
-    /// The connection is given up. The error follows in a turn of its own: the client is in the middle of sending.
-    private func refuse(_ objection: ConnectionChange, _ context: ChannelHandlerContext) {
-        self.objection = objection
-        let context = NIOLoopBound(context, eventLoop: context.eventLoop)
-        context.eventLoop.execute {
-            context.value.fireErrorCaught(objection)
+extension ChannelHandlerContext {
+    /// Ends a request of which nothing was written, and its connection or stream. In a turn of its own: the client is in the middle of
+    /// sending.
+    func abandonRequest(_ reason: ConnectionChange) {
+        let context = NIOLoopBound(self, eventLoop: eventLoop)
+        eventLoop.execute {
+            context.value.fireErrorCaught(reason)
             context.value.close(promise: nil)
         }
     }

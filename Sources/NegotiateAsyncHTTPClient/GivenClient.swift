@@ -1,17 +1,29 @@
 import AsyncHTTPClient
 import HTTPNegotiate
+import NIOCore
 import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// The transport over a client that was made elsewhere. It shows no certificates, and its pool gives any connection to any request: what
 /// carries a ticket therefore asks for its connection to be closed.
 struct GivenClient: NegotiateTransport {
     let client: HTTPClient
+    /// Whether the client never speaks HTTP/2.
+    let isHTTP1Only: Bool
+    private let origins = SeenOrigins()
+
+    init(client: HTTPClient, isHTTP1Only: Bool) {
+        self.client = client
+        self.isHTTP1Only = isHTTP1Only
+    }
 
     var showsCertificates: Bool { false }
 
     func sendWithoutCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
-        try await send(request.sending(), to: origin)
+        try await send(request, to: origin)
     }
 
     func sendWithOwnCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
@@ -33,20 +45,46 @@ struct GivenClient: NegotiateTransport {
     }
 
     private func sendClosing(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
-        var request = try await request.sending()
-        request.headers.replaceOrAdd(name: "Connection", value: "close")
+        var request = request
+        request.closesConnection()
         return try await send(request, to: origin)
     }
 
-    private func send(_ request: HTTPClientRequest, to origin: Origin) async throws -> StampedResponse {
-        let response = try await client.send(request, isRepeatable: false, to: origin)
+    private func send(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
+        try checkSize(request, to: origin)
+        let sending = try await request.sending()
+        let response: HTTPClientResponse
+        do {
+            response = try await client.execute(sending, deadline: .distantFuture)
+        } catch let error as CancellationError {
+            throw error
+        } catch let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .http11Required {
+            throw ConnectionChange.protocolVersion
+        } catch {
+            let failure = HTTPTransportError(error, origin: origin)
+            let isRefused = (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream
+            // Over a connection that may have been kept.
+            let isLost = failure.code == .connectionClosed && !error.isOfResponse && origins.hasKept(origin)
+            throw isRefused && request.isReplayable || isLost && request.isRepeatable ? ConnectionChange.unanswered(failure) : failure
+        }
         guard response.history.count <= 1 else {
             let message =
                 "The HTTPClient followed a redirect of \(origin) by itself, so that no redirect could be judged. "
                 + "Make it with redirectConfiguration = .disallow; redirects are followed all the same."
             throw HTTPTransportError(.invalidRedirect, message)
         }
-        return StampedResponse(response)
+        let stamped = StampedResponse(response)
+        origins.note(origin, isMultiplexed: stamped.isMultiplexed)
+        return stamped
+    }
+
+    /// A head that is too large for HTTP/2 would never be answered, and the version is this client's and the server's choice.
+    private func checkSize(_ request: PendingRequest, to origin: Origin) throws(HTTPTransportError) {
+        guard origin.scheme == .https, !isHTTP1Only, origins.isMultiplexed(origin) != false, !HeaderBlock.fits(request.head) else { return }
+        let message =
+            "The head of the request to \(origin) is too large for HTTP/2 as AsyncHTTPClient speaks it. Let NegotiatingHTTPClient make its "
+            + "own connections, or set httpVersion = .http1Only in the HTTPClient and in configuration.connections."
+        throw HTTPTransportError(.headTooLarge, message)
     }
 
     /// One request with a ticket.
@@ -63,4 +101,30 @@ struct GivenClient: NegotiateTransport {
 
         func keep(isAuthenticated: Bool) {}
     }
+}
+
+/// How the origins that have answered did.
+private final class SeenOrigins: Sendable {
+    /// More than a process usually speaks with; beyond it all are forgotten.
+    private static let limit = 1024
+
+    private let origins = Mutex<[Origin: Bool]>([:])
+
+    func note(_ origin: Origin, isMultiplexed: Bool) {
+        origins.withLock { origins in
+            if origins.count >= Self.limit, origins[origin] == nil { origins.removeAll() }
+            origins[origin] = isMultiplexed
+        }
+    }
+
+    /// Whether the origin answers over HTTP/2; nil where it has not answered yet.
+    func isMultiplexed(_ origin: Origin) -> Bool? { origins.withLock { $0[origin] } }
+
+    /// Whether the pool may have a connection to the origin that has served before.
+    func hasKept(_ origin: Origin) -> Bool { isMultiplexed(origin) != nil }
+}
+
+extension Error {
+    /// Whether a part of a response came before it.
+    fileprivate var isOfResponse: Bool { self is HTTPParserError }
 }

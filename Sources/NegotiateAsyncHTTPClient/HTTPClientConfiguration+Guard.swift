@@ -9,7 +9,10 @@ extension HTTPClient.Configuration {
         http1_1ConnectionDebugInitializer = { channel in
             channel.closingOnFailure { pipeline in
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-                try pipeline.addHandler(ConnectionGuard(ConnectionStamp(channel), pin: pin), position: .after(decoder))
+                try pipeline.addHandler(
+                    ConnectionGuard(ConnectionRecord(ConnectionStamp(channel)), isStream: false, pin: pin),
+                    position: .after(decoder)
+                )
             }
         }
         http2ConnectionDebugInitializer = { channel in
@@ -20,8 +23,9 @@ extension HTTPClient.Configuration {
                 guard let connection = stream.parent else { throw ChannelError.inappropriateOperationForState }
                 let record = try connection.pipeline.syncOperations.handler(type: ConnectionRecord.self)
                 let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-                try pipeline.addHandler(ConnectionGuard(record.stamp, pin: pin), position: .after(codec))
+                try pipeline.addHandler(ConnectionGuard(record, isStream: true, pin: pin), position: .after(codec))
                 try pipeline.addHandler(SensitiveFields(), position: .before(codec))
+                try pipeline.addHandler(HeaderBlockLimit(), position: .before(codec))
             }
         }
     }

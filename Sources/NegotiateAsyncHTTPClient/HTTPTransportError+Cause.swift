@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 import NIOPosix
 
 #if canImport(Darwin)
@@ -16,12 +17,22 @@ extension HTTPTransportError {
 
     /// Names what a request to an origin died of.
     init(_ cause: any Error, origin: Origin) {
+        if let message = HTTPTransportError.message(ofHTTP2: cause, origin: origin) {
+            self.init(.connectionClosed, message, cause: cause)
+            return
+        }
         let code = HTTPTransportError.code(of: cause)
         guard code != .shutDown else {
             self.init(.shutDown, HTTPTransportError.shutDown.message, cause: cause)
             return
         }
-        self.init(code, origin: origin, reason: code == .tls ? HTTPTransportError.reason(ofTLS: cause) : "\(cause)", cause: cause)
+        let reason =
+            switch cause {
+            case _ where code == .tls: HTTPTransportError.reason(ofTLS: cause)
+            case is any NIOHTTP2Error: "its frames break the protocol of HTTP/2"
+            default: "\(cause)"
+            }
+        self.init(code, origin: origin, reason: reason, cause: cause)
     }
 
     /// BoringSSL's errors are for its makers, and name their source files.
@@ -32,9 +43,25 @@ extension HTTPTransportError {
             ("unableToValidateCertificate", "its certificate is not trusted here, or not valid now"),
             ("failedToValidateHostname", "its certificate is for another name"),
             ("WRONG_VERSION_NUMBER", "it speaks no TLS on this port, but perhaps plain http"),
+            ("NO_APPLICATION_PROTOCOL", "it takes no version of HTTP that this request can use; a head over 16 KiB needs HTTP/1.1"),
             ("HTTP_REQUEST", "it speaks no TLS on this port, but perhaps plain http"),
         ]
         return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
+    }
+
+    /// What the server did to a stream or a connection of HTTP/2, and to the request with it; nil for any other error.
+    private static func message(ofHTTP2 error: any Error, origin: Origin) -> String? {
+        switch error {
+        case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:
+            "\(origin) refused to process the request (HTTP/2 error REFUSED_STREAM). Try again later; the server may be overloaded."
+        case let error as NIOHTTP2Errors.StreamClosed:
+            "\(origin) ended the request before its response was complete (HTTP/2 error \(error.errorCode.name)). "
+                + "Try again; the server's log says why it did."
+        case let error as ConnectionGoAway where error.reason != .noError:
+            "\(origin) closed the connection before its response was complete (HTTP/2 error \(error.reason.name)). "
+                + "Try again; the server's log says why it did."
+        default: nil
+        }
     }
 
     private static func code(of error: any Error) -> Code {
@@ -47,6 +74,12 @@ extension HTTPTransportError {
         case ChannelError.eof, ChannelError.inputClosed, ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .connectionClosed
         case HTTPParserError.invalidEOFState: .connectionClosed
         case is HTTPParserError: .malformedResponse
+        case is ConnectionClosedBeforeRequest, is ConnectionGoAway: .connectionClosed
+        case is NIOHTTP2Errors.CreatedStreamAfterGoaway, is NIOHTTP2Errors.IOOnClosedConnection, is NIOHTTP2Errors.NoSuchStream:
+            .connectionClosed
+        // AsyncHTTPClient's own, and not public.
+        case _ where "\(type(of: error))" == "HTTP2ReceivedGoAwayBeforeSettingsError": .connectionClosed
+        case is any NIOHTTP2Error: .malformedResponse
         case is SocketAddressError: .hostNotFound
         case _ where String(reflecting: type(of: error)).hasPrefix("NIOSSL."): .tls
         default: .other
@@ -73,5 +106,17 @@ extension HTTPTransportError {
         case ETIMEDOUT: .timedOut
         default: .other
         }
+    }
+}
+
+extension HTTP2ErrorCode {
+    /// The name in RFC 9113 section 7.
+    fileprivate var name: String {
+        let names = [
+            "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED", "FRAME_SIZE_ERROR",
+            "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",
+            "HTTP_1_1_REQUIRED",
+        ]
+        return networkCode < names.count ? names[networkCode] : "that no standard names"
     }
 }

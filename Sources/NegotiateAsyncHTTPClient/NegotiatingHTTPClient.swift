@@ -60,7 +60,9 @@ public final class NegotiatingHTTPClient: Sendable {
     ///   - credentialExtension: What holds the tickets.
     ///   - client: The client, made with `redirectConfiguration = .disallow`.
     ///   - unboundTLS: What becomes of a ticket for an https server that is to be bound to a certificate nobody sees.
-    ///   - configuration: How challenges are answered; its `connections` are not looked at.
+    ///   - configuration: How challenges are answered; of its `connections` only `httpVersion` is looked at. Set that to
+    ///     `.http1Only` if the client has it so: the client does not show it, and a request whose head is too large for HTTP/2 is refused
+    ///     otherwise.
     public init(
         extension credentialExtension: any CredentialExtension,
         client: HTTPClient,
@@ -70,7 +72,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
         self.unboundTLS = unboundTLS
-        connections = .given(GivenClient(client: client))
+        connections = .given(GivenClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.

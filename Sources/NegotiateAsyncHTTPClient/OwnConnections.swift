@@ -8,6 +8,7 @@ struct OwnConnections: NegotiateTransport {
     var showsCertificates: Bool { true }
 
     func sendWithoutCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
+        guard fitsMultiplexed(request) || origin.scheme == .http else { return try await send(request, over: .anonymousHTTP1, to: origin) }
         do {
             return try await send(request, over: .anonymous, to: origin)
         } catch ConnectionChange.protocolVersion {
@@ -20,13 +21,14 @@ struct OwnConnections: NegotiateTransport {
         }
     }
 
+    func fitsMultiplexed(_ request: PendingRequest) -> Bool { HeaderBlock.fits(request.head) }
+
     func sendWithOwnCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
         try await send(request, over: .singleUse, to: origin)
     }
 
     private func send(_ request: PendingRequest, over pool: ClientStore.Pool, to origin: Origin) async throws -> StampedResponse {
-        let client = try clients.client(pool)
-        return StampedResponse(stampedBy: try await client.send(request.sending(), isRepeatable: request.isRepeatable, to: origin))
+        StampedResponse(stampedBy: try await clients.client(pool).send(request, to: origin))
     }
 
     func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> ClientLease {
@@ -38,7 +40,7 @@ struct OwnConnections: NegotiateTransport {
     }
 
     func send(_ request: PendingRequest, over connection: ClientLease, to origin: Origin) async throws -> StampedResponse {
-        try await connection.send(request.sending(), isRepeatable: request.isRepeatable, to: origin)
+        try await connection.send(request, to: origin)
     }
 }
 

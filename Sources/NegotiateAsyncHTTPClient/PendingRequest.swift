@@ -33,6 +33,8 @@ struct PendingRequest: NegotiableRequest {
     func hasField(_ name: String) -> Bool { head.headers.contains(name: name) }
     mutating func removeField(_ name: String) { head.headers.remove(name: name) }
     mutating func replace(with fields: HTTPFields) { head.headers.replace(with: fields) }
+    /// Asks for the connection to be closed after the response.
+    mutating func closesConnection() { head.headers.replaceOrAdd(name: "Connection", value: "close") }
     mutating func removeBody() { body = .none }
 
     mutating func makeReplayable(upTo limit: Int, for origin: Origin) async throws {

@@ -29,6 +29,7 @@ struct NegotiateExchangeTests {
             switch (step.receive, step.call) {
             case (let status?, nil): action = exchange.receive(status: status, challenges: try #require(step.challenges))
             case (nil, "verified"): action = exchange.verified()
+            case (nil, "unproven"): action = exchange.unproven(status: 200)
             case (nil, "declined"): action = exchange.declined()
             case (nil, "sent"):
                 exchange.sent(fieldSize: step.fieldSize ?? 0)
@@ -65,6 +66,24 @@ struct NegotiateExchangeTests {
             return
         }
         #expect(error.message.contains("503"))
+        #expect(error.message.contains("OptionalMutualAuthenticationHosts"))
+
+        var unproven = NegotiateExchange()
+        #expect(unproven.receive(status: 401, challenges: ["Negotiate"]) == .begin)
+        unproven.sent()
+        #expect(unproven.receive(status: 200, challenges: ["Negotiate Zm9v"]) == .verify(Array("foo".utf8)))
+        guard case .fail(let error) = unproven.unproven(status: 200) else {
+            Issue.record("An acceptance without a proof was let through")
+            return
+        }
+        #expect(error.message.contains("OptionalMutualAuthenticationHosts"))
+
+        var malformed = NegotiateExchange()
+        guard case .deliver(.refused(let reason)) = malformed.receive(status: 401, challenges: ["Negotiate a fish"]) else {
+            Issue.record("A 401 that cannot be answered was not delivered")
+            return
+        }
+        #expect(reason.contains("breaks the grammar"))
 
         var refused = NegotiateExchange()
         refused.sent()

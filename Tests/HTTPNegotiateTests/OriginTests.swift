@@ -55,6 +55,33 @@ struct OriginTests {
         #expect(origin.port == url.port ?? origin.scheme.defaultPort)
     }
 
+    @Test(arguments: [
+        ("https://b\u{FC}cher.test/", "xn--bcher-kva.test"),
+        ("https://alice:secret@bu\u{308}cher.test:8443/\u{FC}?q=\u{FC}", "xn--bcher-kva.test"),
+        ("https://\u{435}xample.com/", "xn--xample-2of.com"), ("https://fa\u{DF}.test/", "xn--fa-hia.test"),
+    ])
+    func `an international host is refused with the name to write`(url: String, host: String) {
+        let error = #expect(throws: AuthorizationError.self) { try Origin(url: url) }
+        #expect(error?.message.contains("write it as \(host),") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test(arguments: [("b\u{FC}cher.test", "xn--bcher-kva.test"), (".b\u{FC}cher.test", ".xn--bcher-kva.test")])
+    func `an international rule is refused with the rule to write`(rule: String, form: String) {
+        let error = #expect(throws: HostRuleError.self) { try HostRule(rule) }
+        #expect(error?.code == .notASCII)
+        #expect(error?.reason.hasSuffix("is not ASCII; write \(form).") == true, "\(error?.reason ?? "")")
+    }
+
+    @Test(arguments: [
+        (".com", true), (".co.uk", true), (".com.au", true), (".ac.jp", true), (".org", true), (".bank", true),
+        (".corp", false), (".test", false), (".internal", false), (".home.arpa", false), (".example.com", false), (".co.example", false),
+        (".example.de", false), (".www.co.uk", false), ("com", false), ("co.uk", false),
+    ])
+    func `a rule for the domains of many owners is known`(text: String, isPublic: Bool) throws {
+        #expect(try HostRule(text).isPublicSuffix == isPublic)
+    }
+
     @Test func messagesKeepUserInformationToThemselves() {
         for url in ["https://alice:secret@exa!mple.com/", "https://alice:secret@example.com:x/", "https://alice:secret@@example.com/"] {
             #expect {

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import KerberosTesting
 import NIOCore
 import NIOHPACK
@@ -5,6 +6,7 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
+import NegotiateAsyncHTTPClient
 import Synchronization
 import TestSupport
 
@@ -22,6 +24,12 @@ final class HTTP2Server: Sendable {
         case status(Int, [(String, String)] = [])
         /// HTTP_1_1_REQUIRED (RFC 9113 section 7).
         case requireHTTP1
+        /// RST_STREAM.
+        case reset(HTTP2ErrorCode)
+        /// GOAWAY that leaves this request out, or not, and the end of the connection.
+        case goAway(HTTP2ErrorCode, isProcessed: Bool = false)
+        /// The end of the connection without a word.
+        case close
     }
 
     typealias Script = @Sendable (Request) -> Reply
@@ -29,7 +37,13 @@ final class HTTP2Server: Sendable {
     private let log = Mutex<[Request]>([])
     private let script: Script
 
-    private init(_ script: @escaping Script) { self.script = script }
+    /// For a client that trusts it.
+    let trustingConfiguration: TLSConfiguration
+
+    private init(_ script: @escaping Script, _ trustingConfiguration: TLSConfiguration) {
+        self.script = script
+        self.trustingConfiguration = trustingConfiguration
+    }
 
     var requests: [Request] { log.withLock { $0 } }
 
@@ -42,10 +56,11 @@ final class HTTP2Server: Sendable {
     static func run(
         _ script: @escaping Script,
         identity: ServerIdentity,
+        trustingConfiguration: TLSConfiguration,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (HTTP2Server, Int) async throws -> Void
     ) async throws {
-        let server = HTTP2Server(script)
+        let server = HTTP2Server(script, trustingConfiguration)
         let context = try NIOSSLContext(configuration: configuration(identity))
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -120,6 +135,16 @@ private final class StreamHandler: ChannelInboundHandler {
     private func answer(_ context: ChannelHandlerContext) {
         switch server.reply(to: request) {
         case .requireHTTP1: context.writeAndFlush(wrapOutboundOut(.rstStream(.http11Required)), promise: nil)
+        case .reset(let code): context.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
+        case .close: context.channel.parent?.close(promise: nil)
+        case .goAway(let code, let isProcessed):
+            guard let connection = context.channel.parent else { return }
+            context.channel.getOption(HTTP2StreamChannelOptions.streamID).whenSuccess { stream in
+                // The client's stream before this one, or none.
+                let last = isProcessed ? stream : HTTP2StreamID(max(0, Int(stream) - 2))
+                let frame = HTTP2Frame(streamID: .rootStream, payload: .goAway(lastStreamID: last, errorCode: code, opaqueData: nil))
+                connection.writeAndFlush(frame).whenComplete { _ in connection.close(promise: nil) }
+            }
         case .status(let status, let fields):
             let headers = HPACKHeaders([(":status", "\(status)")] + fields.map { ($0.0.lowercased(), $0.1) })
             context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: headers, endStream: true))), promise: nil)
@@ -150,6 +175,25 @@ private final class RequestHandler: ChannelInboundHandler {
             )
             context.write(wrapOutboundOut(.head(head)), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}
+
+/// Runs a server, and a client that trusts it; the body gets the server's URL.
+func withHTTP2Server(
+    extension sso: ScriptedExtension,
+    script: @escaping HTTP2Server.Script,
+    _ body: (HTTP2Server, String, NegotiatingHTTPClient) async throws -> Void
+) async throws {
+    try await withTestRealm(users: [:], services: []) { realm in
+        let identity = try await realm.makeServerIdentity(host: "a.localhost")
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(identity.certificatePath))
+        let configuration = loopback { [tls] in $0.connections.tlsConfiguration = tls }
+        try await HTTP2Server.run(script, identity: identity, trustingConfiguration: tls) { server, port in
+            try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
+                try await body(server, "https://a.localhost:\(port)/", client)
+            }
         }
     }
 }

@@ -30,7 +30,9 @@ import Testing
             #expect(error?.code == leg.fault.code)
             #expect(error?.message.contains("a.localhost") == true)
             #expect(error?.cause != nil)
-            #expect(server.requests.count == (leg.isSecond ? 2 : 1))
+            // A given client sends the ticket over a connection that it kept, which the server may close at any time.
+            let mayRepeat = library == .givenHTTPClient && leg.isSecond && leg.fault.code == .connectionClosed
+            #expect(server.requests.count == (mayRepeat ? 4 : leg.isSecond ? 2 : 1))
         }
     }
 

@@ -10,25 +10,40 @@ extension NegotiatingCall {
         var channelBindings: [UInt8]?
         var isMultiplexed: Bool
 
-        var fieldSize: Int { grant.headers[.authorization]?.utf8.count ?? 0 }
+        /// The request with its first token.
+        var request: Transport.Request {
+            var request = target.request
+            request.replace(with: grant.headers)
+            return request
+        }
     }
 
     /// How often one request gets a new context because its connection was not the one expected.
     static var maximumAttempts: Int { 3 }
 
-    /// Over HTTP/2 servers take less: Apache 64 KiB for a field with its name, whatever its LimitRequestFieldSize.
-    private static var maximumMultiplexedFieldSize: Int { 60_000 }
-
     /// Sends the request with a token. A connection that turns out to be another than expected gets a new security context.
     func authenticate(_ first: Attempt) async throws -> Answer {
         var attempt = first
+        var mayReplaceTicket = true
+        var failure: HTTPTransportError?
         for number in 1...Self.maximumAttempts {
-            if attempt.fieldSize > Self.maximumMultiplexedFieldSize { attempt.isMultiplexed = false }
+            if attempt.isMultiplexed { attempt.isMultiplexed = transport.fitsMultiplexed(attempt.request) }
             do {
-                return try await run(attempt)
+                let answer = try await run(attempt)
+                guard mayReplaceTicket, number < Self.maximumAttempts, let grant = await grant(afterRefusal: answer, of: attempt) else {
+                    return answer
+                }
+                mayReplaceTicket = false
+                await answer.response.drain()
+                attempt.grant = grant
+                continue
+            } catch let error as HTTPTransportError {
+                throw error.suspectingSize(of: attempt.request)
             } catch let change as ConnectionChange {
+                failure = nil
                 switch change {
                 case .connection: break
+                case .unanswered(let error): failure = error
                 case .certificate(let bindings): attempt.channelBindings = attempt.target.bindsChannel ? bindings : nil
                 case .protocolVersion: attempt.isMultiplexed = false
                 }
@@ -38,8 +53,16 @@ extension NegotiatingCall {
             else { break }
             attempt.grant = grant
         }
+        if let failure { throw failure.suspectingSize(of: attempt.request) }
         let message = "\(attempt.target.origin) changed its connection or certificate during each of several attempts. Try again."
         throw AuthorizationError(.failed, message)
+    }
+
+    /// A grant from another ticket, where the server refused the token and a fresh ticket is to be had: the server's key may be newer than
+    /// the ticket. Nil leaves the refusal to the caller.
+    private func grant(afterRefusal answer: Answer, of attempt: Attempt) async -> AuthorizationGrant? {
+        guard case .refused = answer.report.delivery, await attempt.grant.exchange.replaceRefusedTicket() else { return nil }
+        return try? await grant(for: attempt.target, channelBindings: attempt.channelBindings)
     }
 
     /// The legs with our tokens, all over one connection.
@@ -53,7 +76,7 @@ extension NegotiatingCall {
             let response = try await transport.send(request, over: connection, to: target.origin)
             exchange.sent(fieldSize: fields[.authorization]?.utf8.count ?? 0)
             let action = exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate"))
-            switch try await perform(action, &exchange, attempt.grant.exchange, origin: target.origin) {
+            switch try await perform(action, &exchange, attempt.grant.exchange, of: response, origin: target.origin) {
             case .send(let next):
                 await response.drain()
                 // Legs belong to one connection, and streams of a multiplexed one can't be told apart by the server.
@@ -82,27 +105,32 @@ extension NegotiatingCall {
         _ action: NegotiateExchange.Action,
         _ exchange: inout NegotiateExchange,
         _ context: any AuthorizationExchange,
+        of response: Transport.Response,
         origin: Origin
     ) async throws(AuthorizationError) -> Step {
+        let token: [UInt8]
         switch action {
-        case .respond(let token):
-            do throws(AuthorizationError) {
-                switch try await context.respond(to: token) {
-                case .send(let fields): return .send(fields)
-                case .established: return .deliver(try exchange.verified().delivery(from: origin))
-                }
-            } catch {
-                // A refusal that says why is the caller's 401, as it is from a server that refuses without a word.
-                guard error.code == .refusedByServer else { throw error }
-                return .deliver(.refused(error.message))
-            }
-        case .verify(let token):
-            guard case .established = try await context.respond(to: token) else {
-                let message = "\(origin) answered before the exchange was complete. Report it to its administrator."
-                throw AuthorizationError(.invalidResponse, message)
-            }
-            return .deliver(try exchange.verified().delivery(from: origin))
+        case .respond(let bytes), .verify(let bytes): token = bytes
         default: return .deliver(try action.delivery(from: origin))
+        }
+        let step: AuthorizationExchangeStep
+        do throws(AuthorizationError) {
+            step = try await context.respond(to: token)
+        } catch {
+            switch error.code {
+            case .mutualAuthenticationFailed:
+                return .deliver(try exchange.unproven(status: response.statusCode).delivery(from: origin))
+            // A refusal that says why is the caller's 401, as it is from a server that refuses without a word.
+            case .refusedByServer where response.statusCode == 401: return .deliver(.refused(error.message))
+            default: throw error
+            }
+        }
+        switch step {
+        case .established: return .deliver(try exchange.verified().delivery(from: origin))
+        case .send(let fields):
+            if case .respond = action { return .send(fields) }
+            let message = "\(origin) answered before the exchange was complete. Report it to its administrator."
+            throw AuthorizationError(.invalidResponse, message)
         }
     }
 

@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 internal import struct Foundation.URL
 internal import struct Foundation.URLComponents
 
@@ -52,11 +54,28 @@ extension NegotiatingCall {
     }
 
     private func sendWithoutCredentials(_ request: Transport.Request, to origin: Origin) async throws -> Transport.Response {
-        for _ in 1...Self.maximumAttempts {
-            do { return try await transport.sendWithoutCredentials(request, to: origin) } catch ConnectionChange.connection {}
+        try await repeating(request, to: origin, transport.sendWithoutCredentials)
+    }
+
+    /// Sends a request, and sends it again when a connection ends without an answer and the request may be repeated.
+    func repeating(
+        _ request: Transport.Request,
+        to origin: Origin,
+        _ send: (Transport.Request, Origin) async throws -> Transport.Response
+    ) async throws -> Transport.Response {
+        var attempts = 0
+        do {
+            while true {
+                attempts += 1
+                do {
+                    return try await send(request, origin)
+                } catch ConnectionChange.unanswered(let failure) {
+                    guard attempts < Self.maximumAttempts else { throw failure }
+                }
+            }
+        } catch let error as HTTPTransportError {
+            throw error.suspectingSize(of: request)
         }
-        let message = "\(origin) closed each of several connections without an answer. Try again; the server's log says why it did."
-        throw HTTPTransportError(.connectionClosed, message)
     }
 
     /// Takes a response to a request without a ticket: hands it on, or answers its challenge.
@@ -149,5 +168,21 @@ extension NegotiateExchange.Action {
         case .fail(let error): throw AuthorizationError(error.code, "\(origin): \(error.message)", cause: error.cause)
         case .begin, .respond, .verify: throw AuthorizationError(.failed, "The exchange did not end. Report it with the server's name.")
         }
+    }
+}
+
+extension HTTPTransportError {
+    /// What the common servers let through; nginx closes an HTTP/2 connection beyond its limit, without an answer.
+    private static var usualFieldLimit: Int { 4096 }
+
+    /// The same error with its message naming the largest field of the request, if a server may have closed the connection because of it.
+    func suspectingSize(of request: some NegotiableRequest) -> HTTPTransportError {
+        let largest = request.fields.max { $0.value.utf8.count < $1.value.utf8.count }
+        guard code == .connectionClosed, let largest, largest.value.utf8.count > Self.usualFieldLimit else { return self }
+        let event = message.firstRange(of: ". ").map { String(message[..<$0.lowerBound]) } ?? message
+        let advice =
+            "The request's field \(largest.name) has \(largest.value.utf8.count) bytes, which may be more than the server takes: raise its "
+            + "limit (large_client_header_buffers in nginx, LimitRequestFieldSize in Apache)."
+        return HTTPTransportError(code, "\(event). \(advice)", cause: cause)
     }
 }

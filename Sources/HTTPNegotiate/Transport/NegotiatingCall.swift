@@ -43,7 +43,7 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
             let origin = try Origin(url: request.url)
             let answer: Answer
             if hasOwnCredentials {
-                let response = try await transport.sendWithOwnCredentials(request, to: origin)
+                let response = try await repeating(request, to: origin, transport.sendWithOwnCredentials)
                 answer = Answer(response: response, report: NegotiationReport(delivery: .unauthenticated))
             } else {
                 answer = try await hop(&request, to: origin)

@@ -1,0 +1,124 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosEngine
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// A service gets other keys while its clients hold tickets for it: a real KDC, a real Apache, and a server that refuses without a word.
+@Suite struct RotatedKeyTests {
+    /// Where the tickets are.
+    enum Tickets: String, CaseIterable, Sendable {
+        case file = "FILE"
+        case collection = "DIR"
+        case keytab
+    }
+
+    private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost", "app"])
+
+    private func makeExtension(_ realm: TestRealm, _ tickets: Tickets, cache: String) throws -> KerberosExtension {
+        let hosts = [try HostRule("localhost")]
+        return KerberosExtension(
+            KerberosExtension.Options(
+                configurations: [ExtensionConfiguration(realm: realm.name, hosts: hosts, plainHTTPHosts: hosts)],
+                credential: tickets == .keytab ? .keytab(.keytab(realm.keytabPath), principal: "app") : .sessions,
+                base: .files([realm.configurationPath]),
+                defaultCacheName: cache
+            )
+        )
+    }
+
+    private func withExtensions(
+        _ tickets: Tickets,
+        _ body: (TestRealm, KerberosExtension, _ another: KerberosExtension, _ cache: String) async throws -> Void
+    ) async throws {
+        try await withTestRealm(Self.options) { realm in
+            let path = "\(realm.directory)/\(UUID().uuidString)"
+            if tickets == .collection { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+            let cache = tickets == .keytab ? "FILE:\(path)" : "\(tickets.rawValue):\(path)"
+            let (sso, another) = (try makeExtension(realm, tickets, cache: cache), try makeExtension(realm, tickets, cache: cache))
+            if tickets != .keytab { try await sso.signIn("alice", using: .password(Secret("secret"))) }
+            try await body(realm, sso, another, cache)
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases, Tickets.allCases)
+    func `a ticket from before the server's key changed is replaced`(library: ClientLibrary, tickets: Tickets) async throws {
+        try await withExtensions(tickets) { realm, sso, another, cache in
+            try await withProtectedWebServer(realm: realm) { server in
+                let request = ClientRequest(method: "POST", url: "\(server.url)/hello", body: .text("name=value"))
+                try await library.withClient(extension: another) { other in
+                    try await library.withClient(extension: sso) { client in
+                        for client in [client, other] { #expect(try await client.send(request).status == 200) }
+                        try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, in: server.keytabPath)
+                        for client in [client, other, client] {
+                            let reply = try await client.send(request)
+                            #expect(reply.status == 200 && reply.delivery == .authenticated, "\(reply)")
+                        }
+                    }
+                }
+            }
+            guard tickets != .keytab else { return }
+            // The second process has found the first one's ticket, which is the only one that a stock program finds.
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
+            let list = try await realm.run("klist", [], environment: ["KRB5CCNAME": cache])
+            #expect(list.output.components(separatedBy: "  HTTP/localhost@").count == 2 && list.output.contains("krbtgt/"), "\(list)")
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func `a server that refuses without a reason gets a fresh ticket too`(library: ClientLibrary) async throws {
+        try await withExtensions(.file) { realm, sso, _, _ in
+            try await withAcceptorServer(realm: realm) { server in
+                try await library.withClient(extension: sso) { client in
+                    #expect(try await client.send(ClientRequest(url: "\(server.url)/")).status == 200)
+                    try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false)
+                    let reply = try await client.send(ClientRequest(url: "\(server.url)/"))
+                    #expect(reply.status == 200 && reply.body == "Hello alice@EXAMPLE.TEST\n")
+                    #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
+                }
+            }
+        }
+    }
+
+    /// At the last change the keytab was forgotten. The refusal is the caller's, with its page; a ticket that came in the place of another
+    /// is kept.
+    @Test(arguments: ClientLibrary.allCases)
+    func `a server that refuses every ticket costs the KDC one more`(library: ClientLibrary) async throws {
+        try await withExtensions(.file) { realm, sso, _, _ in
+            try await withProtectedWebServer(realm: realm) { server in
+                try await library.withClient(extension: sso) { client in
+                    #expect(try await client.send(ClientRequest(url: "\(server.url)/hello")).status == 200)
+                    try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, in: server.keytabPath)
+                    try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, updatesKeytab: false)
+                    for _ in 1...3 {
+                        let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                        guard case .refused = reply.delivery, reply.status == 401, reply.body.contains("401") else {
+                            Issue.record("\(reply) is no refusal with its page")
+                            return
+                        }
+                    }
+                    #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func `a ticket stays when no KDC answers`(library: ClientLibrary) async throws {
+        try await withExtensions(.file) { realm, sso, _, cache in
+            try await withProtectedWebServer(realm: realm) { server in
+                try await library.withClient(extension: sso) { client in
+                    #expect(try await client.send(ClientRequest(url: "\(server.url)/hello")).status == 200)
+                    try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, in: server.keytabPath)
+                    try await realm.stopKDC()
+                    #expect(try await client.send(ClientRequest(url: "\(server.url)/hello")).status == 401)
+                    let list = try await realm.run("klist", [], environment: ["KRB5CCNAME": cache])
+                    #expect(list.output.contains("HTTP/localhost"), "\(list)")
+                }
+            }
+        }
+    }
+}

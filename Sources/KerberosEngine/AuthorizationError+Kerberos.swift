@@ -8,6 +8,7 @@ extension AuthorizationError {
             switch error.code {
             case .noCredentials, .ticketExpired, .ticketRefused: .notSignedIn
             case .kdcUnreachable, .realmUnknown: .kdcUnreachable
+            case .busy: .busy
             case .notInteractive: .notInteractive
             case .canceled: .canceled
             case .invalidToken: .invalidResponse

@@ -68,6 +68,14 @@ final class InitiatorStore: Sendable {
         }
     }
 
+    /// What makes tokens now, whether or not it is still good.
+    func present(_ key: Key) -> InitiatorCredential? { state.withLock { $0.entries[key]?.credential } }
+
+    /// Forgets what was made from one ticket.
+    func remove(ticket fingerprint: Int) {
+        state.withLock { state in state.entries = state.entries.filter { $0.value.credential.ticketFingerprint != fingerprint } }
+    }
+
     /// Counts how often everything was forgotten.
     var generation: Int { state.withLock { $0.generation } }
 

@@ -60,7 +60,7 @@ extension KerberosExtension {
             return DecisionReason(
                 rule: "session",
                 verdict: .passed,
-                detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.formatted(.iso8601))."
+                detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.localText)."
             )
         }
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }

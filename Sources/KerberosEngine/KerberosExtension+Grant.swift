@@ -21,13 +21,16 @@ extension KerberosExtension {
     {
         let credential = try await initiatorCredential(for: plan, request: request)
         guard credential.canDelegate else { return try makeGrant(for: plan, request: request, with: credential) }
+        let client = clients.client(for: credential.client.realm, isForGuests: request.guest != nil)
         let step: InitiatorStep
         do throws(KerberosError) {
-            step = try await clients.client(for: credential.client.realm).beginNegotiation(
-                with: credential,
-                flags: plan.flags(for: request, credential: credential),
-                channelBindings: plan.channelBindings(for: request)
-            )
+            step = try await guestGate.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+                try await client.beginNegotiation(
+                    with: credential,
+                    flags: plan.flags(for: request, credential: credential),
+                    channelBindings: plan.channelBindings(for: request)
+                )
+            }
         } catch {
             throw AuthorizationError(error)
         }
@@ -36,6 +39,7 @@ extension KerberosExtension {
 
     /// A grant from a credential that is ready, without asking anybody; nil where there is none, or the KDC would be asked.
     func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
+        guard clockWatch.step == nil else { return nil }
         let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
         guard let credential = initiators.fresh(key, now: options.clock()), !credential.canDelegate else { return nil }
         return try? makeGrant(for: plan, request: request, with: credential)
@@ -66,12 +70,16 @@ extension KerberosExtension {
         with credential: InitiatorCredential
     ) throws(AuthorizationError) -> AuthorizationGrant {
         let identity = plan.identity(with: credential)
+        let principal = plan.choice(of: request)
+        let replaceTicket: @Sendable () async -> Bool = { [self] in
+            await replaceServiceTicket(refused: credential, for: plan, principal: principal, guest: request.guest)
+        }
         switch consume step {
         case .proceed(let token, let initiator):
             return AuthorizationGrant(
                 headers: NegotiateCredentials(token: token).headers,
                 identity: identity,
-                exchange: TokenExchange(initiator)
+                exchange: TokenExchange(initiator, replaceTicket: replaceTicket)
             )
         case .established(let token, let context):
             // With mutual authentication the server's answer is missing yet; without it there may be nothing to wait for.
@@ -81,7 +89,7 @@ extension KerberosExtension {
             return AuthorizationGrant(
                 headers: NegotiateCredentials(token: token ?? []).headers,
                 identity: identity,
-                exchange: TokenExchange(established: context)
+                exchange: TokenExchange(established: context, replaceTicket: replaceTicket)
             )
         }
     }

@@ -36,6 +36,9 @@ extension KerberosExtension {
         public var trace: (@Sendable (String) -> Void)?
         /// What time it is.
         public var clock: @Sendable () -> Date
+        /// Seconds by a clock that is never set and counts the time that the machine sleeps, so that a change of ``clock`` is noticed; nil
+        /// where it is not looked for.
+        package var uptime: (@Sendable () -> Double)?
 
         /// Whose tickets answer.
         public enum Credential: Sendable {
@@ -60,7 +63,7 @@ extension KerberosExtension {
             nobodyToAsk: @escaping @Sendable () -> Void = {},
             secretStore: (any SecretStore)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
-            clock: @escaping @Sendable () -> Date = { Date() }
+            clock: (@Sendable () -> Date)? = nil
         ) {
             self.configurations = configurations
             self.credential = credential
@@ -75,7 +78,9 @@ extension KerberosExtension {
             self.nobodyToAsk = nobodyToAsk
             self.secretStore = secretStore
             self.trace = trace
-            self.clock = clock
+            self.clock = clock ?? { Date() }
+            // A clock of the caller's own says nothing of the machine's.
+            uptime = clock == nil ? ClockWatch.machineUptime : nil
         }
     }
 }

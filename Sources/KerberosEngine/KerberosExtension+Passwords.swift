@@ -103,9 +103,10 @@ extension KerberosExtension {
                 message: "\(rules.sourceName) does not allow to change the password (allowPasswordChange). Ask your administrator."
             )
         }
-        let changed = try await sessionStore.read().sessions.filter { $0.principal == principal }.compactMap(\.passwordChanged).max()
+        let changed = try await sessionStore.read().sessions(of: principal).compactMap(\.passwordChanged).max()
         if let earliest = rules.earliestChange(changed: changed), options.clock() < earliest {
-            throw .passwordRefused(principal, "the password was changed a short time ago, and may be changed again from \(earliest) on.")
+            let sentence = "the password was changed a short time ago, and may be changed again from \(earliest.localText) on."
+            throw .passwordRefused(principal, sentence)
         }
         return principal
     }
@@ -129,7 +130,7 @@ extension KerberosExtension {
         await replaceStoredSecret(of: principal, with: new)
         // To the bit as the mark has it, which counts from another year than a date does.
         let changed = Date(timeIntervalSince1970: options.clock().timeIntervalSince1970)
-        let sessions = ((try? await sessionStore.read().sessions) ?? []).filter { $0.principal == principal }
+        let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
         let caches = sessions.map(\.cache)
         for cache in caches {
             try? await sessionStore.local.setMark(SessionMark.passwordExpires, to: "", in: cache)

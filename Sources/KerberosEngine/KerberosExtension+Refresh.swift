@@ -20,16 +20,22 @@ extension KerberosExtension {
     /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
     @discardableResult
     public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
+        await followClock()
         if let keytabSession { return try await keytabSession.acquireOnce(insteadOf: session) }
         return try await refreshFlights.run(RefreshFlight(session, mayAsk: prompter != nil)) { [self] () async throws(KerberosError) in
-            if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
-            do throws(KerberosError) {
-                return try await renew(session)
-            } catch  where session.acquiredBy == .storedSecret && Self.isBeyondRenewal(error) {
-                return try await acquireByStoredSecret(session)
-            } catch  where session.certificateSource != nil && Self.isBeyondRenewal(error) {
-                return try await acquireByCertificate(session, prompter)
-            }
+            try await reacquire(session, prompter: prompter)
+        }
+    }
+
+    /// The work of one refresh.
+    func reacquire(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
+        if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
+        do throws(KerberosError) {
+            return try await renew(session)
+        } catch  where session.acquiredBy == .storedSecret && Self.isBeyondRenewal(error) {
+            return try await acquireByStoredSecret(session)
+        } catch  where session.certificateSource != nil && Self.isBeyondRenewal(error) {
+            return try await acquireByCertificate(session, prompter)
         }
     }
 

@@ -4,6 +4,7 @@ public import Kerberos
 extension KerberosExtension {
     /// All sessions in the credential caches; no network.
     public func sessions() async throws(KerberosError) -> SessionList {
+        await followClock()
         if let keytabSession {
             return SessionList(sessions: await keytabSession.existing(), damagedCaches: [], occupiedCaches: [], primaryCache: nil)
         }
@@ -28,7 +29,11 @@ extension KerberosExtension {
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
         if let keytabSession {
             let session = try await keytabSession.current()
-            if let name, try Principal(name, defaultRealm: plan.realm) != session.principal { throw .notSignedIn(name) }
+            if let name {
+                let named = try Principal(typed: name, defaultRealm: plan.realm)
+                let known = KnownRealms([plan.realm, session.realm])
+                if named.inRealm(known.realm(meant: named.realm)) != session.principal { throw .notSignedIn(name) }
+            }
             return session
         }
         let list = try await sessionStore.read()
@@ -50,7 +55,9 @@ extension KerberosExtension {
     func wanted(for plan: AuthorizationPlan, named name: String?, in list: SessionList) throws(KerberosError) -> Principal? {
         if name == nil, plan.configuration.credentialUseMode == .kerberosDefault { return list.primary?.principal }
         return try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
-            try Principal(text, defaultRealm: plan.realm)
+            let principal = try Principal(typed: text, defaultRealm: plan.realm)
+            let known = KnownRealms([plan.realm] + policy.configurations.map(\.realm) + list.sessions.map(\.realm))
+            return principal.inRealm(known.realm(meant: principal.realm))
         }
     }
 
@@ -80,7 +87,7 @@ extension KerberosExtension {
             let principal = if let wanted { wanted } else { try await clients.local.firstPrincipal(inKeytab: .clientKeytab) }
             guard principal.realm == realm else { return nil }
             return try await keyRefusals.attempt(principal) { () async throws(KerberosError) in
-                try await signIn(principal.description, using: .clientKeytab)
+                try await signInUnattended(principal.description, using: .clientKeytab)
             }
         } catch  where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
             return nil

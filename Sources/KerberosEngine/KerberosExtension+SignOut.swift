@@ -24,9 +24,9 @@ extension KerberosExtension {
         realm: String? = nil,
         includingOthers: Bool = false
     ) async throws(KerberosError) -> SignOutResult {
-        let matching = try await sessions().sessions.filter { session in
-            (principal == nil || session.principal == principal) && (realm == nil || session.realm == realm)
-        }
+        let realm: String? = if let realm { await knownRealm(realm) } else { nil }
+        let all = try await sessions()
+        let matching = (principal.map(all.sessions(of:)) ?? all.sessions).filter { realm == nil || $0.realm == realm }
         if let keytabSession {
             // A service's tickets are its own; those of the people on the machine are not touched.
             let ended = matching.isEmpty ? [] : await keytabSession.end()

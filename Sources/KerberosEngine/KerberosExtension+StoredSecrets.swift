@@ -11,8 +11,10 @@ extension KerberosExtension {
         if let name { principal = name } else if let own = try? await defaultPrincipal(realm: realm) { principal = own } else { return nil }
         do throws(KerberosError) {
             guard let ticket = try await storedSecretTicket(of: principal, triesKDCAnew: false) else { return nil }
+            let answer = SignInTicket(ticket)
             let marks = [SessionMark.chosenAt: SessionMark.text(options.clock()), SessionMark.acquiredBy: SessionMark.storedSecret]
-            return try await keep(SignInTicket(ticket), marks: marks)
+                .merging(SessionMark.requestedName(principal, of: answer)) { $1 }
+            return try await keep(answer, marks: marks, isUnattended: true)
         } catch  where mayAsk && error.isRefusalOfPassword {
             return nil
         }
@@ -92,10 +94,10 @@ extension KerberosExtension {
 
     /// The principal's sessions are no longer acquired again by themselves.
     func unmarkStoredSecret(of principal: Principal) async {
-        let sessions = ((try? await sessionStore.read().sessions) ?? []).filter {
-            $0.principal == principal && $0.acquiredBy == .storedSecret
+        let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
+        for session in sessions where session.acquiredBy == .storedSecret {
+            try? await sessionStore.local.setMark(SessionMark.acquiredBy, to: "password", in: session.cache)
         }
-        for session in sessions { try? await sessionStore.local.setMark(SessionMark.acquiredBy, to: "password", in: session.cache) }
     }
 }
 

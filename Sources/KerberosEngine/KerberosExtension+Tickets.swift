@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
-internal import Kerberos
+package import HTTPNegotiate
+package import Kerberos
 
 internal import struct Foundation.Date
 
@@ -9,9 +9,11 @@ extension KerberosExtension {
         for plan: AuthorizationPlan,
         request: AuthorizationRequest
     ) async throws(AuthorizationError) -> InitiatorCredential {
+        await followClock()
         let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
-        let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: initiators.generation)
+        let generation = initiators.generation
+        let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: generation, guest: request.guest)
         do throws(KerberosError) {
             let flights = flight.mayAsk ? askingTicketFlights : ticketFlights
             return try await flights.run(flight) { [self] () async throws(KerberosError) in
@@ -55,8 +57,8 @@ extension KerberosExtension {
         session: Session,
         flight: TicketFlight
     ) async throws(KerberosError) -> InitiatorCredential {
-        let client = clients.client(for: session.realm)
-        let ticket = try await serviceTicket(for: plan, session: session, client: client)
+        let client = clients.client(for: session.realm, isForGuests: flight.guest != nil)
+        let ticket = try await serviceTicket(for: plan, session: session, client: client, guest: flight.guest)
         let credential = try await client.initiatorCredential(
             for: ticket,
             ticketGrantingTicket: plan.delegation.allows(session.ticketGrantingTicket, to: ticket) ? session.ticketGrantingTicket : nil,
@@ -76,18 +78,27 @@ extension KerberosExtension {
     private func serviceTicket(
         for plan: AuthorizationPlan,
         session: Session,
-        client: KerberosClient
+        client: KerberosClient,
+        guest: UInt32?
     ) async throws(KerberosError) -> Credential {
         if let ticket = await cachedTicket(for: plan, session: session) { return ticket }
-        var service = try plan.service(for: session)
-        if service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) {
-            service = try Principal(service.description + realm)  // the description ends with the sign before the realm
+        let service = try await service(of: plan, for: session, client: client)
+        return try await guestGate.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            try await client.serviceTicket(for: service, in: session.cache)
         }
-        return try await client.serviceTicket(for: service, in: session.cache)
+    }
+
+    /// The service that the KDC is asked for, in the realm that the configuration names for its host, if it names one.
+    func service(of plan: AuthorizationPlan, for session: Session, client: KerberosClient) async throws(KerberosError) -> Principal {
+        let service = try plan.service(for: session)
+        guard service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) else {
+            return service
+        }
+        return try Principal(service.description + realm)  // the description ends with the sign before the realm
     }
 
     /// The service ticket of a session's cache, if one is there and can still be used; with no realm in the plan any realm's will do.
-    func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
+    package func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
         guard let service = try? plan.service(for: session) else { return nil }
         let now = session.time(at: options.clock())
         // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
@@ -115,4 +126,6 @@ struct TicketFlight: Hashable {
     let key: InitiatorStore.Key
     let mayAsk: Bool
     let generation: Int
+    /// The user who asks, if that is not the owner, who waits for no one else's.
+    let guest: UInt32?
 }

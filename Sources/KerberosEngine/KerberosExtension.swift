@@ -25,8 +25,13 @@ public final class KerberosExtension: CredentialExtension {
     let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
     let questionFlights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
     let questionGate = QuestionGate()
+    let guestGate = GuestGate()
+    let clockWatch: ClockWatch
+    let clockFlights = SingleFlight<Int, Bool>()
     let keyRefusals: KeyRefusals
     let refusedTickets: RefusedTickets
+    let refusedServiceTickets: RefusedServiceTickets
+    let replacementFlights = SingleFlight<ReplacementFlight, Bool>()
     let storedSecrets: StoredSecrets?
     /// Whoever stops waiting leaves the attempt to end: a wrong password that was sent must not be sent again.
     let storedSecretFlights = SingleFlight<Principal, Credential?>()
@@ -39,8 +44,10 @@ public final class KerberosExtension: CredentialExtension {
         self.clients = clients
         sessionStore = SessionStore(options, local: clients.local)
         initiators = InitiatorStore()
+        clockWatch = ClockWatch(wall: options.clock, uptime: options.uptime)
         keyRefusals = KeyRefusals(clock: options.clock)
         refusedTickets = RefusedTickets(clock: options.clock)
+        refusedServiceTickets = RefusedServiceTickets(clock: options.clock)
         storedSecrets = options.secretStore.map(StoredSecrets.init)
         keytabSession =
             switch options.credential {

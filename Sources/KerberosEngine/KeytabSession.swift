@@ -75,6 +75,19 @@ actor KeytabSession {
         }
     }
 
+    /// Corrects the offset of the KDC's clock after the machine's was set, and acquires another ticket beside.
+    func follow(_ step: ClockWatch.Step) async {
+        guard let former = session else { return }
+        let offset = step.offset(after: former.clockOffset)
+        guard offset != former.clockOffset else { return }
+        try? await clients.local.setClockOffset(of: former.cache, to: offset)
+        guard let listing = try? await clients.local.listing(of: former.cache) else { return }
+        if let session, session.ticketGrantingTicket.isIdentical(to: former.ticketGrantingTicket) {
+            self.session = Session(listing, now: clock())
+        }
+        flights.start(name, acquisition)
+    }
+
     /// Forgets the session and destroys its tickets; the next request acquires another.
     func end() -> [Session] {
         let ended = existing()
@@ -99,10 +112,10 @@ actor KeytabSession {
 
     private func principal() async throws(KerberosError) -> Principal {
         guard let name else { return try await clients.local.firstPrincipal(inKeytab: source) }
-        if let principal = try? Principal(name) { return principal }
+        if let principal = try? Principal(typed: name) { return principal }
         let configured = policy.defaultConfiguration?.realm
         guard let realm = if let configured { configured } else { try await clients.local.defaultRealm() } else { throw .noRealm(name) }
-        return try Principal(name, defaultRealm: realm)
+        return try Principal(typed: name, defaultRealm: realm)
     }
 
     deinit { session?.cache.destroyMemory() }

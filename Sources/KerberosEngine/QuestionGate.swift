@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
@@ -63,7 +64,7 @@ final class QuestionGate: Sendable {
 extension KerberosError {
     fileprivate static func unanswered(_ question: Question, _ date: Date) -> KerberosError {
         let message =
-            "the question for the password or PIN was not answered at \(date.formatted(.iso8601)). Sign in with: \(question.command)"
+            "the question for the password or PIN was not answered at \(date.localText). Sign in with: \(question.command)"
         return KerberosError(.canceled, subject: question.principal.description, message: message)
     }
 

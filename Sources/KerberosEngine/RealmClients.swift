@@ -2,10 +2,15 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// One `KerberosClient` for each realm, made when it is first needed and kept.
+/// One `KerberosClient` for each realm, and one more for other users' requests, made when they are first needed and kept.
 final class RealmClients: Sendable {
     private let options: KerberosExtension.Options
-    private let clients = Mutex<[String: KerberosClient]>([:])
+    private struct Key: Hashable {
+        let realm: String
+        let isForGuests: Bool
+    }
+
+    private let clients = Mutex<[Key: KerberosClient]>([:])
     /// For what needs no realm: listing and reading caches.
     let local: KerberosClient
 
@@ -22,14 +27,19 @@ final class RealmClients: Sendable {
         )
     }
 
-    func client(for realm: String) -> KerberosClient {
+    /// - Parameter isForGuests: Whether it asks the KDC for other users, for whom the owner's requests do not wait.
+    func client(for realm: String, isForGuests: Bool = false) -> KerberosClient {
         clients.withLock { clients in
-            if let client = clients[realm] { return client }
+            let key = Key(realm: realm, isForGuests: isForGuests)
+            if let client = clients[key] { return client }
             let client = makeClient(for: realm)
-            clients[realm] = client
+            clients[key] = client
             return client
         }
     }
+
+    /// Forgets the clients, and with them what they have learned of the KDCs' clocks; what is under way ends with its own.
+    func removeAll() { clients.withLock { $0.removeAll() } }
 
     /// A client that nobody else waits for.
     ///

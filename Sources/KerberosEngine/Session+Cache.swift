@@ -7,11 +7,18 @@ enum SessionMark {
     static let acquiredBy = "ksso_acquired_by"
     static let keytab = "ksso_keytab"
     static let certificate = "ksso_certificate"
+    /// The name that was asked for, where the KDC knows the principal by another.
+    static let alias = "ksso_alias"
     static let chosenAt = "ksso_chosen_at"
     static let passwordExpires = "ksso_password_expires"
     static let passwordChanged = "ksso_password_changed"
     /// What `acquiredBy` says of a session whose password is kept.
     static let storedSecret = "storedSecret"
+
+    /// The name that was asked for, where the KDC has canonicalized it.
+    static func requestedName(_ name: Principal, of answer: SignInTicket) -> [String: String] {
+        answer.credential.client == name ? [:] : [alias: name.description]
+    }
 
     static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
         var marks = [chosenAt: text(date), acquiredBy: "password"]
@@ -63,6 +70,7 @@ extension Session {
         renewUntil = ticket.times.renewUntil
         services = Self.services(listing, now: now)
         chosenAt = SessionMark.date(SessionMark.chosenAt, in: listing.marks) ?? ticket.times.authenticated
+        alias = listing.marks[SessionMark.alias].flatMap { try? Principal($0) }
         passwordExpires = SessionMark.date(SessionMark.passwordExpires, in: listing.marks)
         passwordChanged = SessionMark.date(SessionMark.passwordChanged, in: listing.marks)
         ticketGrantingTicket = ticket

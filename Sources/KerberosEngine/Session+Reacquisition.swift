@@ -9,6 +9,12 @@ extension Session {
         case certificate
     }
 
+    /// The setting in a cache that says how this project acquired its ticket.
+    package static let acquisitionSetting = SessionMark.acquiredBy
+
+    /// Whether the setting's value says that a keytab or a stored password gets the ticket again.
+    package static func isAcquiredAgain(setting value: String) -> Bool { ["keytab", SessionMark.storedSecret].contains(value) }
+
     /// With what its ticket can be acquired again where nobody is asked.
     package var reacquisition: Reacquisition {
         switch acquiredBy {

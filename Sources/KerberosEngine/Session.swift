@@ -28,6 +28,8 @@ public struct Session: Sendable {
     public internal(set) var passwordExpires: Date?
     /// When the password was changed with this project, by whichever program; nil where that is not known.
     public let passwordChanged: Date?
+    /// The name that was asked for at the sign-in, where the KDC has canonicalized it to ``principal``; nil where it has not.
+    public let alias: Principal?
     let chosenAt: Date
     let ticketGrantingTicket: Credential
     let listing: CredentialCacheListing

@@ -13,9 +13,15 @@ public struct SessionList: Sendable {
     package var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
     let primaryCache: CredentialCacheName?
 
+    /// The sessions of a principal: by its own name, else by the one that was asked for at a sign-in.
+    public func sessions(of name: Principal) -> [Session] {
+        let own = sessions.filter { $0.principal == name }
+        return own.isEmpty ? sessions.filter { $0.alias == name } : own
+    }
+
     /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.
     public func session(realm: String, principal: Principal? = nil) -> Session? {
-        if let principal { return sessions.first { $0.principal == principal } }
+        if let principal { return sessions(of: principal).first }
         return sessions.first { $0.realm == realm && $0.isDefault }
     }
 }

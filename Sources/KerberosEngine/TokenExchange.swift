@@ -8,16 +8,28 @@ final class TokenExchange: AuthorizationExchange {
     private let initiator: Mutex<SPNEGOInitiator?>
     /// Settled with the first token: the user's ticket is in it, or never comes.
     let isDelegated: Bool
+    /// Whether the server has shown that it could read the ticket, or refused it for a reason that another one would meet as well.
+    private let isTicketRead = Atomic(false)
+    private let replaceTicket: @Sendable () async -> Bool
 
-    init(_ initiator: consuming SPNEGOInitiator) {
+    /// - Parameter replaceTicket: Asks the KDC for another ticket in place of the one that the token is from.
+    init(_ initiator: consuming SPNEGOInitiator, replaceTicket: @escaping @Sendable () async -> Bool) {
         isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
+        self.replaceTicket = replaceTicket
     }
 
     /// An exchange that needs no answer.
-    init(established context: borrowing EstablishedContext) {
+    init(established context: borrowing EstablishedContext, replaceTicket: @escaping @Sendable () async -> Bool) {
         isDelegated = context.flags.contains(.delegation)
         initiator = Mutex(nil)
+        self.replaceTicket = replaceTicket
+    }
+
+    func replaceRefusedTicket() async -> Bool {
+        // A server that has read the ticket refuses the principal.
+        guard !isTicketRead.load(ordering: .relaxed) else { return false }
+        return await replaceTicket()
     }
 
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep {
@@ -28,8 +40,10 @@ final class TokenExchange: AuthorizationExchange {
         do throws(KerberosError) {
             step = try state.step(token)
         } catch {
+            if !error.mayEndWithAnotherTicket { isTicketRead.store(true, ordering: .relaxed) }
             throw AuthorizationError(error)
         }
+        isTicketRead.store(true, ordering: .relaxed)
         switch consume step {
         case .proceed(let token, let next):
             keep(next)

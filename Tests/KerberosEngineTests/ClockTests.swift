@@ -1,3 +1,4 @@
+import Foundation
 import HTTPNegotiate
 import Kerberos
 import KerberosEngine
@@ -110,6 +111,41 @@ struct ClockTests {
             home.clock.advance(by: 7 * 3600)
             _ = try? await kerberos.grant(host)
             #expect(try await comesTrue { try realm.issued(.initialTicket, client: "app") == 2 })
+        }
+    }
+
+    enum Tickets: String, CaseIterable, Sendable {
+        case file = "FILE"
+        case collection = "DIR"
+        case keytab
+    }
+
+    /// The machine's clock was an hour ahead, and is set: here the KDC is put forward in its place, so that the clocks agree from then on.
+    @Test(arguments: Tickets.allCases, [true, false])
+    func `tokens are valid at once when the machine's clock is set right`(tickets: Tickets, answersKDC: Bool) async throws {
+        var options = options(-3600)
+        options.services.append("app")
+        try await withTestRealm(options) { realm in
+            var home = try Home(realm, cache: tickets == .collection ? "DIR" : "FILE")
+            let steady = ManualClock()
+            home.options.clock = { Date() }
+            home.options.uptime = { steady.now.timeIntervalSince1970 }
+            if tickets == .keytab { home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "app") }
+            let kerberos = home.makeExtension()
+            if tickets != .keytab { try await kerberos.signIn("alice", using: .secret) }
+            let before = try await kerberos.grant(host)
+            #expect(await kerberosError { try Acceptance(before.token, keytab: realm.keytabPath) }?.code == .clockSkew)
+            try await realm.stopKDC()
+            if answersKDC { try await realm.startKDC() }
+            steady.advance(by: 3600)  // the wall clock now shows an hour less than it would
+            #expect(await kerberos.readyGrant(for: AuthorizationRequest(url: try #require(URL(string: "https://\(host)/")))) == nil)
+            for _ in 1...2 {
+                let grant = try await kerberos.grant(host)
+                let client = tickets == .keytab ? "app@EXAMPLE.TEST" : "alice@EXAMPLE.TEST"
+                #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == client)
+            }
+            let session = try #require(try await kerberos.sessions().sessions.first)
+            #expect(session.isSignedIn && abs(session.clockOffset) < 60)
         }
     }
 

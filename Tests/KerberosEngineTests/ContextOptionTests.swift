@@ -88,7 +88,7 @@ struct ContextOptionTests {
     @Test func acceptCompletedWithoutAnAPREPIsNoProof() async throws {
         let grant = try await makeHome().makeExtension().grant(origin: origin)
         let answer = try #require(Data(base64Encoded: "oRQwEqADCgEAoQsGCSqGSIb3EgECAg=="))
-        #expect(await authorizationError { try await grant.exchange.respond(to: Array(answer)) }?.code == .invalidResponse)
+        #expect(await authorizationError { try await grant.exchange.respond(to: Array(answer)) }?.code == .mutualAuthenticationFailed)
     }
 
     @Test(arguments: [true, false])

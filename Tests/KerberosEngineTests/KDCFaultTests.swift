@@ -1,3 +1,4 @@
+import Foundation
 import HTTPNegotiate
 import Kerberos
 import KerberosEngine
@@ -30,6 +31,29 @@ struct KDCFaultTests {
         #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
         try await realm.startKDC()
         #expect(try await home.makeExtension().grant("new.example.test").principal == "alice@EXAMPLE.TEST")
+    }
+
+    /// A new process, as after a restart of the agent: it has read no ticket yet when a request for a cold service begins to wait.
+    @Test(.testRealm(options)) func `a cached ticket does not wait behind a KDC that drops packets`() async throws {
+        let realm = try #require(TestRealm.current)
+        var home = try Home(realm)
+        let first = home.makeExtension()
+        try await first.signIn("alice", using: .secret)
+        _ = try await first.grant("known.example.test")
+        try await realm.pauseKDC()
+        let (sent, send) = AsyncStream.makeStream(of: Void.self)
+        home.options.trace = { if $0.contains("Sending ") { send.yield() } }
+        let kerberos = home.makeExtension()
+        let stuck = Task { await authorizationError { try await kerberos.grant("new.example.test") } }
+        for await _ in sent { break }
+        let grant = try await kerberos.grant("known.example.test")
+        #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+        #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
+        // By the order of events, and not by a clock: the KDC is still awaited.
+        #expect(await kerberos.explanation(for: try #require(URL(string: "https://known.example.test/"))).isHandled)
+        stuck.cancel()
+        #expect(await stuck.value?.code == .canceled)
+        try await realm.resumeKDC()
     }
 
     @Test(.testRealm(options)) func aCanceledRequestDoesNotWaitForAKDCThatSwallowsPackets() async throws {

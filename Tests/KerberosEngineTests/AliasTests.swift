@@ -1,0 +1,49 @@
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+@testable import KerberosEngine
+
+/// A principal that the KDC knows by another name than the one that signed in.
+@Suite(.testRealm(users: ["alice": "secret", "al": "secret"]))
+struct AliasTests {
+    /// Signs in as `al` at a KDC that gives out a ticket of Alice's: MIT's own database has no aliases.
+    private func signInAsAl(_ home: Home) async throws -> KerberosExtension {
+        let client = KerberosClient(home.realm.configuration(defaultCacheName: home.defaultCache.rawValue))
+        let ticket = try await client.initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .secret)
+        let kerberos = home.makeExtension()
+        let answer = SignInTicket(ticket)
+        let name = SessionMark.requestedName(try Principal("al@EXAMPLE.TEST"), of: answer)
+        let session = try await kerberos.keep(answer, marks: SessionMark.all(for: .secret, at: home.clock.now).merging(name) { $1 })
+        #expect(session.principal.description == "alice@EXAMPLE.TEST" && session.alias?.description == "al@EXAMPLE.TEST")
+        return kerberos
+    }
+
+    @Test(arguments: ["al", "alice"]) func `either name means the session`(_ name: String) async throws {
+        let kerberos = try await signInAsAl(try Home(try #require(TestRealm.current)))
+        let principal = try Principal("\(name)@EXAMPLE.TEST")
+        #expect(try await kerberos.makeDefault(principal).principal.description == "alice@EXAMPLE.TEST")
+        #expect(try await kerberos.sessions().session(realm: "EXAMPLE.TEST", principal: principal) != nil)
+        let result = try await kerberos.signOut(principal)
+        #expect(result.ended.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
+        #expect(try await kerberos.sessions().sessions.isEmpty)
+    }
+
+    @Test func `a principal of that name comes before the alias`() async throws {
+        let home = try Home(try #require(TestRealm.current), cache: "DIR")
+        let kerberos = try await signInAsAl(home)
+        try await kerberos.signIn("al", using: .secret)
+        let result = try await kerberos.signOut(try Principal("al@EXAMPLE.TEST"))
+        #expect(result.ended.map(\.principal.description) == ["al@EXAMPLE.TEST"])
+        #expect(try await kerberos.sessions().sessions.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
+    }
+
+    @Test func `a sign-in by the principal's own name leaves no alias`() async throws {
+        let home = try Home(try #require(TestRealm.current))
+        _ = try await signInAsAl(home)
+        #expect(try await home.makeExtension().signIn("alice", using: .secret).alias == nil)
+    }
+}

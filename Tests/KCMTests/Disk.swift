@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 @testable import KCM
 
@@ -7,12 +8,23 @@ struct Disk {
     let folder: String
     private(set) var account: UserAccount
     private var connection = ConnectionState()
+    private let reportList = ReportList()
 
     init(_ folder: String, limits: StoreLimits = StoreLimits(), now: UInt32 = 1500) throws {
         self.folder = folder
         let options = KCMServer.Options.forEveryone(storeLimits: limits, now: { now })
-        account = try UserAccount(user: 1000, storage: UserStorage(OpenDirectory(folder)), options: options, use: ServerUse(ServerTotals()))
+        account = try UserAccount(
+            user: 1000,
+            storage: UserStorage(OpenDirectory(folder)),
+            options: options,
+            use: ServerUse(ServerTotals()),
+            holding: Holding(owner: 1000),
+            reports: ReportFilter(reportList.append)
+        )
     }
+
+    /// What an administrator would have read.
+    var reports: [ServerReport] { reportList.all }
 
     @discardableResult mutating func send(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> ReplyCode {
         account.reply(to: Array(requestBytes(operation, name, body).dropFirst(4)), connection: &connection)?.code
@@ -38,4 +50,13 @@ struct Disk {
     }
 
     private func hex(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+}
+
+/// The reports of a server, from any thread.
+final class ReportList: Sendable {
+    private let reports = Mutex<[ServerReport]>([])
+
+    var all: [ServerReport] { reports.withLock { $0 } }
+
+    var append: @Sendable (ServerReport) -> Void { { [self] report in reports.withLock { $0.append(report) } } }
 }

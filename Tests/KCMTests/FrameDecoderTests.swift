@@ -8,12 +8,12 @@ struct FrameDecoderTests {
 
     @Test(arguments: 1...18) func requestsComeWholeHoweverTheyAreCut(size: Int) throws {
         var decoder = FrameDecoder()
-        var frames: [[UInt8]] = []
+        var frames: [FrameDecoder.Frame] = []
         for start in stride(from: 0, to: stream.count, by: size) {
             decoder.append(stream[start..<min(start + size, stream.count)])
             while let frame = try decoder.next() { frames.append(frame) }
         }
-        #expect(frames == [[2, 0, 0, 20], [2, 0, 0, 5, 65, 0]])
+        #expect(frames == [.request([2, 0, 0, 20]), .request([2, 0, 0, 5, 65, 0])])
         #expect(decoder.waitingBytes == 0)
     }
 
@@ -32,25 +32,40 @@ struct FrameDecoderTests {
         #expect(throws: FrameError.tooShort(Int(length))) { try decoder.next() }
     }
 
-    @Test(arguments: [10 << 20 + 1, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32]) func aLengthAboveTheLimitEndsTheConnectionAtOnce(length: UInt32)
-    {
+    @Test(arguments: [10 << 20 + 1, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
+    func `a length above the limit that another protocol sends ends the connection`(length: UInt32) throws {
         var decoder = FrameDecoder()
         decoder.append((0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) })
+        #expect(try decoder.next() == nil)
+        decoder.append([0x2F])
+        #expect(decoder.hasNext)
         #expect(throws: FrameError.tooLong(Int(length))) { try decoder.next() }
+    }
+
+    @Test(arguments: [1, 7, 64, 1000]) func `a request above the limit is skipped and reported by its operation`(size: Int) throws {
+        var decoder = FrameDecoder(maximumLength: 64)
+        let stream = [0, 0, 0, 200, 2, 0, 0x32, 0xCA] + [UInt8](repeating: 7, count: 196) + [0, 0, 0, 4, 2, 0, 0, 20]
+        var frames: [FrameDecoder.Frame] = []
+        for start in stride(from: 0, to: stream.count, by: size) {
+            decoder.append(stream[start..<min(start + size, stream.count)])
+            while let frame = try decoder.next() { frames.append(frame) }
+            #expect(!decoder.hasNext && decoder.waitingBytes <= max(size, 8))
+        }
+        #expect(frames == [.refused(operation: 13_002), .request([2, 0, 0, 20])])
     }
 
     @Test func theLargestRequestIsTaken() throws {
         var decoder = FrameDecoder()
         decoder.append([0x00, 0xA0, 0x00, 0x00])
         decoder.append([UInt8](repeating: 2, count: 10 << 20))
-        #expect(try decoder.next()?.count == 10 << 20)
+        #expect(try decoder.next() == .request([UInt8](repeating: 2, count: 10 << 20)))
     }
 
     @Test func manySmallRequestsInOnePieceComeInOrder() throws {
         var decoder = FrameDecoder()
         for number in 0..<10_000 { decoder.append([0, 0, 0, 6, 2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]) }
         for number in 0..<10_000 {
-            #expect(try decoder.next() == [2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)])
+            #expect(try decoder.next() == .request([2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]))
         }
         #expect(try decoder.next() == nil)
     }
@@ -58,29 +73,30 @@ struct FrameDecoderTests {
 
 /// A request that there is no room for.
 struct RefusedFrameTests {
-    @Test(arguments: 4...13, [1, 3, 18]) func aRefusedRequestIsSkippedAndTheNextOneComes(arrived: Int, size: Int) throws {
+    @Test(arguments: 8...13, [1, 3, 18]) func aRefusedRequestIsSkippedAndTheNextOneComes(arrived: Int, size: Int) throws {
         let stream: [UInt8] = [0, 0, 0, 10, 2, 0, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 4, 2, 0, 0, 20]
         var decoder = FrameDecoder()
         decoder.append(stream.prefix(arrived))
         #expect(try decoder.next() == nil)
         decoder.refuseUnfinished()
         #expect(decoder.waitingBytes == 0)
-        var frames: [[UInt8]] = []
+        var frames: [FrameDecoder.Frame] = []
         for start in stride(from: arrived, to: stream.count, by: size) {
             decoder.append(stream[start..<min(start + size, stream.count)])
             while let frame = try decoder.next() { frames.append(frame) }
         }
-        #expect(frames == [[], [2, 0, 0, 20]])
+        #expect(frames == [.refused(operation: 6), .request([2, 0, 0, 20])])
     }
 
     @Test func wholeRequestsAreNotRefused() throws {
         var decoder = FrameDecoder()
         decoder.append([0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 4, 2])
         decoder.refuseUnfinished()
-        #expect(try decoder.next() == [2, 0, 0, 20])
+        #expect(try decoder.next() == .request([2, 0, 0, 20]))
+        // Its operation, which the answer depends on, is still to come.
         decoder.refuseUnfinished()
         decoder.append([0, 0, 7])
-        #expect(try decoder.next() == [])
+        #expect(try decoder.next() == .request([2, 0, 0, 7]))
         #expect(try decoder.next() == nil)
     }
 }

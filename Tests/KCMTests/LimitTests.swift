@@ -19,9 +19,9 @@ struct LimitTests {
         let held = try client.list("a")
         #expect((8...12).contains(held.count))
         #expect(client.store.cost <= small.bytes)
-        #expect(client.store(Sample.ticket(100), in: "a") == .limitReached)
-        #expect(client.send(.initialize, "b", Sample.bob).code == .limitReached)
-        #expect(client.send(.replace, "b", replacement([Fields()])).code == .limitReached)
+        #expect(client.store(Sample.ticket(100), in: "a") == .quotaExceeded)
+        #expect(client.send(.initialize, "b", Sample.bob).code == .quotaExceeded)
+        #expect(client.send(.replace, "b", replacement([Fields()])).code == .quotaExceeded)
         #expect(try client.list("a") == held)
         #expect(client.names() == ["a"])
     }
@@ -37,7 +37,7 @@ struct LimitTests {
     @Test func aReplacementThatIsTooLargeChangesNothing() throws {
         var client = full()
         let held = try client.list("a")
-        #expect(client.send(.replace, "a", replacement((0..<30).map { Sample.ticket($0) })).code == .limitReached)
+        #expect(client.send(.replace, "a", replacement((0..<30).map { Sample.ticket($0) })).code == .quotaExceeded)
         #expect(try client.list("a") == held)
     }
 
@@ -48,7 +48,7 @@ struct LimitTests {
         var number = 1
         while client.store(Sample.ticket(number, end: 2000), in: "a") == .ok { number += 1 }
         client.now = 2300
-        #expect(client.store(Sample.ticket(100, end: 9000), in: "a") == .limitReached)
+        #expect(client.store(Sample.ticket(100, end: 9000), in: "a") == .quotaExceeded)
         client.now = 2301
         #expect(client.store(Sample.ticket(100, end: 9000), in: "a") == .ok)
         let left = [Sample.setting("pa_type", value: "2"), Sample.ticket(0, end: 9000), Sample.ticket(100, end: 9000)]
@@ -66,7 +66,7 @@ struct LimitTests {
         let spare = small.bytes - client.store.cost
         let room = spare + Sample.ticket(0).bytes.count - Sample.ticket(number).bytes.count + Fields().ticket.count
         let fitting = Sample.ticket(number, end: 9000).with { $0.ticket = [UInt8](repeating: 1, count: room) }
-        #expect(client.store(fitting.with { $0.ticket.append(1) }, in: "a") == .limitReached)
+        #expect(client.store(fitting.with { $0.ticket.append(1) }, in: "a") == .quotaExceeded)
         #expect(try client.list("a") == held)
         #expect(client.store(fitting, in: "a") == .ok)
         #expect(client.store.cost == small.bytes)
@@ -87,8 +87,8 @@ struct LimitTests {
     @Test func theNumberOfCachesHasALimit() {
         var client = Client(limits: StoreLimits(caches: 3))
         for name in ["a", "b", "c"] { #expect(client.send(.initialize, name, Sample.alice).code == .ok) }
-        #expect(client.send(.initialize, "d", Sample.alice).code == .limitReached)
-        #expect(client.send(.replace, "d", replacement([])).code == .limitReached)
+        #expect(client.send(.initialize, "d", Sample.alice).code == .quotaExceeded)
+        #expect(client.send(.replace, "d", replacement([])).code == .quotaExceeded)
         #expect(client.send(.initialize, "b", Sample.alice).code == .ok)
         #expect(client.send(.move, "a", CacheName("d").terminated).code == .ok)
         #expect(client.names() == ["d", "b", "c"])
@@ -104,12 +104,12 @@ struct LimitTests {
         #expect(client.send(.initialize, "new", Sample.alice) == Reply())
         #expect(client.names() == ["first", "live", "older", "new"])
         #expect(client.send(.initialize, "newer", Sample.alice) == Reply())
-        #expect(client.send(.initialize, "newest", Sample.alice).code == .limitReached)
+        #expect(client.send(.initialize, "newest", Sample.alice).code == .quotaExceeded)
         #expect(client.names() == ["first", "live", "new", "newer"])
     }
 
     /// The codes after which libkrb5 does the same in the old way: slower and not atomic.
-    @Test(arguments: [ReplyCode.limitReached, .badName, .malformed, .notPermitted, .writeFailed, .noCache, .notFound, .end])
+    @Test(arguments: [ReplyCode.limitReached, .quotaExceeded, .badName, .malformed, .notPermitted, .writeFailed, .noCache, .notFound, .end])
     func aRefusalIsNotTakenForAnUnknownOperation(code: ReplyCode) {
         #expect(![-1_765_328_188, -1_765_328_191, -1_765_328_137].contains(code.rawValue))
     }

@@ -53,6 +53,23 @@ struct ManyTicketsTests {
         #expect(client.examined == 100)
     }
 
+    /// libkrb5 then lists the cache and searches by itself.
+    @Test func `a search that would take too long is left to the client`() {
+        var client = client((0..<2000).map { Sample.ticket($0) })
+        let pattern = Fields(client: Sample.bob, server: nil)
+        #expect(client.retrieve(pattern).code == .unsupported)
+        #expect(client.examined == CredentialList.searchLimit)
+        #expect(client.retrieve(pattern.with { $0.client = Sample.alice }).body == Sample.ticket(0).bytes)
+    }
+
+    @Test func `storing a ticket does not compare it with all of the same server`() {
+        var client = client((0..<2000).map { number in Fields().with { $0.type = Int16(number + 1) } })
+        #expect(client.store(Fields().with { $0.type = 77 }) == .ok)
+        #expect(client.examined == 1)
+        #expect(client.store(Fields().with { $0.secondTicket = [1] }) == .ok)
+        #expect(client.examined == 0)
+    }
+
     @Test func aTicketStoredManyTimesIsFoundByOneComparison() {
         var client = client([])
         for _ in 0..<1000 {

@@ -11,7 +11,7 @@ import Testing
 struct ServerTests {
     @Test(
         arguments: [
-            [0, 0, 0, 0], [0, 0, 0, 1, 2], [0, 0, 0, 3, 2, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0x00, 0xA0, 0x00, 0x01],
+            [0, 0, 0, 0], [0, 0, 0, 1, 2], [0, 0, 0, 3, 2, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF], Array("GET / HTTP/1.1".utf8),
             [0, 0, 0, 4, 1, 0, 0, 0],
         ] as [[UInt8]]
     )

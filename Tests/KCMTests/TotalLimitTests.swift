@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import Synchronization
 import TestSupport
 import Testing
@@ -21,10 +22,12 @@ struct TotalLimitTests {
     private func withUsers(
         _ totals: ServerTotals,
         directory: String? = nil,
+        change: (inout KCMServer.Options) -> Void = { _ in },
         _ body: (RunningServer) async throws -> Void
     ) async throws {
         var options = KCMServer.Options.forEveryone(directory: directory)
         options.limits.totals = totals
+        change(&options)
         options.peer = { [next] _ in PeerCredential(processID: 1, userID: next.value, groupID: 1) }
         try await withServer(options, body)
     }
@@ -59,15 +62,89 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func connectionsOfOneLeaveSomeForOthersAndNobodyTakesMoreThanThereAre() async throws {
+    @Test func `one user's connections leave some for other users`() async throws {
         try await withUsers(ServerTotals(connections: 8, refusedConnections: 2)) { running in
-            let first = [(UInt32, ReplyCode?)](repeating: (1, .ok), count: 6) + [(1, .limitReached)]
-            let others: [(UInt32, ReplyCode?)] = [(2, .ok), (2, .ok), (3, .limitReached), (4, nil)]
-            try await hold((first + others)[...], running) { () async throws in
-                #expect(await running.server.counts.map(\.connections) == [7, 2])
+            let first = [(UInt32, ReplyCode?)](repeating: (1, .ok), count: 6) + [(1, .limitReached), (1, .limitReached), (1, nil)]
+            try await hold((first + [(2, .ok), (2, .ok)])[...], running) { () async throws in
+                #expect(await running.server.counts.map(\.connections) == [8, 2])
             }
             #expect(try await comesTrue { await running.server.counts.isEmpty })
             try await connect(3, running) { _ in }
+        }
+    }
+
+    /// Opens connections of users one after the other; returns them.
+    private func open(_ users: some Sequence<UInt32>, _ running: RunningServer) async throws -> [any Channel] {
+        var channels: [any Channel] = []
+        for user in users {
+            next.value = user
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            channels.append(try await bootstrap.connect(unixDomainSocketPath: running.path).get())
+            let count = channels.count
+            #expect(try await comesTrue { await running.server.connectionCount >= min(count, 8) })
+        }
+        return channels
+    }
+
+    @Test func `the user with the most connections makes room when the server is full`() async throws {
+        try await withUsers(ServerTotals(connections: 8, refusedConnections: 0)) { running in
+            // Five users who have four each would be more than there are; as one they are the first to give way.
+            let crowd = try await open([10, 10, 10, 10, 11, 11, 11, 11], running)
+            let others: [(UInt32, ReplyCode?)] = [(1, .ok), (2, .ok), (3, .ok), (0, .ok)]
+            try await hold(others[...], running) { () async throws in
+                #expect(await running.server.counts.map(\.user) == [0, 1, 2, 3, 10, 11])
+                #expect(await running.server.connectionCount == 8)
+            }
+            for channel in crowd { try? await channel.close().get() }
+        }
+    }
+
+    @Test func `subordinate users are counted as their owner's`() async throws {
+        let limit = 4
+        try await withUsers(ServerTotals(connections: 64)) { options in
+            options.limits.connections = limit
+            options.limits.refusedConnections = 64
+            options.storeLimits = StoreLimits(caches: 3, bytes: 1 << 20)
+            options.owner = { (100_000..<165_536).contains($0) ? 1000 : $0 }
+        } _: { running in
+            let crowd: [(UInt32, ReplyCode?)] = [(100_000, .ok), (100_001, .ok), (100_002, .ok), (1000, .ok)]
+            let refused: [(UInt32, ReplyCode?)] = [(1000, .limitReached), (100_003, .limitReached)]
+            try await hold((crowd + refused + [(1001, .ok)])[...], running) { () async throws in }
+            #expect(try await comesTrue { await running.server.counts.isEmpty })
+            for user in [100_000, 100_001, 1000] as [UInt32] {
+                try await connect(user, running) { connection async throws in
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                }
+            }
+            try await connect(100_000, running) { connection async throws in
+                #expect(try await connection.code(.initialize, "b", Sample.alice) == .quotaExceeded)
+            }
+            try await connect(1001, running) { connection async throws in
+                for name in ["a", "b", "c"] { #expect(try await connection.code(.initialize, name, Sample.alice) == .ok) }
+            }
+        }
+    }
+
+    @Test func `a change of the subordinate users moves what is counted`() async throws {
+        let owner = NextUser()
+        try await withUsers(ServerTotals()) { options in
+            options.storeLimits = StoreLimits(caches: 1, bytes: 1 << 20)
+            options.owner = { $0 == 100_000 ? owner.value : $0 }
+        } _: { running in
+            owner.value = 1000
+            try await connect(100_000, running) { subordinate async throws in
+                #expect(try await subordinate.code(.initialize, "a", Sample.alice) == .ok)
+                try await connect(1000, running) { connection async throws in
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == .quotaExceeded)
+                    owner.value = 1001
+                    await running.server.countAgain()
+                    #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+                }
+                #expect(try await subordinate.code(.initialize, "b", Sample.alice) == .quotaExceeded)
+            }
+            try await connect(1001, running) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .quotaExceeded)
+            }
         }
     }
 
@@ -78,7 +155,7 @@ struct TotalLimitTests {
         for (count, ticket) in large.enumerated() {
             let code = try await connection.code(.store, "a", ticket.bytes)
             guard code == .ok else {
-                #expect(code == .limitReached)
+                #expect(code == .quotaExceeded)
                 return count
             }
         }
@@ -96,7 +173,7 @@ struct TotalLimitTests {
                     let few = try await fill(&poor)
                     #expect((4...6).contains(few))
                     #expect(try await poor.code(.principal, "a") == .ok)
-                    #expect(try await rich.code(.store, "a", large[99].bytes) == .limitReached)
+                    #expect(try await rich.code(.store, "a", large[99].bytes) == .quotaExceeded)
                     #expect(try await rich.code(.store, "a", large[0].bytes) == .ok, "it takes the place of its like")
                     #expect(try await rich.code(.destroy, "a") == .ok)
                     #expect(try await poor.code(.store, "a", large[99].bytes) == .ok)
@@ -110,10 +187,10 @@ struct TotalLimitTests {
             try await withUsers(ServerTotals(files: 8), directory: "\(folder)/caches") { running in
                 try await connect(1, running) { rich async throws in
                     for name in ["a", "b", "c", "d", "e"] { #expect(try await rich.code(.initialize, name, Sample.alice) == .ok) }
-                    #expect(try await rich.code(.initialize, "f", Sample.alice) == .limitReached)
+                    #expect(try await rich.code(.initialize, "f", Sample.alice) == .quotaExceeded)
                     try await connect(2, running) { poor async throws in
                         #expect(try await poor.code(.initialize, "a", Sample.bob) == .ok)
-                        #expect(try await poor.code(.initialize, "b", Sample.bob) == .limitReached)
+                        #expect(try await poor.code(.initialize, "b", Sample.bob) == .quotaExceeded)
                         try await connect(3, running, expecting: .limitReached) { _ in }
                         #expect(try await rich.code(.destroy, "e") == .ok)
                         try await connect(3, running) { _ in }
@@ -178,4 +255,17 @@ struct TotalLimitTests {
         #expect(totals.connections + totals.refusedConnections + totals.files <= descriptors - 64)
         #expect(totals.connections >= 0 && (descriptors < 1024 || totals.connections > 300))
     }
+
+    @Test(arguments: [64, 256, 1024, 65_536, .max], [1, 8, 128]) func `an agent's connections leave it descriptors`(
+        _ count: Int,
+        _ processors: Int
+    ) {
+        let totals = ServerTotals.agent(descriptors: count, processors: processors)
+        #expect(totals.connections >= 8)
+        #expect(totals.connections + totals.refusedConnections <= max(16, count - 32))
+    }
+}
+
+extension KCMServer {
+    fileprivate var connectionCount: Int { get async { await counts.reduce(0) { $0 + $1.connections } } }
 }

@@ -25,9 +25,20 @@ package struct CacheName: Hashable, Sendable {
     /// The number is compared as a whole; user 100 is not user 1000. A number alone is an ordinary name, as programs use their process
     /// number; each user has a name space of their own in any case.
     package func belongsToAnother(than user: UInt32) -> Bool {
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return false }
+        guard let owner = namedOwner else { return false }
+        return !owner.elementsEqual(String(user).utf8)
+    }
+
+    /// The user of whom the name says that it is theirs: a number in the usual form and a colon. Nil if it says nothing of the kind.
+    package var owner: UInt32? {
+        guard let text = namedOwner, let user = UInt32(String(decoding: text, as: UTF8.self)) else { return nil }
+        return text.elementsEqual(String(user).utf8) ? user : nil
+    }
+
+    private var namedOwner: ArraySlice<UInt8>? {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return nil }
         let owner = bytes[..<colon]
-        return owner.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && !owner.elementsEqual(String(user).utf8)
+        return owner.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? owner : nil
     }
 
     /// As the protocol has it.

@@ -3,6 +3,18 @@
 /// Memory grows with what has arrived and never with what a length announces. The whole work is linear in the bytes, however they are cut.
 /// Keys are among the bytes, so no copy is left behind in memory that is given up.
 package struct FrameDecoder: Sendable {
+    /// What a connection's bytes come to.
+    package struct Frame: Hashable, Sendable {
+        /// The request, from its version on; none where it was refused. Keys are among them: who has the only copy overwrites it.
+        package var bytes: [UInt8]
+        /// The operation of a request that was too long, or that there was no room for. Its bytes were skipped; the next request follows.
+        package let refusedOperation: UInt16?
+
+        static func request(_ bytes: [UInt8]) -> Frame { Frame(bytes: bytes, refusedOperation: nil) }
+
+        static func refused(operation: UInt16) -> Frame { Frame(bytes: [], refusedOperation: operation) }
+    }
+
     /// The largest request and the largest reply, `MAX_REPLY_SIZE` of libkrb5: it refuses a larger reply, so a larger ticket could never
     /// be given back.
     package static let maximumLength = 10 << 20
@@ -10,21 +22,34 @@ package struct FrameDecoder: Sendable {
     private let maximumLength: Int
     private var buffer: [UInt8] = []
     private var consumed = 0
-    /// How many bytes of a request are to come that was refused.
+    /// How many bytes of a refused request are still to come.
     private var skipped = 0
-    private var hasRefused = false
+    /// The operation of a refused request that was not returned yet.
+    private var refused: UInt16?
 
     package init(maximumLength: Int = FrameDecoder.maximumLength) { self.maximumLength = maximumLength }
 
-    /// How many bytes wait for the rest of their request.
+    /// How many bytes are kept: whole requests, and the beginning of the one that is arriving.
     package var waitingBytes: Int { buffer.count - consumed }
+
+    /// Whether ``next()`` returns a request, or throws.
+    package var hasNext: Bool {
+        guard skipped == 0 else { return false }
+        guard refused == nil else { return true }
+        guard waitingBytes >= 4 else { return false }
+        let length = announcedLength
+        guard length > maximumLength else { return length < 4 || waitingBytes >= 4 + length }
+        return waitingBytes >= 8 || hasOtherProtocol
+    }
+
+    /// Whether the version that follows the length is none of this protocol's.
+    private var hasOtherProtocol: Bool { waitingBytes > 4 && buffer[consumed + 4] != Request.majorVersion }
 
     /// Takes what has arrived.
     package mutating func append(_ bytes: some Collection<UInt8>) {
         guard skipped > 0 else { return keep(bytes) }
         let count = min(skipped, bytes.count)
         skipped -= count
-        hasRefused = skipped == 0
         keep(bytes.dropFirst(count))
     }
 
@@ -43,37 +68,50 @@ package struct FrameDecoder: Sendable {
         consumed = 0
     }
 
-    /// The next whole request, from its version on; nil while it has not arrived. An empty one stands for a request that was refused.
+    /// The next request; nil while none has arrived as a whole.
     ///
     /// - Throws: ``FrameError`` for a length that no request has, and again at each later call: the connection is to be closed.
-    package mutating func next() throws(FrameError) -> [UInt8]? {
-        if hasRefused {
-            hasRefused = false
-            return []
+    package mutating func next() throws(FrameError) -> Frame? {
+        if skipped == 0, refused == nil, waitingBytes >= 4 {
+            let length = announcedLength
+            guard length >= 4 else { throw .tooShort(length) }
+            if length <= maximumLength {
+                guard waitingBytes >= 4 + length else { return nil }
+                let frame = Array(buffer[consumed + 4..<consumed + 4 + length])
+                consume(4 + length)
+                return .request(frame)
+            }
+            // A client of another protocol would wait for as many bytes as its first four happen to say.
+            guard !hasOtherProtocol else { throw .tooLong(length) }
+            refuse(length)
         }
-        guard let length = try announcedLength(), waitingBytes >= 4 + length else { return nil }
-        let frame = Array(buffer[consumed + 4..<consumed + 4 + length])
-        buffer.wipe(consumed..<consumed + 4 + length)
-        consumed += 4 + length
-        dropConsumed()
-        return frame
+        guard skipped == 0, let operation = refused.take() else { return nil }
+        return .refused(operation: operation)
     }
 
-    /// Gives up the request that has begun: its bytes go, and the rest of them as they come. Whole requests stay.
+    /// Refuses the request that has begun: its bytes are dropped, and the rest of them as they arrive. Whole requests stay.
     package mutating func refuseUnfinished() {
-        guard let length = try? announcedLength(), waitingBytes < 4 + length else { return }
-        skipped = 4 + length - waitingBytes
-        buffer.wipe()
-        buffer = []
-        consumed = 0
+        guard skipped == 0, refused == nil, waitingBytes >= 4 else { return }
+        let length = announcedLength
+        guard length >= 4, waitingBytes < 4 + length else { return }
+        refuse(length)
     }
 
-    private func announcedLength() throws(FrameError) -> Int? {
-        guard waitingBytes >= 4 else { return nil }
-        let length = buffer[consumed..<consumed + 4].reduce(0) { $0 << 8 | Int($1) }
-        guard length >= 4 else { throw .tooShort(length) }
-        guard length <= maximumLength else { throw .tooLong(length) }
-        return length
+    /// Drops a request of this length once its operation is known, which the answer depends on.
+    private mutating func refuse(_ length: Int) {
+        guard waitingBytes >= 8 else { return }
+        refused = UInt16(buffer[consumed + 6]) << 8 | UInt16(buffer[consumed + 7])
+        let present = min(waitingBytes, 4 + length)
+        skipped = 4 + length - present
+        consume(present)
+    }
+
+    private var announcedLength: Int { buffer[consumed..<consumed + 4].reduce(0) { $0 << 8 | Int($1) } }
+
+    private mutating func consume(_ count: Int) {
+        buffer.wipe(consumed..<consumed + count)
+        consumed += count
+        dropConsumed()
     }
 
     /// Moves the rest to the front once half is consumed, so that each byte moves once on average.

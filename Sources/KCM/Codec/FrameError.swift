@@ -2,7 +2,7 @@
 package enum FrameError: Error, Hashable, Sendable {
     /// A request shorter than its version and operation.
     case tooShort(Int)
-    /// A request above the limit.
+    /// A length above the limit, followed by a version that is not of this protocol.
     case tooLong(Int)
 }
 
@@ -10,7 +10,7 @@ extension FrameError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .tooShort(let length): "A request of \(length) bytes has no room for version and operation"
-        case .tooLong(let length): "A request of \(length) bytes is above the limit"
+        case .tooLong(let length): "\(length) bytes are no length of a request of this protocol"
         }
     }
 }

@@ -40,6 +40,14 @@ package struct MarshalledPrincipal: Sendable {
     /// The components with their lengths; no two lists have the same bytes, so their number need not be compared.
     var components: ArraySlice<UInt8> { bytes[realmEnd...] }
 
+    /// The name for people, such as `host/server@REALM`: what is no text in it is replaced, and nothing is quoted.
+    package var text: String {
+        var parts: [Substring] = []
+        var reader = ByteReader(components)
+        while let part = try? reader.countedBytes("component") { parts.append(Substring(String(decoding: part, as: UTF8.self))) }
+        return parts.joined(separator: "/") + "@" + String(decoding: realm, as: UTF8.self)
+    }
+
     /// Whether this is the same principal, `krb5_principal_compare`.
     package func isSame(as other: MarshalledPrincipal) -> Bool { identity == other.identity }
 

@@ -31,9 +31,10 @@ package struct Reply: Hashable, Sendable {
     mutating func wipe() { if isOnlyCopy { body.wipe() } }
 
     /// Whether libkrb5 would read it: the length counts the code too.
-    package var fits: Bool { Self.fits(bodyLength: body.count) }
+    package var fits: Bool { body.count <= Self.maximumBodyLength }
 
-    static func fits(bodyLength: Int) -> Bool { bodyLength <= FrameDecoder.maximumLength - 4 }
+    /// The longest body that libkrb5 reads.
+    package static let maximumBodyLength = FrameDecoder.maximumLength - 4
 
     /// The bytes to send: length, transport code, the code, the body.
     ///

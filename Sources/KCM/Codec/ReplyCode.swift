@@ -24,7 +24,10 @@ package struct ReplyCode: RawRepresentable, Error, Hashable, Sendable {
     package static let unsupported = ReplyCode(rawValue: -1_765_328_188)
     /// The credential could not be written. The corresponding C error is `KRB5_CC_WRITE`.
     package static let writeFailed = ReplyCode(rawValue: -1_765_328_187)
-    /// A limit is reached. The corresponding C error is `KRB5_CC_NOMEM`.
+    /// A user has as many caches or tickets as are permitted: the system's own `EDQUOT`. Programs print it as “Disk quota exceeded”; the
+    /// text of `KRB5_CC_NOMEM` would have the user look for memory.
+    package static let quotaExceeded = ReplyCode(rawValue: 122)
+    /// The server has no room for more connections or bytes now. The corresponding C error is `KRB5_CC_NOMEM`.
     package static let limitReached = ReplyCode(rawValue: -1_765_328_186)
     /// The request is malformed. The corresponding C error is `KRB5_CC_FORMAT`.
     package static let malformed = ReplyCode(rawValue: -1_765_328_185)

@@ -1,8 +1,9 @@
 internal import NIOCore
 
-/// One client: cuts its bytes into requests and answers one after the other.
+/// One client: cuts its bytes into requests and answers one after the other, each when it is this connection's turn (``TurnQueue``).
 ///
-/// A client that does not read its replies is not read from either, so that it can make nothing but its own connection wait.
+/// While requests wait, and while the client does not read its replies, nothing more is read from it, so that it can make nothing but its
+/// own connection wait.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -16,14 +17,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     let channel: any Channel
+    /// While it is in the channel's pipeline.
+    private var context: ChannelHandlerContext?
     let peer: PeerCredential
-    private let user: UserConnections
+    let user: UserConnections
     private let service: Service
     private let access: Access
     private var decoder: FrameDecoder
     private var state = ConnectionState()
-    private var isAnswering = false
+    private var isQueued = false
     private var isReadDue = false
+    /// Whether the client sends no more.
+    private var hasEnded = false
     /// The decoder's waiting bytes, as they are counted for the user.
     private var countedBytes = 0
     /// When the last whole request was answered.
@@ -43,11 +48,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Whether it is served.
     var isGranted: Bool { if case .granted = access { true } else { false } }
 
+    /// Whether the client waits for an answer, or has sent a part of a request.
+    var isBusy: Bool { decoder.waitingBytes > 0 || !hasSentAll }
+
     /// Whether the kernel has taken all replies.
     var hasSentAll: Bool { ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) == 0 }
 
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
     func read(context: ChannelHandlerContext) {
-        guard context.channel.isWritable else { return isReadDue = true }
+        guard context.channel.isWritable, !decoder.hasNext, !hasEnded else { return isReadDue = true }
         context.read()
     }
 
@@ -55,16 +67,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
         let buffer = unwrapInboundIn(data)
         decoder.append(buffer.readableBytesView)
         buffer.wipeInPlace()
-        answer(context)
+        countWaitingBytes()
+        if !mayWait {
+            decoder.refuseUnfinished()
+            countWaitingBytes()
+        }
+        goOn(context)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        answer(context)
-        if context.channel.isWritable, isReadDue {
-            isReadDue = false
-            context.read()
-        }
+        goOn(context)
         context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            hasEnded = true
+            goOn(context)
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -76,48 +97,82 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Answers the requests that have arrived, while the client reads the replies.
-    private func answer(_ context: ChannelHandlerContext) {
-        // A reply that is written may change the writability, which comes back here: the loop that is under way goes on.
-        guard !isAnswering else { return }
-        isAnswering = true
-        defer { isAnswering = false }
-        do {
-            while context.channel.isActive, context.channel.isWritable, var frame = try decoder.next() {
-                guard var reply = reply(to: frame) else { return context.close(promise: nil) }
-                frame.wipe()
-                send(reply, context)
-                reply.wipe()
-            }
-            countWaitingBytes()
-            if !mayWait {
-                decoder.refuseUnfinished()
-                countWaitingBytes()
-            }
-        } catch {
-            context.close(promise: nil)
+    /// Has the next request answered; where none waits, reads on.
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive, context.channel.isWritable, !isQueued else { return }
+        if decoder.hasNext {
+            isQueued = true
+            service.queue(self, on: context.eventLoop)
+        } else if hasEnded {
+            closeOnceAllIsSent(context)
+        } else if isReadDue {
+            isReadDue = false
+            context.read()
         }
     }
 
-    private func reply(to frame: [UInt8]) -> Reply? {
+    /// Answers one request: it is this connection's turn. Returns whether it waits for another one.
+    func answerNext() -> Bool {
+        isQueued = false
+        guard let context, context.channel.isActive, context.channel.isWritable else { return false }
+        do {
+            guard var frame = try decoder.next() else {
+                // Of a request that is too long the rest is skipped as it comes.
+                countWaitingBytes()
+                goOn(context)
+                return false
+            }
+            countWaitingBytes()
+            guard var reply = reply(to: frame) else {
+                context.close(promise: nil)
+                return false
+            }
+            frame.bytes.wipe()
+            send(reply, context)
+            reply.wipe()
+        } catch {
+            context.close(promise: nil)
+            return false
+        }
+        // A reply that is written may change the writability, by which it may have been queued already.
+        guard context.channel.isActive, context.channel.isWritable, !isQueued, decoder.hasNext else {
+            goOn(context)
+            return false
+        }
+        isQueued = true
+        return true
+    }
+
+    private func closeOnceAllIsSent(_ context: ChannelHandlerContext) {
+        let sent = context.eventLoop.makePromise(of: Void.self)
+        let channel = context.channel
+        sent.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
+    }
+
+    private func reply(to frame: FrameDecoder.Frame) -> Reply? {
         lastRequest = .now()
         service.answered += 1
-        guard !frame.isEmpty else { return Reply(code: .limitReached) }
         switch access {
         case .refused(let code): return Reply(code: code)
         case .granted(let account):
-            let reply = account.reply(to: frame, connection: &state)
-            // A long one waits where its client reads slowly.
-            return reply.map { $0.body.count <= 4096 || mayWait ? $0 : Reply(code: .limitReached) }
+            if let operation = frame.refusedOperation {
+                // Without REPLACE libkrb5 stores the tickets one by one.
+                return Reply(code: operation == Operation.replace.rawValue ? .unsupported : .limitReached)
+            }
+            // A long reply waits where its client reads slowly, and is not made where it may not.
+            let replyLimit = mayWait ? Reply.maximumBodyLength : 4096
+            return service.reply(to: frame.bytes, from: peer, own: account, connection: &state, replyLimit: replyLimit)
         }
     }
 
     private var mayWait: Bool {
-        user.waitingBytes <= service.options.limits.waitingBytes && service.use.mayWait(own: user.waitingBytes)
+        let own = user.holding.waitingBytes
+        return own <= service.options.limits.waitingBytes && service.use.mayWait(own: own)
     }
 
     private func countWaiting(_ change: Int) {
-        user.waitingBytes += change
+        user.countWaiting(change)
         service.use.waitingBytes += change
     }
 

@@ -12,17 +12,21 @@ package final class KCMServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let loop: any EventLoop
     private let service: NIOLoopBoundBox<Service>
+    private let report: (@Sendable (ServerReport) -> Void)?
     private let hasEnded = Atomic(false)
 
     /// Opens the directory and takes up what is there. It reads the files on the caller's thread.
     package init(_ options: Options) throws(StorageError) {
         let service = try Service(options)
+        report = options.report
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         loop = group.next()
         let box = NIOLoopBoundBox.makeBoxSendingValue(service, eventLoop: loop)
         self.service = box
         let step = TimeAmount(max(options.limits.idleTime / 4, .milliseconds(1)))
         _ = loop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in box.value.closeIdle(now: .now()) }
+        // Not at once: a machine that has just started may still get its clock set.
+        _ = loop.scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in box.value.removeAbandonedCaches() }
     }
 
     deinit {
@@ -34,14 +38,14 @@ package final class KCMServer: Sendable {
     ///
     /// - Throws: What makes the socket unusable, or that the server has ended.
     package func serve(_ socket: consuming ListeningSocket) async throws {
-        let service = service
+        let (service, report) = (service, report)
         let standIn = try SocketStandIn(for: socket)
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try standIn.giveWay()
-                    // Without a descriptor left it waits a second before it accepts again.
-                    try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+                    let pause = AcceptPauseHandler { reason in report?(reason.map { .acceptFailed($0) } ?? .acceptsAgain) }
+                    try channel.pipeline.syncOperations.addHandler(pause)
                 }
             }
             .childChannelInitializer { channel in
@@ -66,6 +70,21 @@ package final class KCMServer: Sendable {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
         try? await loop.submit { service.value.closeConnections(unless: isPermitted) }.get()
+    }
+
+    /// Removes the caches whose tickets have been of no use for longer than ``Options/retention`` says. The server does it by itself every
+    /// ten minutes.
+    package func removeAbandonedCaches() async {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        let service = service
+        try? await loop.submit { service.value.removeAbandonedCaches() }.get()
+    }
+
+    /// After a change of what ``Options/owner`` says: counts what each user has for the owner that it has now.
+    package func countAgain() async {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        let service = service
+        try? await loop.submit { service.value.countAgain() }.get()
     }
 
     /// What each user has here who is served or has a cache.

@@ -4,13 +4,15 @@ package struct ServerLimits: Hashable, Sendable {
     package var connections: Int
     /// Connections beyond those that are told of the limit; further ones are closed unheard.
     package var refusedConnections: Int
-    /// The bytes of requests that have not arrived as a whole and of replies that have not been read, over all connections.
+    /// The bytes of requests that have not been answered and of replies that have not been read, over all connections.
     package var waitingBytes: Int
     /// The length of one request.
     package var requestBytes: Int
     /// A connection without a whole request for so long is closed. libkrb5 connects again, but not while it waits for a password: so this
     /// is five minutes at least, but for tests.
     package var idleTime: Duration
+    /// How long requests are answered before the server looks at its sockets again; at least one is.
+    package var turnTime: Duration
     /// What all users together may take.
     package var totals: ServerTotals
 
@@ -20,6 +22,7 @@ package struct ServerLimits: Hashable, Sendable {
         waitingBytes: Int = 64 << 20,
         requestBytes: Int = FrameDecoder.maximumLength,
         idleTime: Duration = .seconds(600),
+        turnTime: Duration = .milliseconds(2),
         totals: ServerTotals = ServerTotals()
     ) {
         self.connections = connections
@@ -27,6 +30,7 @@ package struct ServerLimits: Hashable, Sendable {
         self.waitingBytes = waitingBytes
         self.requestBytes = requestBytes
         self.idleTime = idleTime
+        self.turnTime = turnTime
         self.totals = totals
     }
 }

@@ -18,19 +18,33 @@ final class ServerUse {
         max(total - total / 4 - used, min(total - used, few - own))
     }
 
-    func hasRoomForConnection(own: Int) -> Bool { Self.room(of: totals.connections, used: connections, own: own, few: 4) > 0 }
+    /// Whether one more connection can be served.
+    ///
+    /// - Parameter isPreferred: Whether it is root's, or that of a user who has caches. A sixteenth is kept for them.
+    func hasRoomForConnection(of holding: Holding, isPreferred: Bool) -> Bool {
+        let total = totals.connections - (isPreferred ? 0 : totals.connections / 16)
+        return Self.room(of: total, used: connections, own: holding.connections, few: 4) > 0
+    }
 
     var hasRoomForRefusedConnection: Bool { refusedConnections < totals.refusedConnections }
 
-    var hasRoomForUser: Bool { files < totals.files && storedBytes + Self.costOfUser <= totals.storedBytes }
+    /// Whether one more user can have a folder. A sixteenth is kept for root.
+    func hasRoomForUser(isRoot: Bool) -> Bool {
+        let share = isRoot ? 0 : 1
+        return files < totals.files - share * (totals.files / 16)
+            && storedBytes + Self.costOfUser <= totals.storedBytes - share * (totals.storedBytes / 16)
+    }
 
     /// Whether the bytes that wait are within the limit.
     func mayWait(own: Int) -> Bool { Self.room(of: totals.waitingBytes, used: waitingBytes, own: own, few: 16 << 10) >= 0 }
 
-    /// The limits of a user who has so much, so that all keep within theirs.
-    func limits(within limits: StoreLimits, caches: Int, bytes: Int) -> StoreLimits {
-        let more = Self.room(of: totals.files, used: files, own: caches, few: 2)
-        let moreBytes = Self.room(of: totals.storedBytes, used: storedBytes, own: bytes, few: 64 << 10)
-        return StoreLimits(caches: caches + min(limits.caches - caches, more), bytes: bytes + min(limits.bytes - bytes, moreBytes))
+    /// The limits of a store of so many caches and bytes, so that its owner's stores together, and those of all, keep within theirs.
+    func limits(within limits: StoreLimits, caches: Int, bytes: Int, of holding: Holding) -> StoreLimits {
+        let more = Self.room(of: totals.files, used: files, own: holding.caches, few: 2)
+        let moreBytes = Self.room(of: totals.storedBytes, used: storedBytes, own: holding.storedBytes, few: 64 << 10)
+        return StoreLimits(
+            caches: caches + min(limits.caches - holding.caches, more),
+            bytes: bytes + min(limits.bytes - holding.storedBytes, moreBytes)
+        )
     }
 }

@@ -13,9 +13,15 @@ final class Service {
     private var accounts: [UInt32: UserAccount] = [:]
     /// Those who have a connection.
     private var users: [UInt32: UserConnections] = [:]
+    /// Those who have anything, by their owner's number.
+    private var holdings: [UInt32: Holding] = [:]
     private var listeners: [any Channel] = []
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
     let use: ServerUse
+    let reports: ReportFilter
+    private var turns = TurnQueue<ConnectionHandler>()
+    /// Whether ``takeTurns(on:)`` is going to be called.
+    private var areTurnsDue = false
     /// How many requests were answered.
     var answered = 0
     /// For the next reply.
@@ -25,25 +31,101 @@ final class Service {
     init(_ options: KCMServer.Options) throws(StorageError) {
         self.options = options
         use = ServerUse(options.limits.totals)
+        reports = ReportFilter(options.report)
         storage = if let directory = options.directory { try Storage(directory) } else { nil }
         for user in try storage?.users() ?? [] {
-            _ = try account(user)
-            dropIfUnused(user)
+            do {
+                _ = try account(user)
+                dropIfUnused(user)
+            } catch {
+                guard !error.isOfProcess else { throw error }
+                dropIfEmpty(holding(of: user))
+                // One user's folder does not keep the server from the others. The next connection of the user tries again.
+                reports.writeFailed(error)
+            }
+        }
+    }
+
+    /// With whom a user is counted.
+    private func holding(of user: UInt32) -> Holding {
+        let owner = options.owner(user)
+        if let holding = holdings[owner] { return holding }
+        let holding = Holding(owner: owner)
+        holdings[owner] = holding
+        return holding
+    }
+
+    private func dropIfEmpty(_ holding: Holding) {
+        if holding.isEmpty, holdings[holding.owner] === holding { holdings[holding.owner] = nil }
+    }
+
+    /// After a change of what ``KCMServer/Options/owner`` says.
+    func countAgain() {
+        for (user, account) in accounts {
+            let old = account.holding
+            account.move(to: holding(of: user))
+            dropIfEmpty(old)
+        }
+        for (user, connections) in users {
+            let old = connections.holding
+            connections.move(to: holding(of: user))
+            dropIfEmpty(old)
         }
     }
 
     /// What a user has here; the folder of one who is new is made.
     private func account(_ user: UInt32) throws(StorageError) -> UserAccount {
         if let account = accounts[user] { return account }
-        let account = try UserAccount(user: user, storage: storage?.user(user), options: options, use: use)
+        let holding = holding(of: user)
+        let account = try UserAccount(
+            user: user,
+            storage: storage?.user(user),
+            options: options,
+            use: use,
+            holding: holding,
+            reports: reports
+        )
         accounts[user] = account
         return account
+    }
+
+    /// Carries out a request of a connection's: in its own user's caches, or in those of the user whose cache root names.
+    ///
+    /// - Parameter replyLimit: The length that a reply may have: a longer one is not made.
+    func reply(
+        to frame: [UInt8],
+        from peer: PeerCredential,
+        own: UserAccount,
+        connection: inout ConnectionState,
+        replyLimit: Int
+    ) -> Reply? {
+        guard options.rootReachesOthers, peer.userID == 0, let user = Self.owner(ofCacheIn: frame), user != 0 else {
+            return own.reply(to: frame, connection: &connection, replyLimit: replyLimit)
+        }
+        guard accounts[user] != nil || use.hasRoomForUser(isRoot: true) else { return Reply(code: .limitReached) }
+        defer { dropIfUnused(user) }
+        do {
+            return try account(user).reply(to: frame, connection: &connection, replyLimit: replyLimit)
+        } catch {
+            reports.writeFailed(error)
+            return Reply(code: .writeFailed)
+        }
+    }
+
+    /// The user whose cache a request names; nil if it names none, or does not say whose it is.
+    private static func owner(ofCacheIn frame: [UInt8]) -> UInt32? {
+        guard frame.count > 4, let operation = Operation(rawValue: UInt16(frame[2]) << 8 | UInt16(frame[3])) else { return nil }
+        switch operation {
+        case .noOperation, .generateName, .cacheIdentifiers, .defaultCache, .cacheName: return nil
+        default: return CacheName(frame[4...].prefix(CacheName.maximumLength + 1).prefix { $0 != 0 }).owner
+        }
     }
 
     /// Forgets a user who has nothing here: so many there may be.
     private func dropIfUnused(_ user: UInt32) {
         guard users[user] == nil, let account = accounts[user], account.isUnused else { return }
         account.leave()
+        dropIfEmpty(account.holding)
         accounts[user] = nil
         storage?.removeFolder(of: user)
     }
@@ -56,15 +138,23 @@ final class Service {
     /// Serves a connection that was accepted; one too many is closed.
     func accept(_ channel: any Channel) throws {
         guard let peer = options.peer(channel) else { return channel.close(promise: nil) }
-        let user = users[peer.userID] ?? UserConnections(user: peer.userID)
-        guard user.count < options.limits.connections + options.limits.refusedConnections else { return channel.close(promise: nil) }
+        let user = users[peer.userID] ?? UserConnections(user: peer.userID, holding: holding(of: peer.userID))
+        defer { dropIfEmpty(user.holding) }
+        guard user.holding.connections < options.limits.connections + options.limits.refusedConnections else {
+            return channel.close(promise: nil)
+        }
         let handler = ConnectionHandler(channel: channel, peer: peer, user: user, service: self, access: access(of: peer, user))
         guard handler.isGranted || use.hasRoomForRefusedConnection else { return channel.close(promise: nil) }
         users[peer.userID] = user
-        user.count += 1
         count(handler, 1)
         connections[ObjectIdentifier(handler)] = handler
-        do { try channel.pipeline.syncOperations.addHandler(handler) } catch {
+        do {
+            // What has been read is answered before more is read.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            // A client may send its requests and end before it reads the replies.
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
+            try channel.pipeline.syncOperations.addHandler(handler)
+        } catch {
             remove(handler, of: user)
             throw error
         }
@@ -74,33 +164,97 @@ final class Service {
         // The overflow user stands for everybody whom the kernel can't name here: they have no cache in common.
         let hasName = peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()
         guard hasName, options.isPermitted(peer) else { return .refused(.notPermitted) }
-        guard user.count < options.limits.connections, use.hasRoomForConnection(own: user.count) else { return .refused(.limitReached) }
-        guard accounts[peer.userID] != nil || use.hasRoomForUser else { return .refused(.limitReached) }
+        guard hasRoomForAccount(of: peer.userID, user.holding) else { return .refused(.limitReached) }
+        guard user.holding.connections < options.limits.connections, makeRoomForConnection(of: peer.userID, user.holding) else {
+            return .refused(.limitReached)
+        }
         do {
             return .granted(try account(peer.userID))
         } catch {
-            options.writeFailure?(error)
+            reports.writeFailed(error)
             return .refused(.writeFailed)
         }
+    }
+
+    /// Whether a user has something here, or may have.
+    private func hasRoomForAccount(of user: UInt32, _ holding: Holding) -> Bool {
+        guard accounts[user] == nil else { return true }
+        // Each subordinate number has a folder, as each cache has a file.
+        guard holding.owner == user || holding.accounts < options.storeLimits.caches else { return false }
+        return use.hasRoomForUser(isRoot: user == 0)
+    }
+
+    /// Whether there is room for one more connection, once the one that can be done without best was closed.
+    ///
+    /// libkrb5 connects again when it finds a connection closed, so a program that has an idle one does not notice.
+    private func makeRoomForConnection(of user: UInt32, _ holding: Holding) -> Bool {
+        let isPreferred = user == 0 || accounts[user].map { !$0.isUnused } ?? false
+        if use.hasRoomForConnection(of: holding, isPreferred: isPreferred) { return true }
+        // With one less they still have as many as this one will have.
+        guard let richest = holdings.values.max(by: { $0.grantedConnections < $1.grantedConnections }),
+            richest.grantedConnections > holding.grantedConnections + 1
+        else { return false }
+        let theirs = connections.values.filter { $0.isGranted && $0.user.holding === richest }
+        guard let idlest = theirs.min(by: { ($0.isBusy ? 1 : 0, $0.lastRequest) < ($1.isBusy ? 1 : 0, $1.lastRequest) }) else {
+            return false
+        }
+        remove(idlest, of: idlest.user)
+        idlest.channel.close(promise: nil)
+        return true
     }
 
     func remove(_ handler: ConnectionHandler, of user: UserConnections) {
         guard connections.removeValue(forKey: ObjectIdentifier(handler)) != nil else { return }
         count(handler, -1)
-        user.count -= 1
         guard user.count == 0 else { return }
         users[user.user] = nil
         dropIfUnused(user.user)
+        dropIfEmpty(user.holding)
     }
 
     private func count(_ handler: ConnectionHandler, _ change: Int) {
+        handler.user.countConnection(isGranted: handler.isGranted, change)
         if handler.isGranted { use.connections += change } else { use.refusedConnections += change }
+    }
+
+    // MARK: - Turns
+
+    /// Has a connection's next request answered when it is its turn.
+    func queue(_ connection: ConnectionHandler, on loop: any EventLoop) {
+        turns.append(connection, of: connection.user.holding.owner)
+        guard !areTurnsDue else { return }
+        areTurnsDue = true
+        // Behind what the sockets have brought at the same time.
+        loop.assumeIsolated().execute { self.takeTurns(on: loop) }
+    }
+
+    /// Answers one request of each connection, user by user, for a while.
+    ///
+    /// A long reply makes its connection queue again from within: ``areTurnsDue`` stays set meanwhile, so that there is never a second task
+    /// that would keep the event loop from its sockets together with this one.
+    private func takeTurns(on loop: any EventLoop) {
+        let end = NIODeadline.now() + TimeAmount(options.limits.turnTime)
+        repeat {
+            guard let connection = turns.next() else { return areTurnsDue = false }
+            if connection.answerNext() { turns.append(connection, of: connection.user.holding.owner) }
+        } while .now() < end
+        guard !turns.isEmpty else { return areTurnsDue = false }
+        // An event loop that always has a task to run never looks at its sockets; it does before a task of a later time.
+        loop.assumeIsolated().scheduleTask(in: .microseconds(50)) { self.takeTurns(on: loop) }
     }
 
     /// Closes the connections that have been without a request for too long.
     func closeIdle(now: NIODeadline) {
         let end = now - TimeAmount(options.limits.idleTime)
         for connection in connections.values where connection.lastRequest < end { connection.channel.close(promise: nil) }
+    }
+
+    /// Removes the caches whose tickets have been of no use for longer than they are kept.
+    func removeAbandonedCaches() {
+        for (user, account) in accounts {
+            account.removeAbandonedCaches()
+            dropIfUnused(user)
+        }
     }
 
     /// Closes the connections of those who are permitted no more, and those on which all is refused: the next one may be served.
@@ -145,7 +299,7 @@ final class Service {
         guard !connections.isEmpty else { return promise.succeed() }
         let seen = answered
         loop.assumeIsolated().scheduleTask(in: .milliseconds(20)) {
-            let isSilent = self.answered == seen && self.connections.values.allSatisfy(\.hasSentAll)
+            let isSilent = self.answered == seen && self.turns.isEmpty && self.connections.values.allSatisfy(\.hasSentAll)
             guard isSilent || .now() >= end else { return self.waitForSilence(on: loop, until: end, promise) }
             self.closeAll(on: loop, promise)
         }

@@ -5,22 +5,37 @@ final class UserAccount {
     private let storage: UserStorage?
     private let options: KCMServer.Options
     private let use: ServerUse
-    /// What it takes, as it is counted for all users.
-    private var counted = (files: 0, bytes: 0)
+    private let reports: ReportFilter
+    /// With whom it is counted.
+    private(set) var holding: Holding
+    /// What it takes, as it is counted for all users, and for its owner.
+    private var counted = (accounts: 0, caches: 0, bytes: 0)
 
     /// Takes up what is kept of a user, and drops what has expired.
-    init(user: UInt32, storage: UserStorage?, options: KCMServer.Options, use: ServerUse) throws(StorageError) {
+    init(
+        user: UInt32,
+        storage: UserStorage?,
+        options: KCMServer.Options,
+        use: ServerUse,
+        holding: Holding,
+        reports: ReportFilter
+    ) throws(StorageError) {
         self.storage = storage
         self.options = options
         self.use = use
+        self.holding = holding
+        self.reports = reports
         guard let storage else {
             store = CredentialStore(user: user, limits: options.storeLimits)
+            store.isExempt = options.retention.isExempt
             count()
             return
         }
         store = try storage.recover(user: user, limits: options.storeLimits)
-        let expired = store.purge(now: options.now())
-        for change in expired { store.apply(change) }
+        store.isExempt = options.retention.isExempt
+        reports.report(storage.damagedEntries)
+        let expired = store.expiredBesideOthers(now: options.now())
+        for change in expired { store.apply(change, now: options.now()) }
         for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }
         count()
     }
@@ -28,25 +43,44 @@ final class UserAccount {
     /// Whether nothing is lost with it.
     var isUnused: Bool { store.caches.isEmpty && store.primary == .initialPrimary(user: store.user) }
 
-    /// Takes it out of what is counted for all users.
-    func leave() { count(files: 0, bytes: 0) }
+    /// Takes it out of what is counted.
+    func leave() { count(accounts: 0, caches: 0, bytes: 0) }
 
-    private func count() { count(files: 1 + store.caches.count, bytes: ServerUse.costOfUser + store.cost) }
+    /// Counts it for another owner.
+    func move(to other: Holding) {
+        leave()
+        holding = other
+        count()
+    }
 
-    private func count(files: Int, bytes: Int) {
-        use.files += files - counted.files
-        use.storedBytes += bytes - counted.bytes
-        counted = (files, bytes)
+    private func count() { count(accounts: 1, caches: store.caches.count, bytes: store.cost) }
+
+    private func count(accounts: Int, caches: Int, bytes: Int) {
+        let change = (accounts: accounts - counted.accounts, caches: caches - counted.caches, bytes: bytes - counted.bytes)
+        use.files += change.accounts + change.caches
+        use.storedBytes += change.accounts * ServerUse.costOfUser + change.bytes
+        holding.accounts += change.accounts
+        holding.caches += change.caches
+        holding.storedBytes += change.bytes
+        counted = (accounts, caches, bytes)
     }
 
     /// Carries out a request: decides, writes, applies, tells the observer. Nil where the connection is to be closed.
-    func reply(to frame: [UInt8], connection: inout ConnectionState) -> Reply? {
+    ///
+    /// - Parameter replyLimit: The length that a reply may have: a longer one is not made.
+    func reply(to frame: [UInt8], connection: inout ConnectionState, replyLimit: Int = Reply.maximumBodyLength) -> Reply? {
         do {
             let request = try Request(frame)
             var state = connection
-            store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost)
-            let decision = store.decide(request, connection: &state, now: options.now())
+            store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: holding)
+            let decision = store.decide(request, connection: &state, now: options.now(), replyLimit: replyLimit)
+            // A person has one limit and one report, however many subordinate numbers ask.
+            if decision.reply.code == .quotaExceeded, holding.caches >= options.storeLimits.caches {
+                reports.noMoreCaches(user: holding.owner, limit: options.storeLimits.caches)
+            }
+            let displaced = displaced(by: decision.changes)
             guard make(decision.changes) else { return Reply(code: .writeFailed) }
+            for cache in displaced { options.retention.removed?(cache) }
             connection = state
             return decision.reply
         } catch {
@@ -60,15 +94,36 @@ final class UserAccount {
         do {
             try storage?.write(changes, to: store)
         } catch {
-            options.writeFailure?(error)
+            reports.writeFailed(error)
             return false
         }
+        reports.wrote()
         storage?.wipeSecrets(of: changes, in: store)
-        for change in changes { store.apply(change) }
+        for change in changes { store.apply(change, now: options.now()) }
         count()
         compact(after: changes)
         tell(of: changes)
         return true
+    }
+
+    /// The caches that go so that there is room for another one. A request that ends a cache does nothing else.
+    private func displaced(by changes: [StoreChange]) -> [AbandonedCache] {
+        guard changes.count > 1 else { return [] }
+        return changes.compactMap { change in
+            guard case .destroy(let name) = change, let cache = store.cache(name) else { return nil }
+            return AbandonedCache(user: store.user, cache: cache, endOfLife: cache.endOfLife ?? 0, madeRoom: true)
+        }
+    }
+
+    /// Removes the caches whose tickets have been of no use for longer than they are kept.
+    func removeAbandonedCaches() {
+        let retention = options.retention
+        guard let period = retention.period?.components.seconds else { return }
+        let keepsPrimary = retention.keepsPrimary(store.user)
+        for abandoned in store.abandoned(now: options.now(), after: period, keepsPrimary: keepsPrimary)
+        where !retention.isExempt(abandoned.cache) && make([.destroy(abandoned.cache.name)]) {
+            retention.removed?(abandoned)
+        }
     }
 
     private func compact(after changes: [StoreChange]) {

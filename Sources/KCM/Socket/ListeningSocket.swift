@@ -1,4 +1,4 @@
-internal import UnixSystem
+package import UnixSystem
 
 #if canImport(Glibc)
     internal import Glibc
@@ -12,6 +12,8 @@ package struct ListeningSocket: ~Copyable, Sendable {
     private var descriptor: Int32
     /// Where clients find it.
     package let path: String
+    /// The file at ``path`` when the socket was bound or inherited; nil if there was none any more.
+    package private(set) var file: FileIdentity?
 
     private init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
@@ -29,6 +31,15 @@ package struct ListeningSocket: ~Copyable, Sendable {
         return descriptor
     }
 
+    /// Another descriptor of the same socket, which goes on listening when this one is closed; nil if there is none left.
+    package borrowing func duplicate() -> ListeningSocket? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { return nil }
+        var socket = ListeningSocket(descriptor: copy, path: path)
+        socket.file = file
+        return socket
+    }
+
     /// Binds a socket at a path, in place of one that nobody listens on any more.
     ///
     /// Nobody can connect before the mode is set, since the socket does not listen until then. Whoever may find two of itself at work takes
@@ -42,10 +53,11 @@ package struct ListeningSocket: ~Copyable, Sendable {
         try removeStale(path, address)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         guard descriptor >= 0 else { throw failure("\(path): no socket can be made") }
-        let socket = ListeningSocket(descriptor: descriptor, path: path)
+        var socket = ListeningSocket(descriptor: descriptor, path: path)
         guard unsafe address.lent(to: { unsafe Glibc.bind(descriptor, $0, $1) }) == 0 else {
             throw failure("\(path): the socket can't be made there")
         }
+        socket.file = FileIdentity(path: path)
         guard unsafe chmod(path, mode) == 0, listen(descriptor, backlog) == 0 else {
             let error = failure("\(path): the socket can't be opened")
             unsafe unlink(path)
@@ -65,6 +77,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         self.init(descriptor: descriptor, path: path)
+        file = FileIdentity(path: path)
     }
 
     /// Four less than Linux has: SwiftNIO connects to no longer one, here as on other systems.

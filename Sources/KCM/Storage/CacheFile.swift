@@ -1,8 +1,11 @@
 /// The file of one cache, to whose end records are written.
+///
+/// It is open only while it is used, so that there can be more caches than the process may have open files.
 final class CacheFile {
-    private let file: OpenFile
+    private let directory: OpenDirectory
     /// The number in the file's name, by which files are in the order in which the caches came.
     let number: UInt64
+    var name: String { UserStorage.name(number) }
     private(set) var header: CacheFileHeader
     private let headerLength: Int
     private(set) var size: Int
@@ -18,7 +21,7 @@ final class CacheFile {
     var compactionFloor = 16 << 10
 
     init(
-        _ file: consuming OpenFile,
+        in directory: OpenDirectory,
         number: UInt64,
         header: CacheFileHeader,
         headerLength: Int,
@@ -27,7 +30,7 @@ final class CacheFile {
         early: [UInt64] = [],
         firstSerial: UInt64 = 1
     ) {
-        self.file = file
+        self.directory = directory
         self.number = number
         self.header = header
         self.headerLength = headerLength
@@ -48,6 +51,7 @@ final class CacheFile {
     }
 
     private func append(_ record: [UInt8]) throws(StorageError) {
+        let file = try directory.open(name)
         if hasRest {
             try file.truncate(to: size)
             hasRest = false
@@ -55,7 +59,7 @@ final class CacheFile {
         do {
             try file.write(record, at: size)
         } catch {
-            cut(to: size)
+            hasRest = (try? file.truncate(to: size)) == nil
             throw error
         }
         size += record.count
@@ -77,7 +81,9 @@ final class CacheFile {
     /// Whenever the process ends meanwhile, the record counts as gone. Where it fails the bytes are there until the file is written anew.
     func wipeSecrets(of serial: UInt64, _ credential: MarshalledCredential) {
         guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return }
-        guard var present = try? file.read(credential.bytes.count, at: offsets[number]) else { return }
+        guard let file = try? directory.open(name), var present = try? file.read(credential.bytes.count, at: offsets[number]) else {
+            return
+        }
         defer { present.wipe() }
         // Nothing else is ever overwritten, whatever the numbers say.
         guard present == credential.bytes else { return }
@@ -88,11 +94,11 @@ final class CacheFile {
     func cut(to size: Int) {
         self.size = size
         while let last = offsets.last, last >= size { offsets.removeLast() }
-        do { try file.truncate(to: size) } catch { hasRest = true }
+        do { try directory.open(name).truncate(to: size) } catch { hasRest = true }
     }
 
     func setClockOffset(_ offset: Int32) throws(StorageError) {
-        try file.write(CacheFileHeader.encoded(clockOffset: offset), at: CacheFileHeader.offsetPosition)
+        try directory.open(name).write(CacheFileHeader.encoded(clockOffset: offset), at: CacheFileHeader.offsetPosition)
         header.clockOffset = offset
     }
 }

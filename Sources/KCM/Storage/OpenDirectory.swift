@@ -70,11 +70,29 @@ final class OpenDirectory {
         return names
     }
 
-    /// Opens a file that is there, and no link.
+    /// Opens a file that is there: no directory, no link, nothing that could block.
     func open(_ name: String) throws(StorageError) -> OpenFile {
         let opened = unsafe openat(descriptor, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard opened >= 0 else { throw .last("\(path)/\(name) can't be opened") }
-        return OpenFile(descriptor: opened, path: "\(path)/\(name)")
+        guard opened >= 0 else {
+            guard [ELOOP, EISDIR, ENXIO, ENODEV].contains(errno) else { throw .last("\(path)/\(name) can't be opened") }
+            throw StorageError(.notAFile, "\(path)/\(name) is no file.")
+        }
+        let file = OpenFile(descriptor: opened, path: "\(path)/\(name)")
+        var status = stat()
+        guard unsafe fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(.notAFile, "\(path)/\(name) is no file.")
+        }
+        return file
+    }
+
+    /// Gives an entry that is of no use another name; the first one that is free. Returns it, or nil where the entry can't be renamed.
+    func setAside(_ name: String) -> String? {
+        for number in 1...1000 {
+            let target = name + (number == 1 ? ".damaged" : ".damaged-\(number)")
+            guard unsafe faccessat(descriptor, target, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { continue }
+            return unsafe renameat(descriptor, name, descriptor, target) == 0 ? target : nil
+        }
+        return nil
     }
 
     /// Makes an empty file of mode 0600, in place of one of that name.

@@ -10,6 +10,9 @@ struct OpenFile: ~Copyable {
     /// For messages.
     private let path: String
 
+    /// More than a file of tickets has, by far: what is read is kept in memory.
+    private static let maximumLength = 1 << 30
+
     init(descriptor: Int32, path: String) {
         self.descriptor = descriptor
         self.path = path
@@ -39,10 +42,18 @@ struct OpenFile: ~Copyable {
         guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) can't be cut to its last whole record") }
     }
 
+    /// When it was written last, in seconds since 1970; 0 where that can't be read.
+    var modified: UInt32 {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
+        return UInt32(clamping: status.st_mtim.tv_sec)
+    }
+
     /// The whole content.
     func read() throws(StorageError) -> [UInt8] {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) can't be read") }
+        guard status.st_size <= Self.maximumLength else { throw StorageError(.system(EFBIG), "\(path) is too long for a file of tickets.") }
         return try read(Int(status.st_size), at: 0)
     }
 

@@ -20,6 +20,15 @@ final class Storage {
     /// Removes the folder of a user who has no cache; what is put aside there stays.
     func removeFolder(of user: UInt32) { directory.removeFolder(String(user)) }
 
-    /// The files of a user.
-    func user(_ user: UInt32) throws(StorageError) -> UserStorage { UserStorage(try directory.folder(String(user))) }
+    /// The files of a user, in a folder that is made where it is missing. What is no folder is set aside.
+    func user(_ user: UInt32) throws(StorageError) -> UserStorage {
+        let name = String(user)
+        do {
+            return UserStorage(try directory.folder(name))
+        } catch {
+            guard error.code == .notADirectory, let newName = directory.setAside(name) else { throw error }
+            let entry = DamagedEntry(path: "\(directory.path)/\(name)", reason: "it is no directory, or a link", newName: newName)
+            return UserStorage(try directory.folder(name), damagedEntries: [entry])
+        }
+    }
 }

@@ -10,6 +10,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     package enum Code: Hashable, Sendable {
         /// What stands at the path is no directory, or a link to one.
         case notADirectory
+        /// What is among the files is none: a directory, a link, a pipe.
+        case notAFile
         /// The directory is another user's.
         case wrongOwner
         /// Others than the owner may enter the directory.
@@ -29,6 +31,18 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         self.code = code
         self.description = description
     }
+
+    /// Whether it says something of the entry itself: the process may open other files.
+    var isOfEntry: Bool {
+        switch code {
+        case .notADirectory, .notAFile: true
+        case .wrongOwner, .wrongMode, .inUse: false
+        case .system(let number): [EACCES, EPERM, EISDIR, EIO, ENAMETOOLONG, EOVERFLOW, EFBIG].contains(number)
+        }
+    }
+
+    /// Whether the process lacks what any file takes.
+    var isOfProcess: Bool { if case .system(let number) = code { [EMFILE, ENFILE, ENOMEM].contains(number) } else { false } }
 
     /// What `errno` says now.
     static func last(_ what: String) -> StorageError {

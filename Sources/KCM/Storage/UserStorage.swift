@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
 /// The files of one user's caches. On the server's event loop alone.
 ///
 /// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records, and of those that are gone the
@@ -8,51 +14,92 @@ final class UserStorage {
     private(set) var files: [CacheName: CacheFile] = [:]
     /// The highest number of a file, and the highest generation.
     private var lastNumber: UInt64 = 0
+    /// What ``recover(user:limits:)`` has set aside.
+    private(set) var damagedEntries: [DamagedEntry] = []
 
     private static let primaryFile = "primary"
+    /// Numbers and generations count up from one: a higher one was made by something else, and leaves no room for the next.
+    private static let maximumNumber = UInt64.max / 2
 
-    init(_ directory: OpenDirectory) { self.directory = directory }
+    init(_ directory: OpenDirectory, damagedEntries: [DamagedEntry] = []) {
+        self.directory = directory
+        self.damagedEntries = damagedEntries
+    }
 
     /// Reads what is there, once, before anything is written.
     ///
-    /// Files that were not finished are removed. A file that nobody can read is put aside under another name, and does not stop the rest.
+    /// Files that were not finished are removed. An entry that is no file, or that can't be read, is set aside under another name, and does
+    /// not stop the rest.
+    ///
+    /// - Throws: What keeps every file from being read, such as that the process has no descriptor left.
     func recover(user: UInt32, limits: StoreLimits) throws(StorageError) -> CredentialStore {
         var caches: [(file: CacheFile, cache: CredentialCache)] = []
         var primary: CacheName?
         for name in try directory.names().sorted() {
-            if name.hasSuffix(Self.unfinished) {
-                try directory.remove(name)
-            } else if name == Self.primaryFile {
-                primary = CacheName(try directory.open(name).read())
-            } else if let number = Self.number(name), let recovered = try recover(name, number) {
-                caches.append(recovered)
+            do {
+                if name.hasSuffix(Self.unfinished) {
+                    try directory.remove(name)
+                } else if name == Self.primaryFile {
+                    primary = try recoverPrimary(user: user)
+                } else if let number = Self.number(name) {
+                    // Even if it can't be renamed, it is in no new file's way.
+                    if number < Self.maximumNumber { lastNumber = max(lastNumber, number) }
+                    caches.append(try recover(name, number))
+                }
+            } catch {
+                guard error.isOfEntry else { throw error }
+                setAside(name, error)
             }
         }
         for (file, cache) in caches { try keep(file, cache.name) }
-        lastNumber = caches.reduce(0) { max($0, $1.file.number, $1.file.header.generation) }
+        lastNumber = caches.reduce(lastNumber) { max($0, $1.file.number, $1.file.header.generation) }
         let kept = caches.filter { files[$0.cache.name] === $0.file }.map(\.cache)
         return CredentialStore(user: user, limits: limits, caches: kept, primary: primary)
     }
 
-    private func recover(_ name: String, _ number: UInt64) throws(StorageError) -> (CacheFile, CredentialCache)? {
+    private func setAside(_ name: String, _ error: StorageError) {
+        let prefix = "\(directory.path)/\(name) "
+        let reason = error.description.hasPrefix(prefix) ? "it " + error.description.dropFirst(prefix.count).dropLast() : "\(error)"
+        damagedEntries.append(DamagedEntry(path: "\(directory.path)/\(name)", reason: reason, newName: directory.setAside(name)))
+    }
+
+    /// The name of the default cache.
+    private func recoverPrimary(user: UInt32) throws(StorageError) -> CacheName {
+        let name = CacheName(try directory.open(Self.primaryFile).read())
+        guard !name.bytes.isEmpty, name.bytes.count <= CacheName.maximumLength, !name.bytes.contains(0), !name.belongsToAnother(than: user)
+        else { throw damaged(Self.primaryFile, "has no name of a cache of user \(user)") }
+        return name
+    }
+
+    private func damaged(_ name: String, _ what: String) -> StorageError {
+        StorageError(.notAFile, "\(directory.path)/\(name) \(what).")
+    }
+
+    private func recover(_ name: String, _ number: UInt64) throws(StorageError) -> (CacheFile, CredentialCache) {
+        guard number < Self.maximumNumber, name == Self.name(number) else {
+            throw damaged(name, "has an unexpected name; ticket files are named like 000000000001.ccache")
+        }
         let file = try directory.open(name)
         var bytes = try file.read()
         defer { bytes.wipe() }
-        guard let recovered = try? RecoveredCache(bytes) else {
-            try directory.rename(name, to: name + ".damaged")
-            return nil
+        // Before it is written to.
+        let modified = file.modified
+        guard let recovered = try? RecoveredCache(bytes), recovered.header.generation < Self.maximumNumber else {
+            throw damaged(name, "has no tickets that can be read")
         }
         if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
         file.write(recovered.remains)
         let cacheFile = CacheFile(
-            file,
+            in: directory,
             number: number,
             header: recovered.header,
             headerLength: recovered.headerLength,
             size: recovered.length,
             offsets: recovered.offsets
         )
-        return (cacheFile, recovered.cache)
+        var cache = recovered.cache
+        cache.written = modified
+        return (cacheFile, cache)
     }
 
     /// Of two files of one cache, which a move leaves that was cut off, the later one is kept.
@@ -60,7 +107,7 @@ final class UserStorage {
         let other = files[name]
         let isLater = file.header.generation > other?.header.generation ?? 0
         if isLater || other == nil { files[name] = file }
-        if let loser = isLater ? other : other.map({ _ in file }) { try directory.remove(Self.name(loser.number)) }
+        if let loser = isLater ? other : other.map({ _ in file }) { try directory.remove(loser.name) }
     }
 
     // MARK: - Names
@@ -85,6 +132,8 @@ extension UserStorage {
         var offset: (file: CacheFile, old: Int32)?
         var created: (file: CacheFile, unfinished: String)?
         var destroyed: [CacheName] = []
+        /// The files of destroyed caches that have another name by now.
+        var removed: [CacheFile] = []
         var moved: (name: CacheName, target: CacheName)?
         var primary: String?
     }
@@ -92,30 +141,36 @@ extension UserStorage {
     /// Writes changes: all of them, or none where it throws.
     ///
     /// What can fail for want of room comes first and can be taken back; the renames come last. Of the changes of one request at most one
-    /// makes a file.
+    /// makes a file, and SET_DEFAULT_CACHE makes no other change.
     func write(_ changes: [StoreChange], to store: CredentialStore) throws(StorageError) {
         var progress = Progress()
         do {
             for change in changes { try stage(change, store, &progress) }
-            try finish(progress)
+            try finish(&progress)
         } catch {
             takeBack(progress)
             throw error
         }
     }
 
+    /// - Throws: Where a cache has none: what is written nowhere is not acknowledged.
+    private func file(of name: CacheName) throws(StorageError) -> CacheFile {
+        guard let file = files[name] else { throw StorageError(.system(ENOENT), "\(directory.path): a cache has lost its file.") }
+        return file
+    }
+
     private func stage(_ change: StoreChange, _ store: CredentialStore, _ progress: inout Progress) throws(StorageError) {
         switch change {
         case .store(let name, let credential, _):
-            guard let file = files[name] else { return }
+            let file = try file(of: name)
             progress.appended.append((file, file.size))
             try file.append(credential)
         case .remove(let name, let serials):
-            guard let file = files[name] else { return }
+            let file = try file(of: name)
             progress.appended.append((file, file.size))
             try file.appendRemoval(of: serials)
         case .setClockOffset(let name, let offset):
-            guard let file = files[name] else { return }
+            let file = try file(of: name)
             progress.offset = (file, file.header.clockOffset)
             try file.setClockOffset(offset)
         case .initialize(let name, let principal):
@@ -135,21 +190,33 @@ extension UserStorage {
         }
     }
 
-    private func finish(_ progress: Progress) throws(StorageError) {
+    /// Brings what was staged under its name.
+    ///
+    /// All that can fail comes before the first step that can't be taken back, which is the rename of a new file over an old one: until
+    /// then the files of destroyed caches are only renamed.
+    private func finish(_ progress: inout Progress) throws(StorageError) {
         for name in progress.destroyed {
             guard let file = files[name] else { continue }
-            try directory.remove(Self.name(file.number))
-            files[name] = nil
+            try directory.rename(file.name, to: Self.removed(file))
+            progress.removed.append(file)
         }
-        if let created = progress.created { try directory.rename(created.unfinished, to: Self.name(created.file.number)) }
+        if let unfinished = progress.primary { try directory.rename(unfinished, to: Self.primaryFile) }
+        if let created = progress.created { try directory.rename(created.unfinished, to: created.file.name) }
+        for file in progress.removed {
+            // What can't be removed now is at the next start.
+            try? directory.remove(Self.removed(file))
+            files[file.header.name] = nil
+        }
         if let moved = progress.moved {
             // What is left of the target's old file has a lower generation.
-            if let old = files[moved.target] { try? directory.remove(Self.name(old.number)) }
+            if let old = files[moved.target] { try? directory.remove(old.name) }
             files[moved.name] = nil
         }
         if let file = progress.created?.file { files[file.header.name] = file }
-        if let unfinished = progress.primary { try directory.rename(unfinished, to: Self.primaryFile) }
     }
+
+    /// The name under which the file of a destroyed cache waits for its removal; no restart takes it up.
+    private static func removed(_ file: CacheFile) -> String { file.name + ".removed" + unfinished }
 
     /// Overwrites the keys and tickets that written changes have done away with.
     ///
@@ -169,6 +236,7 @@ extension UserStorage {
     }
 
     private func takeBack(_ progress: Progress) {
+        for file in progress.removed { try? directory.rename(Self.removed(file), to: file.name) }
         for (file, size) in progress.appended.reversed() { file.cut(to: size) }
         if let (file, old) = progress.offset { try? file.setClockOffset(old) }
         if let unfinished = progress.created?.unfinished { try? directory.remove(unfinished) }
@@ -225,7 +293,7 @@ extension UserStorage {
             throw error
         }
         let created = CacheFile(
-            file,
+            in: directory,
             number: number,
             header: header,
             headerLength: header.length,
@@ -251,7 +319,7 @@ extension UserStorage {
         var progress = Progress()
         do {
             try create(cache.name, cache, number: files[cache.name]?.number, &progress)
-            try finish(progress)
+            try finish(&progress)
         } catch {
             takeBack(progress)
             if let file = files[cache.name] { file.compactionFloor = 2 * file.size }

@@ -3,6 +3,8 @@ package struct CredentialCache: Sendable {
     package internal(set) var name: CacheName
     package internal(set) var principal: MarshalledPrincipal
     package internal(set) var clockOffset: Int32 = 0
+    /// When it was written last, in seconds since 1970 by this machine's clock.
+    var written: UInt32 = 0
     let identifier = Identifier(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     /// The first half of each credential's identifier. The second is its serial number.
     private let credentialTag = UInt64.random(in: .min ... .max)
@@ -31,9 +33,30 @@ package struct CredentialCache: Sendable {
     subscript(identifier: Identifier) -> MarshalledCredential? { identifier.high == credentialTag ? list[identifier.low] : nil }
 
     /// The serial numbers of the tickets that have expired at a time of this machine's clock.
-    func expired(now: UInt32) -> [UInt64] {
-        let time = Int64(now) + Int64(clockOffset)
-        return list.all.filter { $0.credential.hasExpired(at: time) }.map(\.serial)
+    func expired(now: UInt32) -> [UInt64] { list.expired(at: time(at: now)) }
+
+    /// What the KDC's clock shows when this machine's shows a time.
+    func time(at now: UInt32) -> Int64 { Int64(now) + Int64(clockOffset) }
+
+    /// Until when one of its tickets can be used or renewed, by this machine's clock; nil where one has no end. A cache without a ticket
+    /// counts from when it was written.
+    var endOfLife: Int64? {
+        var end: Int64?
+        for (_, credential) in list.all where !credential.server.isConfiguration {
+            guard let life = credential.endOfLife else { return nil }
+            end = max(end ?? .min, Int64(life) - Int64(clockOffset))
+        }
+        return end ?? Int64(written)
+    }
+
+    /// The value of a setting that a program keeps in the cache, such as libkrb5's `pa_type`; nil where there is none.
+    package func setting(_ key: String) -> ArraySlice<UInt8>? {
+        var components = ByteWriter()
+        components.writeCounted(Array("krb5_ccache_conf_data".utf8))
+        components.writeCounted(Array(key.utf8))
+        let wanted = components.bytes
+        return list.all.first { $0.credential.server.isConfiguration && $0.credential.server.components.elementsEqual(wanted) }?
+            .credential.ticket
     }
 
     mutating func empty(for principal: MarshalledPrincipal) {

@@ -1,8 +1,15 @@
 extension CredentialStore {
     /// What a request comes to; the store stays as it is.
     ///
-    /// - Parameter now: The time in seconds since 1970, by which expired tickets are told when room is needed.
-    package func decide(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Decision {
+    /// - Parameters:
+    ///   - now: The time in seconds since 1970, by which expired tickets are told when room is needed.
+    ///   - replyLimit: The length that a reply may have: a longer one is not made.
+    package func decide(
+        _ request: Request,
+        connection: inout ConnectionState,
+        now: UInt32,
+        replyLimit: Int = Reply.maximumBodyLength
+    ) -> Decision {
         let decision: Decision
         switch request {
         case .noOperation, .setFlags: decision = Decision()
@@ -34,13 +41,13 @@ extension CredentialStore {
                 connection.knows(cache.clockOffset, of: cache.name) ? retrieve(pattern, from: cache) : Decision(.unsupported)
             }
         case .principal(let name): decision = with(name) { Decision(Reply(body: Array($0.principal.bytes))) }
-        case .credentialIdentifiers(let name): decision = with(name, identifiers)
+        case .credentialIdentifiers(let name): decision = with(name) { identifiers($0, limit: replyLimit) }
         case .credential(let name, let identifier):
             decision = with(name) { cache in cache[identifier].map { Decision(Reply(body: $0.bytes)) } ?? Decision(.end) }
-        case .credentialList(let name): decision = with(name, list)
+        case .credentialList(let name): decision = with(name) { list($0, limit: replyLimit) }
         }
         // A reply that libkrb5 would not read leaves it with a connection that it cannot use.
-        return decision.reply.fits ? decision : Decision(.limitReached)
+        return decision.reply.body.count <= replyLimit ? decision : Decision(.limitReached)
     }
 
     /// Decides on a request that needs its cache.
@@ -57,13 +64,13 @@ extension CredentialStore {
     }
 
     private func initialize(_ name: CacheName, _ principal: MarshalledPrincipal, now: UInt32) -> Decision {
-        guard let room = room(replacing: name, cost: cost(of: name, principal, []), now: now) else { return Decision(.limitReached) }
+        guard let room = room(replacing: name, cost: cost(of: name, principal, []), now: now) else { return Decision(.quotaExceeded) }
         return Decision(changes: room + [.initialize(name, principal)])
     }
 
     private func replace(_ name: CacheName, _ replacement: Replacement, connection: inout ConnectionState, now: UInt32) -> Decision {
         let cost = cost(of: name, replacement.principal, replacement.credentials)
-        guard let room = room(replacing: name, cost: cost, now: now) else { return Decision(.limitReached) }
+        guard let room = room(replacing: name, cost: cost, now: now) else { return Decision(.quotaExceeded) }
         connection.learn(replacement.clockOffset, of: name)
         return Decision(changes: room + [.replace(name, replacement)])
     }
@@ -77,14 +84,30 @@ extension CredentialStore {
         var examined = 0
         let serial = cache.list.serial(repeatedBy: credential, examined: &examined)
         let old = serial.flatMap { cache.list[$0] }.map { $0.bytes.count + CredentialCache.costOfCredential } ?? 0
-        let added = credential.bytes.count + CredentialCache.costOfCredential - old
-        var decision = Decision(.limitReached)
-        if let room = room(for: added, now: now, isCounted: { $0 == cache.name && $1 == serial }) {
-            decision = Decision(changes: room + [.store(cache.name, credential, replacing: serial)])
+        let purge = purge(cache, whenStoring: credential, now: now).filter { $0 != serial }
+        let freed = purge.reduce(0) { $0 + CredentialCache.costOfCredential + (cache.list[$1]?.bytes.count ?? 0) }
+        let added = credential.bytes.count + CredentialCache.costOfCredential - old - freed
+        var decision = Decision(.quotaExceeded)
+        let going = Set(purge + [serial].compactMap(\.self))
+        if let room = room(for: added, now: now, isCounted: { $0 == cache.name && going.contains($1) }) {
+            let removal: [StoreChange] = purge.isEmpty ? [] : [.remove(cache.name, purge)]
+            decision = Decision(changes: removal + room + [.store(cache.name, credential, replacing: serial)])
         }
         decision.examined = examined
         return decision
     }
+
+    /// The expired tickets that a ticket that is valid takes the place of: a cache that is in use does not grow by what is over.
+    ///
+    /// A setting, or a ticket that has expired itself, displaces none: a program may fill a cache with old tickets and mean it.
+    private func purge(_ cache: CredentialCache, whenStoring credential: MarshalledCredential, now: UInt32) -> [UInt64] {
+        guard !credential.server.isConfiguration, !credential.hasExpired(at: cache.time(at: now)) else { return [] }
+        return Array(cache.expired(now: now).prefix(Self.purgeLimit))
+    }
+
+    /// How many expired tickets one request removes: each costs several system calls, and other users wait for their turn meanwhile. The
+    /// rest goes with the tickets that are stored next.
+    private static let purgeLimit = 64
 
     private func remove(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
         var examined = 0

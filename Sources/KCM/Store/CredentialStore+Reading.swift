@@ -15,22 +15,29 @@ extension CredentialStore {
         return Decision(Reply(body: cache.name.terminated))
     }
 
+    /// The first credential that matches; where that takes too many comparisons, what makes the client list the cache and search there.
     func retrieve(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
         var examined = 0
-        let credential = cache.list.first(matching: pattern, examined: &examined)
-        var decision = credential.map { Decision(Reply(body: $0.bytes)) } ?? Decision(.notFound)
+        var decision: Decision
+        switch cache.list.first(matching: pattern, examined: &examined) {
+        case .found(let credential): decision = Decision(Reply(body: credential.bytes))
+        case .notFound: decision = Decision(.notFound)
+        case .unknown: decision = Decision(.unsupported)
+        }
         decision.examined = examined
         return decision
     }
 
-    func identifiers(_ cache: CredentialCache) -> Decision {
-        Decision(Reply(body: Self.encoded(cache.list.all.map { cache.identifier(of: $0.serial) })))
+    func identifiers(_ cache: CredentialCache, limit: Int) -> Decision {
+        guard cache.list.count * Identifier.length <= limit else { return Decision(.limitReached) }
+        return Decision(Reply(body: Self.encoded(cache.list.all.map { cache.identifier(of: $0.serial) })))
     }
 
     /// All credentials at once; where they are too long for one reply, what makes the client ask for one after the other.
-    func list(_ cache: CredentialCache) -> Decision {
+    func list(_ cache: CredentialCache, limit: Int) -> Decision {
         let length = 4 + 4 * cache.list.count + cache.list.byteCount
-        guard Reply.fits(bodyLength: length) else { return Decision(.unsupported) }
+        guard length <= Reply.maximumBodyLength else { return Decision(.unsupported) }
+        guard length <= limit else { return Decision(.limitReached) }
         var writer = ByteWriter(capacity: length)
         writer.write(UInt32(truncatingIfNeeded: cache.list.count))
         for (_, credential) in cache.list.all { writer.writeCounted(credential.bytes) }

@@ -36,7 +36,7 @@ extension CredentialStore {
     /// The oldest cache whose tickets have all expired and which is not the primary one: they pile up when sessions end without a sign-out.
     private func firstExpired(now: UInt32) -> CredentialCache? {
         caches.first { cache in
-            guard cache.name != primary else { return false }
+            guard cache.name != primary, !isExempt(cache) else { return false }
             let tickets = cache.list.all.filter { !$0.credential.server.isConfiguration }
             return !tickets.isEmpty && tickets.count == cache.expired(now: now).count
         }

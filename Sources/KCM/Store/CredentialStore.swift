@@ -8,6 +8,8 @@ package struct CredentialStore: Sendable {
     /// The initialised caches in the order in which they came.
     package private(set) var caches: [CredentialCache] = []
     package private(set) var primary: CacheName
+    /// Whether a cache stays when room is needed, though its tickets have expired: because they will be acquired again.
+    var isExempt: @Sendable (CredentialCache) -> Bool = { _ in false }
 
     package init(user: UInt32, limits: StoreLimits = StoreLimits()) {
         self.user = user
@@ -30,7 +32,9 @@ package struct CredentialStore: Sendable {
     }
 
     /// Makes a change; one whose cache is not there changes nothing.
-    package mutating func apply(_ change: StoreChange) {
+    ///
+    /// - Parameter now: The time in seconds since 1970, which a cache that is written remembers.
+    package mutating func apply(_ change: StoreChange, now: UInt32 = 0) {
         switch change {
         case .initialize(let name, let principal): caches[create(name, principal)].empty(for: principal)
         case .replace(let name, let replacement): caches[create(name, replacement.principal)].replace(by: replacement)
@@ -40,6 +44,11 @@ package struct CredentialStore: Sendable {
         case .move(let name, let target): move(name, to: target)
         case .setPrimary(let name): primary = name
         case .setClockOffset(let name, let offset): position(of: name).map { caches[$0].clockOffset = offset }
+        }
+        switch change {
+        case .initialize(let name, _), .replace(let name, _), .store(let name, _, _), .remove(let name, _), .move(_, to: let name):
+            position(of: name).map { caches[$0].written = now }
+        case .destroy, .setPrimary, .setClockOffset: break
         }
     }
 

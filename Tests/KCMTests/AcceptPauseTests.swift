@@ -1,0 +1,149 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import KCM
+
+/// A process without descriptors.
+struct AcceptPauseTests {
+    /// Counts the failures before the pause is made.
+    private final class FailureCount: ChannelInboundHandler, Sendable {
+        typealias InboundIn = any Channel
+
+        private let failures: AsyncStream<Void>.Continuation
+        init(_ failures: AsyncStream<Void>.Continuation) { self.failures = failures }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            failures.yield()
+            context.fireErrorCaught(error)
+        }
+    }
+
+    private final class Greeting: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "served")), promise: nil)
+        }
+    }
+
+    /// The time has a lower bound alone, so that a slow machine is no matter. Without the pause the second failure comes at once.
+    @Test func `a server that has no descriptor left tries again after a pause`() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .success) { [folder = folder as String] in
+                let pause = TimeAmount.milliseconds(300)
+                let (failures, continuation) = AsyncStream.makeStream(of: Void.self)
+                let reports = Mutex<[String?]>([])
+                let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .serverChannelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            try channel.pipeline.syncOperations.addHandler(FailureCount(continuation))
+                            let handler = AcceptPauseHandler(pause: pause) { reason in reports.withLock { $0.append(reason) } }
+                            try channel.pipeline.syncOperations.addHandler(handler)
+                        }
+                    }
+                    .childChannelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Greeting()) }
+                    }
+                    .bind(unixDomainSocketPath: "\(folder)/socket").get()
+                let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+                let held = takeAllDescriptors()
+                let start = ContinuousClock.now
+                connect(client, to: "\(folder)/socket")
+                var iterator = failures.makeAsyncIterator()
+                for _ in 0..<3 { await iterator.next() }
+                guard ContinuousClock.now - start >= .milliseconds(600) else { fatalError("it tries all the time") }
+                for descriptor in held { close(descriptor) }
+                var buffer = [UInt8](repeating: 0, count: 6)
+                guard read(client, &buffer, 6) == 6, String(decoding: buffer, as: UTF8.self) == "served" else {
+                    fatalError("it does not serve")
+                }
+                guard reports.withLock({ $0.count == 2 && $0[0] != nil && $0[1] == nil }) else { fatalError("it reports each failure") }
+                withExtendedLifetime(server) {}
+                endChildProcess()
+            }
+        }
+    }
+
+    @Test func `the server of the caches serves again once there are descriptors`() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .success) { [folder = folder as String] in
+                let reports = ReportList()
+                let (failures, continuation) = AsyncStream.makeStream(of: Void.self)
+                var options = KCMServer.Options.forEveryone()
+                options.report = { report in
+                    reports.append(report)
+                    continuation.yield()
+                }
+                let server = try KCMServer(options)
+                try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
+                let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+                let held = takeAllDescriptors()
+                connect(client, to: "\(folder)/kcm.sock")
+                for await _ in failures { break }
+                for descriptor in held { close(descriptor) }
+                let request = requestBytes(.noOperation)
+                guard write(client, request, request.count) == request.count else { fatalError("it does not listen") }
+                var reply = [UInt8](repeating: 1, count: 12)
+                guard read(client, &reply, 12) == 12, reply == Reply().encoded() else { fatalError("it does not serve") }
+                guard reports.all == [.acceptFailed("Too many open files"), .acceptsAgain] else { fatalError("\(reports.all)") }
+                await server.shutDown()
+                endChildProcess()
+            }
+        }
+    }
+
+    /// There can be more caches than the process may have open files.
+    @Test func `a cache takes no descriptor`() async throws {
+        try await withFolder { folder in
+            await #expect(processExitsWith: .success) { [folder = folder as String] in
+                var disk = try Disk(folder)
+                for number in 0..<60 {
+                    guard disk.send(.initialize, "\(number)", Sample.alice) == .ok,
+                        disk.send(.store, "\(number)", Sample.ticket(1).bytes) == .ok
+                    else { fatalError("cache \(number) is refused") }
+                }
+                guard filesHeldOpen(in: folder).isEmpty else { fatalError("caches stay open: \(filesHeldOpen(in: folder))") }
+                guard try Disk(folder).state == disk.state else { fatalError("a restart finds something else") }
+                endChildProcess()
+            }
+        }
+    }
+}
+
+/// The files below a folder that this process has open. What the libraries open meanwhile is not counted.
+private func filesHeldOpen(in folder: String) -> [String] {
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    let paths = descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+    return paths.filter { $0.hasPrefix(folder + "/") }
+}
+
+/// Opens descriptors until there are no more.
+private func takeAllDescriptors() -> [Int32] {
+    var limit = rlimit()
+    let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    guard getrlimit(kind, &limit) == 0 else { fatalError("no limit is known") }
+    limit.rlim_cur = 256
+    guard setrlimit(kind, &limit) == 0 else { fatalError("the limit can't be set") }
+    var held: [Int32] = []
+    while true {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return held }
+        held.append(descriptor)
+    }
+}
+
+/// Connects a socket that there is already.
+private func connect(_ client: Int32, to path: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    }
+    guard result == 0 else { fatalError("it does not listen") }
+}

@@ -101,7 +101,7 @@ extension Agent {
     ) async -> Bool {
         let successor: KerberosExtension
         do {
-            successor = try await options.makeExtension(profiles)
+            successor = try await options.makeExtension(profiles, cacheSocket)
             try writeConfiguration(successor.policy)
         } catch {
             journal.failure("the profiles have changed, and can't be put in force: \(error)")

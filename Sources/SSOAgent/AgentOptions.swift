@@ -1,4 +1,5 @@
 package import ExtensionProfile
+internal import KCM
 package import KerberosEngine
 package import SSOAgentClient
 
@@ -30,18 +31,24 @@ package struct AgentOptions: Sendable {
     package var mode = Mode.agent
     /// Where the tickets are; nil is a folder of the runtime directory, which the machine forgets when it stops.
     package var ticketDirectory: String?
+    /// How many credential caches there may be.
+    package var maximumCaches = AgentOptions.defaultCaches
     /// How long nobody must need the agent before it ends; nil lets it run.
     package var idleExit: Duration?
     /// Signs in at the start, and again where a renewal does not help.
     package var keytab: Keytab?
+    /// Runs the administrator's program for an event of a session, and returns what was wrong with it; nil runs none.
+    package var runProgram: (@Sendable (SessionEvent) async -> String?)?
+    /// How long a cache is kept whose tickets can neither be used nor renewed; nil keeps it.
+    package var expiredCachePeriod: Duration? = .seconds(7 * 86_400)
     /// The krb5.conf files of the machine, without the agent's own: they name the default cache whose tickets are copied at the start.
     package var systemConfiguration: [String] = []
     /// Variables of systemd.
     package var environment: [String: String] = [:]
     /// Where the profiles are.
     package var search: ProfileSearch
-    /// Makes the extension of these profiles.
-    package var makeExtension: @Sendable ([Profile]) async throws -> KerberosExtension
+    /// Makes the extension of these profiles, whose caches are at a socket; nil is what krb5.conf says.
+    package var makeExtension: @Sendable (_ profiles: [Profile], _ cacheSocket: String?) async throws -> KerberosExtension
     /// How long a profile that is gone, or broken, may be being replaced, before it counts.
     package var settling = Duration.seconds(1)
     /// How long a realm must be without a profile before its sessions end.
@@ -56,7 +63,7 @@ package struct AgentOptions: Sendable {
     package init(
         runtime: RuntimeDirectory,
         search: ProfileSearch,
-        makeExtension: @escaping @Sendable ([Profile]) async throws -> KerberosExtension,
+        makeExtension: @escaping @Sendable (_ profiles: [Profile], _ cacheSocket: String?) async throws -> KerberosExtension,
         log: @escaping @Sendable (String) -> Void
     ) {
         self.runtime = runtime
@@ -64,6 +71,9 @@ package struct AgentOptions: Sendable {
         self.makeExtension = makeExtension
         self.log = log
     }
+
+    /// How many credential caches there may be unless something else is said.
+    package static let defaultCaches = StoreLimits.defaultCaches
 
     var tickets: String { ticketDirectory ?? runtime.path + "/tickets" }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KCM
 internal import SSOAgentClient
 internal import Synchronization
 
@@ -17,6 +18,22 @@ final class Journal: Sendable {
 
     /// Something that somebody should see to.
     func failure(_ text: String) { add(text, isFailure: true) }
+
+    /// What the server of the caches reports.
+    func add(_ report: ServerReport) {
+        switch report {
+        case .writesAgain: settle(ServerReport.writeFailure, "\(report)")
+        case .acceptsAgain: settle(ServerReport.acceptFailure, "\(report)")
+        case .writeFailed, .damaged, .noMoreCaches, .acceptFailed: failure("\(report)")
+        }
+    }
+
+    /// Whether the API's socket accepts connections: why not, or nil.
+    func acceptsConnections(failure reason: String?) {
+        let beginning = "connections to the agent have to wait"
+        guard let reason else { return settle(beginning, "connections to the agent are accepted again.") }
+        failure("\(beginning): \(reason).")
+    }
 
     /// What began so is true no more.
     func settle(_ beginning: String, _ text: String) {

@@ -1,6 +1,8 @@
 internal import Foundation
 internal import KCM
 internal import Kerberos
+internal import SSOAgentClient
+internal import Synchronization
 
 /// The credential caches of every user of a machine, at the socket where libkrb5 looks for them: no API, no renewal, no profiles.
 ///
@@ -13,6 +15,12 @@ package final class MachineCache: Sendable {
         package var socket = MachineCache.standardSocket
         /// Where the tickets are, a folder for each user; it is made where it is missing, and private.
         package var directory: String
+        /// How many caches one user may have; those of the user's subordinate numbers count too.
+        package var maximumCaches = StoreLimits.defaultCaches
+        /// The file with the ranges of subordinate user numbers.
+        package var subordinateUsers = "/etc/subuid"
+        /// How long a cache is kept whose tickets can neither be used nor renewed; nil keeps it.
+        package var expiredCachePeriod: Duration? = .seconds(7 * 86_400)
         /// Variables of systemd.
         package var environment: [String: String]
         /// What an administrator should read: a line each.
@@ -29,6 +37,8 @@ package final class MachineCache: Sendable {
     package static let standardSocket = "/var/run/.heim_org.h5l.kcm-socket"
 
     private let options: Options
+    /// Where programs find the socket; nil before it serves.
+    private let place = Mutex<SocketPlace?>(nil)
 
     /// One that serves nobody yet.
     package init(_ options: Options) { self.options = options }
@@ -37,28 +47,55 @@ package final class MachineCache: Sendable {
     ///
     /// - Throws: `SocketError` where something else serves the socket, `StorageError` where the folder can't be used, ``AgentError``.
     package func run(until end: @escaping @Sendable () async -> Void) async throws {
-        let server = try KCMServer(
-            KCMServer.Options(
-                directory: options.directory,
-                storeLimits: StoreLimits(bytes: 4 << 20),
-                limits: Self.limits,
-                isPermitted: { _ in true },
-                writeFailure: { [options] in options.log("a ticket was refused: \($0)") }
-            )
+        let subordinates = SubordinateUsers.Current()
+        // Before the file is read, so that no change is missed.
+        let watch = FileWatch { [path = options.subordinateUsers] in [path] }
+        await readSubordinateUsers(subordinates)
+        var settings = KCMServer.Options(
+            directory: options.directory,
+            storeLimits: StoreLimits(caches: options.maximumCaches, bytes: 4 << 20),
+            retention: CacheRetention(
+                period: options.expiredCachePeriod,
+                keepsPrimary: Self.hasSession,
+                isExempt: \.isAcquiredAgain,
+                removed: { [options] in options.log("user \($0.user): \($0.sentence)") }
+            ),
+            limits: Self.limits,
+            isPermitted: { _ in true },
+            report: { [options] in options.log("\($0)") },
+            owner: { subordinates.owner(of: $0) }
         )
-        let notification = ServiceNotification(environment: options.environment)
-        var hasOwnSocket = false
-        // The one of systemd stays: whoever comes next has systemd start the next server.
-        defer { if hasOwnSocket { try? FileManager.default.removeItem(atPath: options.socket) } }
-        do {
-            if let socket = try Self.inheritedSocket(options.environment) {
-                try await server.serve(socket)
-            } else {
-                try await server.serve(try ListeningSocket.bind(path: options.socket, mode: 0o666))
-                hasOwnSocket = true
+        settings.rootReachesOthers = true
+        let server = try KCMServer(settings)
+        let changes = watch?.changes ?? AsyncStream(unfolding: { nil })
+        let watching = Task {
+            for await _ in changes {
+                if await readSubordinateUsers(subordinates) { await server.countAgain() }
             }
+        }
+        defer { watching.cancel() }
+        let notification = ServiceNotification(environment: options.environment)
+        do {
+            let socket: ListeningSocket
+            var isOwn = false
+            if let inherited = try Self.inheritedSocket(options.environment) {
+                socket = inherited
+            } else {
+                socket = try ListeningSocket.bind(path: options.socket, mode: 0o666)
+                isOwn = true
+            }
+            let found = SocketPlace(socket: .caches, path: socket.path, file: socket.file, isOwn: isOwn)
+            place.withLock { $0 = found }
+            // The one of systemd stays: the next program has systemd start the next server.
+            defer { place.withLock { _ = $0?.removeOwnFile() } }
+            try await server.serve(socket)
             notification.ready("serves the credential caches of every user")
-            await end()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await end() }
+                group.addTask { [self] in await watchSocket(of: server) }
+                await group.next()
+                group.cancelAll()
+            }
             notification.stopping()
         } catch {
             await server.shutDown()
@@ -67,7 +104,51 @@ package final class MachineCache: Sendable {
         await server.shutDown()
     }
 
-    /// One user is one of many here, and a person may have many numbers (subuid(5)).
+    /// Whether a user has a session, by systemd-logind; everybody has where there is none.
+    private static func hasSession(_ user: UInt32) -> Bool {
+        let folder = "/run/systemd/users"
+        return !FileManager.default.fileExists(atPath: folder) || FileManager.default.fileExists(atPath: "\(folder)/\(user)")
+    }
+
+    /// Sees that programs find the socket. Returns when another process serves them.
+    private func watchSocket(of server: KCMServer) async {
+        var reported: String?
+        while (try? await Task.sleep(for: .seconds(2))) != nil {
+            guard let current = place.withLock({ $0 }) else { continue }
+            switch current.state {
+            case .unchanged: reported = nil
+            case .served(let listener):
+                options.log("\(current.path): process \(listener.processID) listens there now, so this server ends.")
+                return
+            case .lost:
+                do {
+                    let socket = try ListeningSocket.bind(path: current.path, mode: 0o666)
+                    let found = SocketPlace(socket: .caches, path: current.path, file: socket.file, isOwn: true)
+                    do { try await server.serve(socket) } catch {
+                        found.removeOwnFile()
+                        throw error
+                    }
+                    place.withLock { $0 = found }
+                    options.log("\(current.path): the socket was lost, and is bound again.")
+                } catch {
+                    let remedy = current.isOwn ? "" : " Restart its unit: systemctl restart ksso-kcm.socket"
+                    if reported != "\(error)" { options.log("\(error)\(remedy)") }
+                    reported = "\(error)"
+                }
+            }
+        }
+    }
+
+    /// On a thread of its own, for names may come from the network. Returns whether something has changed.
+    @discardableResult private func readSubordinateUsers(_ current: SubordinateUsers.Current) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [path = options.subordinateUsers] in
+                continuation.resume(returning: current.replace(SubordinateUsers(path: path)))
+            }
+        }
+    }
+
+    /// One user is one of many here.
     private static var limits: ServerLimits {
         ServerLimits(
             connections: 64,

@@ -11,15 +11,15 @@ package struct ServiceNotification: Sendable {
     /// The agent serves; with a sentence for `systemctl status`.
     package func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
 
-    /// How the first sign-in by a key went, with a sentence for `systemctl status`. The second variable is for `ksso agent run
-    /// --background`; systemd passes over what begins with X_.
+    /// How a sign-in by a key went, with a sentence for `systemctl status`, which shows the last one. The second variable is for
+    /// `ksso agent run --background`, which reads the first; systemd ignores what begins with X_.
     package func signedIn(_ isSignedIn: Bool, _ status: String) {
         send("STATUS=\(status.split(whereSeparator: \.isNewline).joined(separator: " "))\n\(isSignedIn ? Self.done : Self.failed)")
     }
 
-    /// The line of a first sign-in that went well.
+    /// The line of a sign-in that succeeded.
     package static let done = "X_KSSO_SIGN_IN=done"
-    /// The line of a first sign-in that failed.
+    /// The line of a sign-in that failed.
     package static let failed = "X_KSSO_SIGN_IN=failed"
 
     /// The agent ends: it takes no new requests.

@@ -16,4 +16,10 @@ struct AgentExchange: AuthorizationExchange {
         case .send: return .send(try HTTPFields(wire: reply.headers ?? [:]))
         }
     }
+
+    /// An agent that has dropped the exchange, or does not know the operation, replaces nothing.
+    func replaceRefusedTicket() async -> Bool {
+        let reply: RefusalReply? = try? await client.post(AgentPath.refusal(id), [String: String]())
+        return reply?.isReplaced ?? false
+    }
 }

@@ -18,7 +18,7 @@ package struct AgentListener: Sendable, Hashable {
     package let kind: Kind
 
     /// The process of a number.
-    init(processID: Int32) {
+    package init(processID: Int32) {
         self.processID = processID
         let words = Self.contents("/proc/\(processID)/cmdline").split(separator: "\0", omittingEmptySubsequences: false)
         // proc_pid_stat(5): the number, the name in parentheses, the state.
@@ -47,6 +47,13 @@ package struct AgentListener: Sendable, Hashable {
         case .other(let name):
             "the agent does not answer; \(name.isEmpty ? "a program" : name) (process \(processID)) listens in its place. Start that again."
         }
+    }
+
+    /// How to stop the agent for good, if systemd listens and would start it again for the next request; nil otherwise.
+    package var stopCommand: String? {
+        guard kind == .other(name: "systemd") else { return nil }
+        return processID == 1
+            ? "systemctl stop ksso-agent@NAME.socket ksso-agent@NAME.service" : "systemctl --user stop ksso-agent.socket ksso-agent.service"
     }
 
     /// The machine's systemd has a service's agent, each user's his own.

@@ -18,8 +18,11 @@ extension RuntimeDirectory {
     private static let startLimit = 28
 
     /// Who listens at a socket; nil where nobody does, or somebody who is neither this user nor root. It never waits.
-    package func listener(at socket: Socket) -> AgentListener? {
-        guard let connection = ListenerConnection(path(of: socket), limit: nil) else { return nil }
+    package func listener(at socket: Socket) -> AgentListener? { Self.listener(atPath: path(of: socket)) }
+
+    /// As ``listener(at:)``, of a socket that is elsewhere.
+    package static func listener(atPath path: String) -> AgentListener? {
+        guard let connection = ListenerConnection(path, limit: nil) else { return nil }
         return connection.isTrusted ? connection.listener : nil
     }
 

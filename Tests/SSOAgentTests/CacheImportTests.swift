@@ -15,8 +15,9 @@ struct CacheImportTests {
         return (try KeptHome(realm, cache: cache), try KeptHome(realm, cache: "DIR"))
     }
 
-    private func importing(_ source: KeptHome, _ target: KeptHome) -> CacheImport {
-        CacheImport(from: source.makeClient(), to: target.makeClient(), clock: { [clock = source.clock] in clock.now.wall })
+    private func importing(_ source: KeptHome, _ target: KeptHome, isLogin: Bool = false) -> CacheImport {
+        let clock = source.clock
+        return CacheImport(from: source.makeClient(), to: target.makeClient(), isLogin: isLogin, clock: { clock.now.wall })
     }
 
     @Test(arguments: ["FILE", "DIR"])
@@ -142,5 +143,46 @@ struct CacheImportTests {
         #expect(try await importing(source, target).run() == [])
         try Data("no cache".utf8).write(to: URL(filePath: "\(source.directory)/cache"))
         #expect(try await importing(source, target).run() == [])
+    }
+
+    @Test func `a login's tickets replace earlier ones of other programs, and its cache stays`() async throws {
+        let (source, target) = try homes("FILE")
+        try await target.run("kinit", ["-l", "1h", "alice"], input: "secret\n")
+        try await source.run("kinit", ["-l", "2h", "alice"], input: "secret\n")
+        let login = importing(source, target, isLogin: true)
+        #expect(try await login.run().map(\.description) == ["alice@EXAMPLE.TEST"])
+        let expected = try #require(try await source.makeExtension().sessions().sessions.first?.ticketExpires)
+        #expect(try await target.makeExtension().sessions().sessions.map(\.ticketExpires) == [expected])
+        #expect(try await login.run() == [], "the same ticket is no news")
+        #expect(try await source.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
+    }
+
+    @Test func `a login's ticket replaces one of this project that ends earlier and cannot be renewed`() async throws {
+        let (source, target) = try homes("FILE")
+        let options = InitialCredentialOptions(lifetime: .seconds(600))
+        try await target.makeExtension().signIn("alice", using: .password(Secret("secret")), options: options)
+        try await source.run("kinit", ["-l", "2h", "alice"], input: "secret\n")
+        #expect(try await importing(source, target, isLogin: true).run().map(\.description) == ["alice@EXAMPLE.TEST"])
+        let expected = try #require(try await source.makeExtension().sessions().sessions.first?.ticketExpires)
+        #expect(try await target.makeExtension().sessions().sessions.map(\.ticketExpires) == [expected])
+    }
+
+    @Test func `an import after a login fails if it has nothing to copy, so that the login's cache stays in use`() async throws {
+        let (source, target) = try homes("FILE")
+        let login = importing(source, target, isLogin: true)
+        await #expect(throws: KerberosError.self, "no cache") { try await login.run() }
+        try Data("no cache".utf8).write(to: URL(filePath: "\(source.directory)/cache"))
+        await #expect(throws: KerberosError.self, "no tickets") { try await login.run() }
+        try FileManager.default.removeItem(atPath: "\(source.directory)/cache")
+        try await source.run("kinit", ["-S", "HTTP/www.example.test", "alice"], input: "secret\n")
+        await #expect(throws: KerberosError.self, "a service ticket alone") { try await login.run() }
+    }
+
+    @Test func `a login's tickets do not replace those of a sign-in by this project, and both caches stay`() async throws {
+        let (source, target) = try homes("FILE")
+        for home in [source, target] { try await home.makeExtension().signIn("alice", using: .password(Secret("secret"))) }
+        let login = importing(source, target, isLogin: true)
+        #expect(try await login.run() == [])
+        for home in [source, target] { #expect(try await home.makeExtension().sessions().sessions.map(\.isSignedIn) == [true]) }
     }
 }

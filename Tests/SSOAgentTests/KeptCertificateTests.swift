@@ -37,7 +37,7 @@ struct KeptCertificateTests {
                 home.clock.advance(by: 360)
                 try await events.next(.gotNewCredential)
             }
-            #expect(home.log.lines.count == 1 && home.log.lines.first?.contains("locked or disabled") == true, "\(home.log.lines)")
+            #expect(home.log.lines.count == 1 && home.log.lines.first?.contains("locked, disabled or expired") == true, "\(home.log.lines)")
         }
     }
 

@@ -12,10 +12,13 @@ import Synchronization
 struct KeptHome {
     let realm: TestRealm
     let directory: String
-    let cacheName: String
+    var cacheName: String
+    /// The krb5.conf files of all who look at these caches.
+    var configurationFiles: [String]
     let clock = ManualWakeClock()
     let hub = EventHub()
     let log = KeeperLog()
+    let notes = KeeperLog()
     var configurations: [ExtensionConfiguration]
     let secrets = KeptSecretStore()
 
@@ -23,6 +26,7 @@ struct KeptHome {
         self.realm = realm
         directory = "\(realm.directory)/home-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        configurationFiles = [realm.configurationPath]
         cacheName = "\(cache):\(directory)/\(cache == "DIR" ? "collection" : "cache")"
         configurations = [.init(realm: realm.name, hosts: [try HostRule(".example.test")], sessionLimits: limits)]
     }
@@ -32,7 +36,7 @@ struct KeptHome {
         KerberosExtension(
             .init(
                 configurations: configurations,
-                base: .files([realm.configurationPath]),
+                base: .files(configurationFiles),
                 defaultCacheName: cacheName,
                 secretStore: secrets,
                 clock: { [clock] in clock.now.wall }
@@ -46,7 +50,8 @@ struct KeptHome {
     /// Runs a krb5 program that sees these caches.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> String {
-        let result = try await realm.run(program, arguments, environment: ["KRB5CCNAME": cacheName], input: input)
+        let environment = ["KRB5CCNAME": cacheName, "KRB5_CONFIG": configurationFiles.joined(separator: ":")]
+        let result = try await realm.run(program, arguments, environment: environment, input: input)
         guard result.exitStatus == 0 else { throw ProgramFailure(program: program, errors: result.errors) }
         return result.output
     }
@@ -59,14 +64,15 @@ struct KeptHome {
     ) async throws -> Value {
         var reader = EventReader(hub.events())
         let schedule = SessionSchedule(configurations, backoff: Backoff(jitter: { jitter }))
-        let log = log
+        let (log, notes) = (log, notes)
         let keeper = SessionKeeper(
             CurrentExtension(makeExtension()),
             events: hub,
             clock: clock,
             network: network,
             schedule: schedule,
-            log: { log.add($0) }
+            log: { log.add($0) },
+            note: { notes.add($0) }
         )
         let running = Task { await keeper.run() }
         do {
@@ -100,7 +106,7 @@ struct KeptHome {
     }
 }
 
-/// What a keeper said of its failures.
+/// The lines that a keeper wrote.
 final class KeeperLog: Sendable {
     private let state = Mutex<[String]>([])
     var lines: [String] { state.withLock { $0 } }

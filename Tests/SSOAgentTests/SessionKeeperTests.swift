@@ -179,6 +179,8 @@ import Testing
                 let end = try await events.next(.signedOut)
                 #expect(end.principal == "alice@EXAMPLE.TEST")
             }
+            let reason = "because the session reached its maximum lifetime (MaxSessionLifetime)"
+            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out \(reason)."])
             let list = try await home.run("klist", ["-l"])
             #expect(!list.contains("alice@EXAMPLE.TEST") && list.contains("bob@EXAMPLE.TEST"))
         }
@@ -195,6 +197,7 @@ import Testing
                 let end = try await events.next(.signedOut)
                 #expect(end.principal == "alice@EXAMPLE.TEST")
             }
+            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out because no profile names the realm any more."])
             #expect(try await home.makeExtension().sessions().sessions.map(\.principal.description) == ["bob@EXAMPLE.TEST"])
         }
     }

@@ -1,6 +1,7 @@
 internal import Foundation
 package import HTTPNegotiate
 package import KCM
+internal import Kerberos
 internal import SSOAgentClient
 
 /// Who may do what with the agent.
@@ -70,8 +71,15 @@ package struct AccessPolicy: Sendable {
 
     /// Throws unless the caller may have what it asks for.
     ///
-    /// - Parameter plan: How the URL is answered; nil where no rule covers it.
-    func check(_ peer: PeerCredential, for request: AuthorizationRequest, plan: AuthorizationPlan?) throws(AgentProblem) {
+    /// - Parameters:
+    ///   - plan: How the URL is answered; nil where no rule covers it.
+    ///   - configurations: All that are in force: the tickets may be those of another one's realm.
+    func check(
+        _ peer: PeerCredential,
+        for request: AuthorizationRequest,
+        plan: AuthorizationPlan?,
+        in configurations: [ExtensionConfiguration]
+    ) throws(AgentProblem) {
         guard peer.userID == owner else {
             guard request.operation == .implicit, let plan, plan.configuration.allows(peer, host: plan.origin.host) else {
                 throw .forbidden("AllowedPeers lets neither user \(peer.userID) nor group \(peer.groupID) have a ticket for this host.")
@@ -82,23 +90,34 @@ package struct AccessPolicy: Sendable {
             }
             return
         }
-        try check(peer, byListsOf: plan.map { [$0.configuration] } ?? [])
+        guard let plan else { return }
+        try check(peer, byListsOf: [plan.configuration])
+        let mode = request.operation == .implicit ? plan.configuration.credentialUseMode : nil
+        let chosen = if let mode { mode.choice(request.principal) } else { request.principal }
+        guard let name = chosen ?? plan.configuration.principalName else { return }
+        try check(peer, answersAs: name, plan: plan, in: configurations)
     }
 
-    /// Throws unless the lists let the caller sign in, refresh or change a password: those of the realms that it asks for, or all where it
-    /// names none, as any may be meant then.
-    ///
-    /// Whoever may have no ticket must not have one fetched, or try passwords, either. Signing out, the state and the end of the agent give
-    /// nobody a ticket, and are what a person in trouble needs from any program: these stay open to the owner.
-    func check(_ peer: PeerCredential, signsInAs principal: String?, realm: String?, in configurations: [ExtensionConfiguration])
+    /// Throws unless the lists let the caller use the tickets of the principal that answers for a plan.
+    func check(_ peer: PeerCredential, answersAs name: String, plan: AuthorizationPlan, in configurations: [ExtensionConfiguration])
         throws(AgentProblem)
     {
-        var realms = Set([realm].compactMap(\.self))
-        if let principal, let sign = principal.lastIndex(of: "@") {
-            // An @ or another letter may be quoted: what then is the realm is for libkrb5 to say.
-            if principal.contains("\\") { realms = [] } else { realms.insert(String(principal[principal.index(after: sign)...])) }
-        }
-        try check(peer, byListsOf: realms.isEmpty ? configurations : configurations.filter { realms.contains($0.realm) })
+        guard peer.userID == owner, configurations.contains(where: \.limitsPrograms) else { return }
+        let realm = (try? Principal(typed: name, defaultRealm: plan.realm))?.realm
+        // Of its own realm's configurations the one that covers the URL decides, by which the caller was checked.
+        if realm != plan.realm { try check(peer, usesTicketsOf: realm, in: configurations) }
+    }
+
+    /// Throws unless the lists let the caller sign in to a realm, refresh its tickets or change a password there.
+    ///
+    /// A program that may have no ticket must not have one fetched, or try passwords, either. Signing out, the state and the end of the
+    /// agent give no program a ticket, and are what a person in trouble needs from any program: these stay open to the owner.
+    ///
+    /// - Parameter realm: The realm of the principal that the request was resolved to, which need not be the one that it names. If it is
+    ///   nil or empty, the KDC may choose any, so that every list counts.
+    func check(_ peer: PeerCredential, usesTicketsOf realm: String?, in configurations: [ExtensionConfiguration]) throws(AgentProblem) {
+        let mayBeAny = realm?.isEmpty ?? true
+        try check(peer, byListsOf: configurations.filter { $0.limitsPrograms && (mayBeAny || $0.usesTickets(of: realm)) })
     }
 
     private func check(_ peer: PeerCredential, byListsOf configurations: [ExtensionConfiguration]) throws(AgentProblem) {
@@ -129,6 +148,18 @@ package struct AccessPolicy: Sendable {
 }
 
 extension ExtensionConfiguration {
+    fileprivate var limitsPrograms: Bool { credentialCallers != nil || !deniedCallers.isEmpty }
+
+    /// Whether tickets of a realm answer for this configuration: those of its own, and of its principal's, which may be another.
+    ///
+    /// The case does not count: a realm that differs from a known one in case only is taken for it.
+    fileprivate func usesTickets(of realm: String?) -> Bool {
+        let realm = realm?.uppercased()
+        guard self.realm.uppercased() != realm, let principalName else { return self.realm.uppercased() == realm }
+        let principal = try? Principal(typed: principalName, defaultRealm: self.realm)
+        return principal.map { $0.realm.uppercased() == realm } ?? true
+    }
+
     /// What another user's client needs for its verdicts.
     fileprivate var withoutNamesOfOthers: ExtensionConfiguration {
         var copy = self

@@ -41,6 +41,7 @@ extension AgentAPI {
                 try await kerberos.identity(for: authorization)
             }
         }
+        if let identity { try check(identity, plan, context) }
         return try Self.response(IdentityReply(identity))
     }
 
@@ -49,7 +50,17 @@ extension AgentAPI {
         let message = try document(ContinueRequest.self, of: context)
         let id = try context.parameters.require("exchange")
         guard let (exchange, principal) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
-        switch try await exchange.respond(to: Array(message.token)) {
+        let step: AuthorizationExchangeStep
+        do throws(AuthorizationError) {
+            step = try await exchange.respond(to: Array(message.token))
+        } catch {
+            // The ticket may still be replaced.
+            if error.code == .refusedByServer {
+                exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
+            }
+            throw error
+        }
+        switch step {
         case .established: return try Self.response(ContinueReply(step: .established))
         case .send(let headers):
             exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
@@ -62,6 +73,13 @@ extension AgentAPI {
         let id = try context.parameters.require("exchange")
         guard exchanges.take(id, user: context.peer.userID) != nil else { throw AgentProblem.unknownExchange }
         return Response(status: .noContent)
+    }
+
+    /// `POST /v1/authorize/{exchange}/refusal`
+    func replaceRefusedTicket(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let id = try context.parameters.require("exchange")
+        guard let (exchange, _) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
+        return try Self.response(RefusalReply(isReplaced: await exchange.replaceRefusedTicket()))
     }
 
     /// `GET /v1/configuration`

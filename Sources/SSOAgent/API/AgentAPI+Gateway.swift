@@ -11,13 +11,21 @@ extension AgentAPI {
     func authRequest(_ request: Request, _ context: AgentContext) async throws -> Response {
         do {
             switch try await outcome(of: try Self.originalRequest(request), context) {
-            case .headers(let grant): return Response(status: .ok, headers: grant.headers)
+            case .headers(let grant):
+                var headers = grant.headers
+                // A token is of use once.
+                headers[.cacheControl] = "no-store"
+                return Response(status: .ok, headers: headers)
             case .completed: return Self.refusal(.forbidden, "there is no header for this.")
             case .notHandled(let reasons):
                 return Self.refusal(.forbidden, reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers the URL.")
             }
         } catch let problem as AgentProblem {
             return Self.refusal(.forbidden, problem.detail)
+        } catch let error as AuthorizationError where error.code == .busy {
+            var refusal = Self.refusal(.tooManyRequests, error.message)
+            refusal.headers[.retryAfter] = "1"
+            return refusal
         } catch let error as AuthorizationError {
             return Self.refusal(error.code == .invalidURL ? .forbidden : .unauthorized, error.message)
         }

@@ -11,6 +11,7 @@ extension AgentAPI {
     func outcome(of request: AuthorizationRequest, _ context: AgentContext) async throws -> AuthorizationOutcome {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: request, context)
+        let request = request.asked(by: context.peer.userID, of: context.served.access.owner)
         if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
         let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
             guard request.isUserInterfaceEnabled else { return try await kerberos.beginAuthorization(with: request) }
@@ -18,15 +19,27 @@ extension AgentAPI {
                 try await kerberos.beginAuthorization(with: request)
             }
         }
-        if case .headers(let grant) = outcome { used(grant.principal) }
+        if case .headers(let grant) = outcome {
+            try check(grant.identity, plan, context)
+            used(grant.principal)
+        }
         return outcome
     }
 
     /// How the URL is answered; nil where no rule covers it. Throws unless the caller may ask for it.
     func permittedPlan(for request: AuthorizationRequest, _ context: AgentContext) throws(AgentProblem) -> AuthorizationPlan? {
         let plan = context.served.kerberos.decision(for: request.url).plan
-        try context.served.access.check(context.peer, for: request, plan: plan)
+        let served = context.served
+        try served.access.check(context.peer, for: request, plan: plan, in: served.kerberos.policy.configurations)
         return plan
+    }
+
+    /// Throws unless the caller may use the tickets of the principal that answers: which one that is may depend on the caches alone
+    /// (`credentialUseMode`).
+    func check(_ identity: AuthorizationIdentity, _ plan: AuthorizationPlan?, _ context: AgentContext) throws(AgentProblem) {
+        guard let plan else { return }
+        let served = context.served
+        try served.access.check(context.peer, answersAs: identity.principal, plan: plan, in: served.kerberos.policy.configurations)
     }
 
     /// Who finds nobody signed in waits for the agent's own sign-in, where that is the one that is needed, and asks again.
@@ -42,5 +55,14 @@ extension AgentAPI {
             guard await signsIn(plan.realm, request.principal ?? plan.configuration.principalName) else { throw error }
             return try await ask()
         }
+    }
+}
+
+extension AuthorizationRequest {
+    /// The same as a guest's, if that is whose it is.
+    fileprivate func asked(by user: UInt32, of owner: UInt32) -> AuthorizationRequest {
+        var request = self
+        if user != owner { request.guest = user }
+        return request
     }
 }

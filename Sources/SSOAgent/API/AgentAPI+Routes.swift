@@ -20,6 +20,7 @@ extension AgentAPI {
             AgentOperation(.post, AgentPath.authorize, for: .peers, api.authorize),
             AgentOperation(.post, exchange, for: .peers, api.continueExchange),
             AgentOperation(.delete, exchange, for: .peers, api.endExchange),
+            AgentOperation(.post, AgentPath.refusal("{exchange}"), for: .peers, api.replaceRefusedTicket),
             AgentOperation(.post, AgentPath.identity, for: .owner, api.identity),
             AgentOperation(.post, AgentPath.login, for: .owner, api.login),
             AgentOperation(.post, AgentPath.refresh, for: .owner, api.refresh),
@@ -101,7 +102,9 @@ extension AgentAPI {
     static func response(_ problem: AgentProblem) -> Response {
         // The type is plain text and numbers: it can always be written.
         let data = (try? AgentJSON.encode(problem)) ?? Data()
-        return response(data, status: HTTPResponse.Status(code: problem.status), type: "application/problem+json")
+        var response = response(data, status: HTTPResponse.Status(code: problem.status), type: "application/problem+json")
+        if response.status == .tooManyRequests { response.headers[.retryAfter] = "1" }
+        return response
     }
 
     private static func response(_ data: Data, status: HTTPResponse.Status, type: String) -> Response {

@@ -12,7 +12,8 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let (message, source) = try Self.signIn(&body)
-        try served.check(context.peer, signsInAs: message.principal, realm: message.realm)
+        // The one that was checked, and not what another look would find.
+        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: source.credential)
         let options = InitialCredentialOptions(
             lifetime: message.lifetime.map { .seconds($0) },
             renewableLifetime: message.renewableLifetime.map { .seconds($0) }
@@ -20,20 +21,19 @@ extension AgentAPI {
         let session: Session
         switch source {
         case .given(let source):
-            session = try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
+            session = try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
         case .certificate(let identity, let pin):
-            if let identity { try await served.kerberos.check(certificate: identity, of: message.principal, realm: message.realm) }
+            if let identity { try await served.kerberos.check(certificate: identity, of: name, realm: message.realm) }
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
                 guard let pin else {
-                    let name = message.principal
                     return try await served.kerberos.signInByAsking(name, realm: message.realm, certificate: identity, options: options)
                 }
                 let source = InitialCredentialSource.certificate(identity, GivenAnswer(pin))
-                return try await served.kerberos.signIn(message.principal, realm: message.realm, using: source, options: options)
+                return try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
             }
         case .person:
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
-                try await served.kerberos.signInByAsking(message.principal, realm: message.realm, options: options)
+                try await served.kerberos.signInByAsking(name, realm: message.realm, options: options)
             }
         }
         sessionsChanged()
@@ -44,7 +44,11 @@ extension AgentAPI {
     func refresh(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = context.served
         let selection = try document(SessionSelection.self, of: context)
-        try served.check(context.peer, signsInAs: selection.principal, realm: selection.realm)
+        if let name = selection.principal {
+            _ = try await served.signingIn(context.peer, as: name, realm: selection.realm)
+        } else {
+            try served.check(context.peer, usesTicketsOf: selection.realm)
+        }
         let sessions = try await Self.sessions(selection, of: served.kerberos)
         var reply = SessionsReply(sessions: [])
         var problems: [AgentProblem] = []
@@ -66,9 +70,9 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let message = try Self.secretDocument(PasswordRequest.self, in: &body)
-        try served.check(context.peer, signsInAs: message.principal, realm: message.realm)
+        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm)
         let change = try await served.kerberos.changePassword(
-            of: message.principal,
+            of: name,
             realm: message.realm,
             from: Secret(message.password),
             to: Secret(message.newPassword)
@@ -119,6 +123,9 @@ extension AgentAPI {
         case given(InitialCredentialSource)
         case certificate(String?, pin: Secret?)
         case person
+
+        /// What names a principal by itself, if anything does.
+        var credential: InitialCredentialSource? { if case .given(let source) = self { source } else { nil } }
     }
 
     /// Reads a sign-in, and takes the secrets out of it.
@@ -142,10 +149,9 @@ extension AgentAPI {
     private static func sessions(_ selection: SessionSelection, of kerberos: KerberosExtension) async throws -> [Session] {
         let whom: Principal? =
             if let name = selection.principal { try await kerberos.principal(name, realm: selection.realm) } else { nil }
-        let sessions = try await kerberos.sessions().sessions.filter { session in
-            if let whom { return session.principal == whom }
-            return selection.realm == nil || session.realm == selection.realm
-        }
+        let realm: String? = if let realm = selection.realm { await kerberos.knownRealm(realm) } else { nil }
+        let list = try await kerberos.sessions()
+        let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
         guard sessions.isEmpty else { return sessions }
         let subject = whom?.description ?? selection.realm ?? "refresh"
         throw KerberosError(.noCredentials, subject: subject, message: "not signed in. Sign in with: ksso login")

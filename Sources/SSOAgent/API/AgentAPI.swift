@@ -25,6 +25,8 @@ package final class AgentAPI: Sendable {
     let signsIn: @Sendable (_ realm: String, _ principal: String?) async -> Bool
     let used: @Sendable (_ principal: String) -> Void
     let isScreenLocked: @Sendable () -> Bool
+    /// Receives why connections have to wait, and nil when they are accepted again.
+    let acceptFailure: @Sendable (String?) -> Void
     /// How often a stream of events says that it is alive.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
@@ -47,6 +49,8 @@ package final class AgentAPI: Sendable {
     ///     well, so that who was not signed in is now.
     ///   - used: Called when a token of a principal's was made.
     ///   - isScreenLocked: Whether the screen is locked; asked where a profile says what becomes of a request then.
+    ///   - acceptFailure: Receives why connections have to wait, such as that the process has no descriptor left, and nil when they are
+    ///     accepted again.
     ///   - heartbeat: How often a stream of events says that it is alive.
     package init(
         _ current: CurrentExtension,
@@ -57,6 +61,7 @@ package final class AgentAPI: Sendable {
         signsIn: @escaping @Sendable (_ realm: String, _ principal: String?) async -> Bool = { _, _ in false },
         used: @escaping @Sendable (_ principal: String) -> Void = { _ in },
         isScreenLocked: @escaping @Sendable () -> Bool = { false },
+        acceptFailure: @escaping @Sendable (String?) -> Void = { _ in },
         heartbeat: TimeAmount = .seconds(15)
     ) {
         self.current = current
@@ -67,6 +72,7 @@ package final class AgentAPI: Sendable {
         self.signsIn = signsIn
         self.used = used
         self.isScreenLocked = isScreenLocked
+        self.acceptFailure = acceptFailure
         self.heartbeat = heartbeat
         group = MultiThreadedEventLoopGroup.singleton
     }
@@ -77,9 +83,16 @@ package final class AgentAPI: Sendable {
     /// Serves a socket; returns once connections are accepted. May be called for several sockets.
     package func serve(_ socket: consuming ListeningSocket) async throws {
         let responder = routes().buildResponder()
-        let standIn = try SocketStandIn(for: socket)
+        let (standIn, acceptFailure) = (try SocketStandIn(for: socket), acceptFailure)
         let listener = try await ServerBootstrap(group: group)
-            .serverChannelInitializer { channel in channel.eventLoop.makeCompletedFuture { try standIn.giveWay() } }
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try standIn.giveWay()
+                    try channel.pipeline.syncOperations.addHandler(AcceptPauseHandler { acceptFailure($0) })
+                }
+            }
+            // A client that has sent all that it has to say still reads the answer. One that is gone ends its connection all the same.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(standIn.descriptor) { channel in
                 AgentConnectionServer.setUp(channel, api: self, responder: responder)
             }

@@ -2,6 +2,7 @@ internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kerberos
+internal import NIOHTTP1
 internal import SSOAgentClient
 
 extension AgentProblem {
@@ -30,6 +31,7 @@ extension AgentProblem {
                 libraryCode: error.libraryCode
             )
         case let error as any HTTPResponseError: self = Self.http(error.status)
+        case is HTTPParserError: self = Self.http(.badRequest)
         case is CancellationError:
             self.init(status: 503, title: "The request was called off", code: "canceled", detail: "the agent stops. Try again.")
         default:
@@ -106,6 +108,7 @@ extension AgentProblem {
         case .notHandled: 404
         case .notSignedIn, .notInteractive: 409
         case .kdcUnreachable: 503
+        case .busy: 429
         case .timedOut: 504
         default: 422
         }
@@ -116,6 +119,7 @@ extension AgentProblem {
         case .malformedPrincipal: 400
         case .noCredentials, .ticketExpired, .ticketRefused, .notInteractive: 409
         case .kdcUnreachable, .realmUnknown: 503
+        case .busy: 429
         default: 422
         }
     }

@@ -1,3 +1,5 @@
+internal import Foundation
+internal import Kerberos
 internal import NIOCore
 internal import Synchronization
 
@@ -14,8 +16,14 @@ final class ConnectionTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// Connections of one user. A process has 1,024 descriptors unless it asks for more.
-    static let limit = 1024
+    /// Connections of one user, and those of all: a quarter of the descriptors, so that the caches and the KDCs have theirs.
+    private let limits: (user: Int, all: Int)
+
+    /// - Parameter descriptors: How many the process may have open.
+    init(descriptors: Int = ProcessProtection.fileLimit) {
+        let all = max(8, min(4096, descriptors / 4))
+        limits = (min(1024, all), all)
+    }
 
     /// How many are open.
     var count: Int { state.withLock { $0.connections.count } }
@@ -33,7 +41,9 @@ final class ConnectionTable: Sendable {
     func add(_ channel: any Channel, user: UInt32) -> Bool {
         let key = ObjectIdentifier(channel)
         let isTaken = state.withLock { state in
-            guard !state.isEnding, state.counts[user, default: 0] < Self.limit else { return false }
+            guard !state.isEnding, state.counts[user, default: 0] < limits.user else { return false }
+            // Other users leave half to the agent's own.
+            guard state.connections.count < (user == geteuid() ? limits.all : limits.all / 2) else { return false }
             state.connections[key] = (channel, user)
             state.counts[user, default: 0] += 1
             return true

@@ -10,15 +10,24 @@ package import struct Foundation.Date
 package struct CacheImport: Sendable {
     private let source: KerberosClient
     private let target: KerberosClient
+    private let isLogin: Bool
     private let clock: @Sendable () -> Date
 
     /// - Parameters:
     ///   - source: A client whose default cache is the system's.
     ///   - target: A client whose default cache is a collection: the agent's.
+    ///   - isLogin: Whether the source is a cache that a login has just made. Its tickets replace earlier ones of other programs, and it
+    ///     stays as it is, because the program that made it also removes it.
     ///   - clock: What time it is.
-    package init(from source: KerberosClient, to target: KerberosClient, clock: @escaping @Sendable () -> Date = { Date() }) {
+    package init(
+        from source: KerberosClient,
+        to target: KerberosClient,
+        isLogin: Bool = false,
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.source = source
         self.target = target
+        self.isLogin = isLogin
         self.clock = clock
     }
 
@@ -26,7 +35,8 @@ package struct CacheImport: Sendable {
     /// the primary cache where the target had none. Of two sign-ins of one principal by this project the later one stays.
     ///
     /// - Returns: Whose tickets were copied.
-    /// - Throws: `KerberosError` when the target can't be read or written.
+    /// - Throws: `KerberosError` when the target can't be read or written; after a login also when its tickets are not there afterwards, so
+    ///   that the caller goes on using the login's own cache.
     @discardableResult
     package func run() async throws(KerberosError) -> [Principal] {
         let standard = try await target.defaultCacheName()
@@ -35,23 +45,48 @@ package struct CacheImport: Sendable {
         for contents in await read(target, existing) { present[contents.principal] = present[contents.principal] ?? contents }
         var copied: [Principal] = []
         let isEmpty = present.isEmpty
-        guard let names = try? await source.cacheNames() else { return [] }
-        for contents in await read(source, names) {
+        var hasAll = false
+        for contents in try await sources() {
             guard let ticket = contents.ticketGrantingTicket, ticket.isValid(at: contents.time(at: clock())) else { continue }
             let other = present[contents.principal]
-            if let other, !contents.replaces(other) {
-                if contents.isOwn, contents.isNoLater(than: other) { try? await source.destroy(contents.name) }
+            hasAll = true
+            if let other, !replaces(contents, other) {
+                if contents.isOwn, !isLogin, contents.isNoLater(than: other) { try? await source.destroy(contents.name) }
                 continue
             }
             let name = if let other { other.name } else { try await target.newCacheName(type: standard.type) }
             try await copy(contents, to: name)
             if isEmpty, copied.isEmpty { try await target.makePrimary(name) }
             // What is left there is no reason not to serve.
-            if contents.isOwn { try? await source.destroy(contents.name) }
+            if contents.isOwn, !isLogin { try? await source.destroy(contents.name) }
             present[contents.principal] = contents
             copied.append(contents.principal)
         }
+        guard hasAll || !isLogin else {
+            let message = "there is no valid ticket-granting ticket. Sign in with: ksso login"
+            throw KerberosError(.noCredentials, subject: "the login's cache", message: message)
+        }
         return copied
+    }
+
+    /// What is in the source. What a login has made must be readable: its user counts on it.
+    private func sources() async throws(KerberosError) -> [CredentialCacheContents] {
+        guard isLogin else { return await read(source, (try? await source.cacheNames()) ?? []) }
+        var caches: [CredentialCacheContents] = []
+        for name in try await source.cacheNames() { caches.append(try await source.contents(of: name)) }
+        return caches
+    }
+
+    private func replaces(_ contents: CredentialCacheContents, _ other: CredentialCacheContents) -> Bool {
+        guard isLogin else { return contents.replaces(other) }
+        guard let ticket = contents.ticketGrantingTicket, let present = other.ticketGrantingTicket,
+            present.isValid(at: other.time(at: clock()))
+        else { return true }
+        guard other.isOwn else { return ticket.times.expires > present.times.expires }
+        // What this project acquired it also renews, until the ticket's renewable life or a keytab's end.
+        guard !(other.marks[Session.acquisitionSetting].map(Session.isAcquiredAgain(setting:)) ?? false) else { return false }
+        let renewable = present.isRenewable ? present.times.renewUntil : nil
+        return ticket.times.expires > max(present.times.expires, renewable ?? present.times.expires)
     }
 
     private func copy(_ contents: CredentialCacheContents, to name: CredentialCacheName) async throws(KerberosError) {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HTTPNegotiate
 internal import KCM
+internal import Kerberos
 package import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
@@ -20,9 +21,27 @@ package final class CurrentExtension: Sendable {
             try access.check(peer, for: audience, in: kerberos.policy.configurations)
         }
 
-        /// Throws unless the lists of programs let the peer sign in, refresh or change a password.
-        func check(_ peer: PeerCredential, signsInAs principal: String?, realm: String?) throws(AgentProblem) {
-            try access.check(peer, signsInAs: principal, realm: realm, in: kerberos.policy.configurations)
+        /// The full name of the principal that signs in, or changes its password. Throws unless the lists of programs let the peer do it:
+        /// the realm that a request names need not be the one of the principal that it is resolved to, such as the first one of a keytab.
+        ///
+        /// - Returns: The name as it was given, nil included, if it can't be resolved; every list permits the peer then.
+        func signingIn(
+            _ peer: PeerCredential,
+            as name: String?,
+            realm: String?,
+            using source: InitialCredentialSource? = nil
+        ) async throws(AgentProblem) -> String? {
+            guard let principal = try? await kerberos.principal(signingIn: name, realm: realm, using: source) else {
+                try check(peer, usesTicketsOf: nil)
+                return name
+            }
+            try check(peer, usesTicketsOf: principal.realm)
+            return principal.description
+        }
+
+        /// Throws unless the lists of programs let the peer have tickets of a realm fetched; nil is every realm.
+        func check(_ peer: PeerCredential, usesTicketsOf realm: String?) throws(AgentProblem) {
+            try access.check(peer, usesTicketsOf: realm, in: kerberos.policy.configurations)
         }
     }
 

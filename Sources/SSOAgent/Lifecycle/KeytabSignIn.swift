@@ -72,7 +72,7 @@ final class KeytabSignIn: Sendable {
 
     /// Sees to the attempts, and tells how they went, until the task is canceled. Run it once.
     ///
-    /// - Parameter notification: Is told how the first attempt went.
+    /// - Parameter notification: Is told how each attempt went that changes what it was told before.
     func run(_ notification: ServiceNotification) async {
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
@@ -86,14 +86,14 @@ final class KeytabSignIn: Sendable {
             guard let outcome = await Self.outcome(of: attempt), !Task.isCancelled else { return }
             switch outcome {
             case .success(let principal):
-                if told == 0 { notification.signedIn(true, "\(principal) is signed in.") }
+                if told == 0 || hasFailed { notification.signedIn(true, "\(principal) is signed in.") }
                 if hasFailed { journal.note("signed in as \(principal) with the keytab \(keytab.path).") }
                 (wait, hasFailed) = (.seconds(1), false)
             case .failure(let error):
                 if [.refused, .needsPerson].contains(RefreshOutcome(error)) { wait = Self.longestWait }
                 let sentence = "the sign-in with the keytab \(keytab.path) failed: \(error) The agent tries again in \(Self.text(wait))."
                 journal.failure(sentence)
-                if told == 0 { notification.signedIn(false, sentence) }
+                notification.signedIn(false, sentence)
                 hasFailed = true
                 timer = Task { [wait] in
                     guard (try? await Task.sleep(for: wait)) != nil else { return }
@@ -120,7 +120,7 @@ final class KeytabSignIn: Sendable {
     func hasSignedIn(realm: String, principal name: String?) async -> Bool {
         guard let own = try? await principal(in: current.value) else { return false }
         if let name {
-            guard let wanted = try? Principal(name, defaultRealm: realm), wanted == own else { return false }
+            guard let wanted = try? await current.value.principal(name, realm: realm), wanted == own else { return false }
         } else if own.realm != realm {
             return false
         }
@@ -171,7 +171,7 @@ final class KeytabSignIn: Sendable {
             if let previous, try await kerberos.sessions().sessions.contains(where: { $0.principal == previous && $0.isSignedIn }) {
                 outcome = .success(previous)
             } else {
-                outcome = .success(try await kerberos.signIn(keytab.principal, using: .keytab(keytab.path)).principal)
+                outcome = .success(try await kerberos.signInUnattended(keytab.principal, using: .keytab(keytab.path)).principal)
             }
         } catch {
             outcome = .failure(error)

@@ -1,7 +1,7 @@
 package import Kerberos
 
 /// What came of an attempt to get a session's ticket anew, as far as the next one depends on it.
-package enum RefreshOutcome: Sendable, Hashable {
+package enum RefreshOutcome: String, Sendable, Hashable {
     /// There is another ticket.
     case refreshed
     /// No KDC answered.
@@ -12,6 +12,8 @@ package enum RefreshOutcome: Sendable, Hashable {
     case refused
     /// It can't go on without somebody who is asked.
     case needsPerson
+    /// The session ended meanwhile.
+    case gone
     /// It was given up to begin anew.
     case abandoned
 }

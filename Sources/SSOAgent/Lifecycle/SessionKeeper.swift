@@ -11,7 +11,9 @@ package actor SessionKeeper {
     private let events: EventHub
     private let clock: any WakeClock
     private let network: AsyncStream<Void>?
+    private let happened: @Sendable (SessionEvent) -> Void
     private let log: @Sendable (String) -> Void
+    private let note: @Sendable (String) -> Void
     nonisolated let inbox = KeeperInbox()
     private var schedule: SessionSchedule
     private var tasks: [Work: Task<Void, Never>] = [:]
@@ -36,21 +38,29 @@ package actor SessionKeeper {
     ///   - clock: What time it is.
     ///   - network: Yields when the machine's network may have changed; nil is never.
     ///   - schedule: What decides; by default one for the extension's profiles.
+    ///   - happened: Hears what happens to each session.
     ///   - log: Gets a line for each failure, with no secrets in it.
+    ///   - note: Gets a line for each sign-out that no person or program asked for.
     package init(
         _ current: CurrentExtension,
         events: EventHub,
         clock: any WakeClock = SystemClock(),
         network: AsyncStream<Void>? = nil,
         schedule: SessionSchedule? = nil,
-        log: @escaping @Sendable (String) -> Void = { _ in }
+        happened: @escaping @Sendable (SessionEvent) -> Void = { _ in },
+        log: @escaping @Sendable (String) -> Void = { _ in },
+        note: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.current = current
         self.events = events
         self.clock = clock
         self.network = network
-        self.schedule = schedule ?? SessionSchedule(current.value.policy.configurations)
+        var schedule = schedule ?? SessionSchedule(current.value.policy.configurations)
+        schedule.began = clock.now.wall
+        self.schedule = schedule
+        self.happened = happened
         self.log = log
+        self.note = note
     }
 
     /// The sessions may have changed: look. It costs next to nothing to say so often.
@@ -96,6 +106,7 @@ package actor SessionKeeper {
         let now = clock.now
         for change in contents.logins { schedule.note(change, at: now) }
         for action in schedule.actions(at: now) { carryOut(action) }
+        for event in schedule.takeHappenings() { happened(event) }
         let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
         // What the clock can't tell apart would make it turn without end.
         setTimer(at: now.uptime + max(wait, 0.01))
@@ -175,7 +186,7 @@ extension SessionKeeper {
                 let session = try await kerberos.sessions().sessions.first { SeenSession.Key($0) == key }
                 // Another ticket than the one that is due is what is wanted.
                 if let session, SeenSession(session).ticket == due { try await kerberos.refresh(session) }
-                outcome = session == nil ? .failed : .refreshed
+                outcome = session == nil ? .gone : .refreshed
             } catch {
                 outcome = RefreshOutcome(error)
                 log("the ticket of \(key.principal) was not got anew: \(error)")
@@ -185,11 +196,13 @@ extension SessionKeeper {
     }
 
     private func signOut(_ principal: String, includingOthers: Bool) {
-        tasks[.signOut(principal)] = Task { [inbox, log, kerberos = current.value] in
+        let reason = schedule.signOutReasons.removeValue(forKey: principal)
+        tasks[.signOut(principal)] = Task { [inbox, log, note, kerberos = current.value] in
             var ended: Set<SeenSession.Key>?
             do throws(KerberosError) {
                 let result = try await kerberos.signOut(try Principal(principal), includingOthers: includingOthers)
                 ended = Set(result.ended.map(SeenSession.Key.init))
+                if !result.ended.isEmpty { note("\(principal) was signed out\(reason.map { " \($0.description)" } ?? "").") }
             } catch {
                 log("\(principal) was not signed out: \(error)")
             }

@@ -23,12 +23,14 @@ extension SessionSchedule {
     /// Ends a session whose time is over, and tells of it before.
     mutating func end(_ key: SeenSession.Key, at now: Moment) {
         guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil else { return }
-        if entry.isProfileGone, now.uptime >= entry.endNotBefore { return signOut(key.principal, includingOthers: false) }
-        guard let end = end(of: entry, at: now) else { return }
+        if entry.isProfileGone, now.uptime >= entry.endNotBefore {
+            return signOut(key.principal, includingOthers: false, because: .profileRemoved)
+        }
+        guard let (end, reason) = firstEnd(of: entry, at: now) else { return }
         let remaining = end.remaining(at: now)
         if remaining <= 0 {
             guard now.uptime >= entry.endNotBefore else { return }
-            signOut(key.principal, includingOthers: true)
+            signOut(key.principal, includingOthers: true, because: reason)
         } else if remaining <= Self.warningTime, entry.toldEnd != end.wall {
             entries[key]?.toldEnd = end.wall
             tell(.sessionEnding, entry.session, at: now, date: now.wall.addingTimeInterval(remaining))
@@ -42,21 +44,27 @@ extension SessionSchedule {
                 continue
             }
             entries[key]?.endOrdered = now
+            entries[key]?.endOrderedBy = change
             entries[key]?.endNotBefore = now.uptime
             tell(.sessionEnding, entry.session, at: now)
         }
     }
 
-    private mutating func signOut(_ principal: String, includingOthers: Bool) {
+    private mutating func signOut(_ principal: String, includingOthers: Bool, because reason: SignOutReason) {
+        signOutReasons[principal] = reason
         for key in entries.keys where key.principal == principal { entries[key]?.isEnding = true }
         pending.append(.signOut(principal: principal, includingOthers: includingOthers))
     }
 
     /// When the profiles end a session; nil when they do not.
-    func end(of entry: Entry, at now: Moment) -> Deadline? {
-        let ordered = entry.endOrdered.map { Deadline($0.wall, knownSince: $0) }
-        return (limits(of: entry).flatMap { ends(of: entry, $0) } + [ordered].compactMap(\.self))
-            .min { $0.remaining(at: now) < $1.remaining(at: now) }
+    func end(of entry: Entry, at now: Moment) -> Deadline? { firstEnd(of: entry, at: now)?.deadline }
+
+    private func firstEnd(of entry: Entry, at now: Moment) -> (deadline: Deadline, reason: SignOutReason)? {
+        var ends = limits(of: entry).flatMap { limitEnds(of: entry, $0) }
+        if let ordered = entry.endOrdered {
+            ends.append((Deadline(ordered.wall, knownSince: ordered), entry.endOrderedBy == .locked ? .locked : .sessionEnded))
+        }
+        return ends.min { $0.deadline.remaining(at: now) < $1.deadline.remaining(at: now) }
     }
 
     private func limits(of entry: Entry) -> [SessionLimits] {
@@ -64,18 +72,18 @@ extension SessionSchedule {
         return configurations.filter { $0.realm == realm }.map(\.sessionLimits).filter { !$0.exempts(principal, realm: realm) }
     }
 
-    private func ends(of entry: Entry, _ limits: SessionLimits) -> [Deadline] {
-        var ends: [Deadline] = []
+    private func limitEnds(of entry: Entry, _ limits: SessionLimits) -> [(deadline: Deadline, reason: SignOutReason)] {
+        var ends: [(deadline: Deadline, reason: SignOutReason)] = []
         if let lifetime = limits.maximumLifetime {
             let date = entry.session.signedInAt.addingTimeInterval(Double(lifetime.components.seconds))
-            ends.append(Deadline(date, knownSince: entry.seen))
+            ends.append((Deadline(date, knownSince: entry.seen), .maximumLifetime))
         }
         if let time = limits.signOutAt, let date = next(time, after: entry.session.signedInAt) {
-            ends.append(Deadline(date, knownSince: entry.seen))
+            ends.append((Deadline(date, knownSince: entry.seen), .timeOfDay))
         }
         if let idle = limits.idleSignOutAfter {
             let date = entry.lastUse.wall.addingTimeInterval(Double(idle.components.seconds))
-            ends.append(Deadline(date, knownSince: entry.lastUse))
+            ends.append((Deadline(date, knownSince: entry.lastUse), .idle))
         }
         return ends
     }
@@ -92,6 +100,23 @@ extension SessionLimits {
         switch change {
         case .locked: signOutOnLock
         case .sessionEnded: signOutOnSessionEnd
+        }
+    }
+}
+
+/// Why the agent signs a principal out although no person or program asked for it.
+enum SignOutReason: Sendable, Hashable {
+    case locked, sessionEnded, maximumLifetime, timeOfDay, idle, profileRemoved
+
+    /// For a line of the log, with the key of the profile.
+    var description: String {
+        switch self {
+        case .locked: "because the screen was locked (SignOutOnLock)"
+        case .sessionEnded: "because the user's last login session ended (SignOutOnSessionEnd)"
+        case .maximumLifetime: "because the session reached its maximum lifetime (MaxSessionLifetime)"
+        case .timeOfDay: "because sessions end at this time of day (SignOutAt)"
+        case .idle: "because the tickets were not used (IdleSignOutAfter)"
+        case .profileRemoved: "because no profile names the realm any more"
         }
     }
 }

@@ -15,7 +15,7 @@ extension SessionSchedule {
             entry.isRefreshed = entry.attempted == entry.session.ticket
             // A clock that is far ahead makes every ticket look old. It is not asked for again and again all the same.
             entry.notBefore = now.uptime + min(Self.longestWait, entry.session.ticket.lifetime / 3)
-        case .unreachable, .failed:
+        case .unreachable, .failed, .gone:
             entry.failures += 1
             entry.notBefore = now.uptime + backoff.delay(afterFailures: entry.failures)
         case .needsPerson where entry.session.reacquisition != .key, .refused where entry.session.reacquisition == .none:
@@ -30,11 +30,15 @@ extension SessionSchedule {
         if entry.isLastAttempt, outcome == .refused || outcome == .failed { entry.isStopped = true }
         // Somebody signed in meanwhile: that ticket's certificate was not tried.
         if entry.attempted != entry.session.ticket { entry.isStopped = false }
+        // The failure of a ticket that was replaced in the meantime is not reported.
+        let isFailure = [.unreachable, .failed, .refused, .needsPerson].contains(outcome) && entry.attempted == entry.session.ticket
+        if isFailure, !entry.isFailureTold { happenings.append(SessionEvent(.failed, entry.session, reason: outcome)) }
+        entry.isFailureTold = entry.isFailureTold || isFailure
         entries[key] = entry
         switch outcome {
         case .refreshed: note(entry.session.realm, isReachable: true, at: now)
         case .unreachable: note(entry.session.realm, isReachable: false, at: now)
-        case .failed, .refused, .needsPerson, .abandoned: break
+        case .failed, .refused, .needsPerson, .gone, .abandoned: break
         }
     }
 

@@ -46,6 +46,8 @@ package struct SessionSchedule: Sendable {
         /// There is nothing more to try with, so that a person has to sign in: until there is another ticket.
         var isStopped = false
         var isExpiryTold = false
+        /// That this ticket could not be renewed was told.
+        var isFailureTold = false
         var toldEnd: Date?
         /// No profile names its realm any more: what this project began is to end.
         var isProfileGone = false
@@ -56,6 +58,8 @@ package struct SessionSchedule: Sendable {
         var missingSince: Double?
         /// What the user did at the machine ends it since then.
         var endOrdered: Moment?
+        /// And what that was.
+        var endOrderedBy: LoginChange?
     }
 
     var entries: [SeenSession.Key: Entry] = [:]
@@ -64,12 +68,18 @@ package struct SessionSchedule: Sendable {
     var backoff: Backoff
     var calendar: Calendar
     private var hasLooked = false
+    /// When the caches were first open to others. A sign-in between then and the first look is news all the same.
+    package var began: Date?
     /// The last change of a password that is known, by principal.
     var passwordChanges: [String: Date] = [:]
     /// When it was told last that a password expires, by principal.
     var expiryNotices: [String: Date] = [:]
+    /// Why the last sign-out of each principal was ordered.
+    var signOutReasons: [String: SignOutReason] = [:]
     /// What the next call of ``actions(at:)`` says before anything else.
     var pending: [Action] = []
+    /// What happened since ``takeHappenings()``.
+    var happenings: [SessionEvent] = []
 
     /// The longest wait, in seconds: what the wall clock does is seen at the next look.
     static let longestWait = 60.0
@@ -111,7 +121,10 @@ package struct SessionSchedule: Sendable {
             // What was there at the start is news to nobody.
             entry.isExpiryTold = !hasLooked && session.ticket.expires <= now.wall
             entries[session.key] = entry
-            if hasLooked, session.ticket.expires > now.wall { tell(.gotNewCredential, session, at: now) }
+            if session.ticket.expires > now.wall {
+                if hasLooked { tell(.gotNewCredential, session, at: now) }
+                if hasLooked || isSinceBegin(session) { happenings.append(SessionEvent(.new, session)) }
+            }
             return
         }
         entry.missingSince = nil
@@ -122,7 +135,12 @@ package struct SessionSchedule: Sendable {
             entry.failures = 0
             // By a clock that is far ahead this one is over too: no news.
             entry.isExpiryTold = entry.isExpiryTold && session.ticket.expires <= now.wall
-            if session.ticket.expires > now.wall { tell(.gotNewCredential, session, at: now) }
+            entry.isFailureTold = false
+            if session.ticket.expires > now.wall {
+                tell(.gotNewCredential, session, at: now)
+                let isSameSignIn = session.signedInAt == entry.session.signedInAt
+                happenings.append(SessionEvent(isSameSignIn ? .renewed : .new, session))
+            }
             // A person has signed in, or somebody with a keytab; what was renewed is the same sign-in.
             if session.signedInAt != entry.session.signedInAt {
                 entry.lastUse = now
@@ -135,6 +153,11 @@ package struct SessionSchedule: Sendable {
         entries[session.key] = entry
     }
 
+    /// The KDC counts in seconds.
+    private func isSinceBegin(_ session: SeenSession) -> Bool {
+        began.map { session.signedInAt.timeIntervalSince1970 >= $0.timeIntervalSince1970.rounded(.down) } ?? false
+    }
+
     /// A cache without its ticket: gone, or being written by a program that empties it first.
     private mutating func miss(_ key: SeenSession.Key, at now: Moment) {
         guard var entry = entries[key] else { return }
@@ -145,6 +168,7 @@ package struct SessionSchedule: Sendable {
             return
         }
         entries[key] = nil
+        happenings.append(SessionEvent(.destroyed, entry.session))
         if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
     }
 
@@ -177,6 +201,12 @@ package struct SessionSchedule: Sendable {
         probe(at: now)
         defer { pending = [] }
         return pending
+    }
+
+    /// What happened to the sessions since the last call, in order. What was there at the first look is no news.
+    package mutating func takeHappenings() -> [SessionEvent] {
+        defer { happenings = [] }
+        return happenings
     }
 
     /// How long to wait for the next look, if nothing happens, in seconds.

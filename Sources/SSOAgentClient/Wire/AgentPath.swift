@@ -15,4 +15,7 @@ package enum AgentPath {
 
     /// One exchange.
     package static func authorize(_ exchange: String) -> String { "\(authorize)/\(exchange)" }
+
+    /// The server's refusal of an exchange's token.
+    package static func refusal(_ exchange: String) -> String { "\(authorize)/\(exchange)/refusal" }
 }

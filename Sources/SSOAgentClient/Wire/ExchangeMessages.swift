@@ -25,3 +25,11 @@ package struct ContinueReply: Codable, Sendable {
         self.headers = headers
     }
 }
+
+/// The answer to `POST /v1/authorize/{exchange}/refusal`.
+package struct RefusalReply: Codable, Sendable {
+    /// Whether the next token comes from another ticket.
+    package var isReplaced: Bool
+
+    package init(isReplaced: Bool) { self.isReplaced = isReplaced }
+}

@@ -106,7 +106,7 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var date: Date
         /// The line.
         public var text: String
-        /// Whether somebody should see to it.
+        /// Whether an administrator should act on it.
         public var isFailure: Bool
 
         /// Makes a line.

@@ -32,11 +32,13 @@ import Testing
         _ peer: PeerCredential,
         _ url: String,
         of configurations: [ExtensionConfiguration],
-        operation: AuthorizationOperation = .implicit
+        operation: AuthorizationOperation = .implicit,
+        principal: String? = nil
     ) throws -> String? {
-        let request = AuthorizationRequest(url: try #require(URL(string: url)), operation: operation)
+        let request = AuthorizationRequest(url: try #require(URL(string: url)), operation: operation, principal: principal)
         do throws(AgentProblem) {
-            try policy.check(peer, for: request, plan: DecisionPolicy(configurations).decision(for: request.url).plan)
+            let plan = DecisionPolicy(configurations).decision(for: request.url).plan
+            try policy.check(peer, for: request, plan: plan, in: configurations)
             return nil
         } catch {
             return error.code
@@ -110,31 +112,54 @@ import Testing
         #expect(policy.permitsCaches(peer()) == may)
     }
 
-    /// Of the realm that is asked for, or of all where none is named or a name may mean any.
+    /// The second configuration has no list of its own; its principal may be one of the first one's realm. Without a realm any may be
+    /// meant.
     @Test(
         arguments: [
-            (nil, nil, false), ("alice", nil, false), (nil, "A.TEST", false), ("alice@A.TEST", nil, false),
-            ("alice@A.TEST", "B.TEST", false),
-            ("alice\\@x@B.TEST", nil, false), (nil, "B.TEST", true), ("alice", "B.TEST", true), ("alice@B.TEST", nil, true),
+            (nil, nil, false), ("A.TEST", nil, false), ("a.test", nil, false), ("B.TEST", nil, true), ("C.TEST", nil, true),
+            ("C.TEST", "svc@C.TEST", false),
+            ("c.test", "svc@C.TEST", false), ("B.TEST", "svc@C.TEST", true), ("C.TEST", "svc", true), ("C.TEST", "@", false),
         ] as [(String?, String?, Bool)],
         [true, false]
     )
-    func whoIsDeniedSignsNobodyIn(asked: (String?, String?, Bool), isDenied: Bool) throws {
-        let (principal, realm, may) = asked
+    func `a list protects its own realm and its principal's`(asked: (String?, String?, Bool), isDenied: Bool) throws {
+        let (realm, principalName, may) = asked
         let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
         let first = try configuration {
             if isDenied { $0.deniedCallers = [.executable("/usr/bin/curl")] } else { $0.credentialCallers = [.unit("backup.service")] }
+            $0.principalName = principalName
         }
         let denied = policy([first, second], caller: Self.curl)
         if may {
-            #expect(throws: Never.self) { try denied.check(peer(), signsInAs: principal, realm: realm, in: [first, second]) }
+            #expect(throws: Never.self) { try denied.check(peer(), usesTicketsOf: realm, in: [first, second]) }
         } else {
-            #expect(throws: AgentProblem.self) { try denied.check(peer(), signsInAs: principal, realm: realm, in: [first, second]) }
+            #expect(throws: AgentProblem.self) { try denied.check(peer(), usesTicketsOf: realm, in: [first, second]) }
         }
         #expect(throws: Never.self) {
-            try policy([first], caller: Self.curl, own: "/usr/bin/curl").check(peer(), signsInAs: principal, realm: realm, in: [first])
+            try policy([first], caller: Self.curl, own: "/usr/bin/curl").check(peer(), usesTicketsOf: realm, in: [first])
             try denied.check(peer(), for: .owner, in: [first, second])
         }
+    }
+
+    /// The URL is covered by a configuration without a list; the tickets are those of a realm whose configuration has one.
+    @Test(
+        arguments: [
+            ("bob@A.TEST", nil, nil, false), ("bob@B.TEST", nil, nil, true), (nil, nil, nil, true), (nil, "svc@A.TEST", nil, false),
+            ("bob", "svc@A.TEST", nil, true), ("bob@A.TEST", nil, .always, true), ("bob@A.TEST", nil, .whenNotSpecified, false),
+        ] as [(String?, String?, CredentialUseMode?, Bool)]
+    )
+    func `the list of the answering principal's realm counts`(
+        principal: String?,
+        principalName: String?,
+        mode: CredentialUseMode?,
+        may: Bool
+    ) throws {
+        var second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
+        (second.principalName, second.credentialUseMode) = (principalName, mode)
+        let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }, second]
+        let policy = policy(configurations, caller: Self.curl)
+        let refusal = try refusal(policy, peer(), "https://www.b.test/", of: configurations, principal: principal)
+        #expect(refusal == (may ? nil : "forbidden"))
     }
 
     @Test func withoutAListEveryProgramOfTheUserMay() throws {

@@ -46,7 +46,7 @@ struct AudienceTests {
                 switch (audience, method, path) {
                 case (.owner, _, _), (_, _, "/v1/authorize"), (_, _, "/v1/auth-request"): 403
                 case (_, _, "/v1/configuration"): 200
-                case (_, "DELETE", _): 404
+                case (_, "DELETE", _), (_, _, "/v1/authorize/{exchange}/refusal"): 404
                 default: 400
                 }
             #expect(try await status(agent, method, path, body) == expected)

@@ -28,7 +28,7 @@ struct GatewayTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/a?b"])
-            #expect(status == 200)
+            #expect(status == 200 && fields["cache-control"] == "no-store")
             let token = try #require(Data(base64Encoded: String((fields["authorization"] ?? "").dropFirst("Negotiate ".count))))
             #expect(try Acceptance(Array(token), keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
             #expect(agent.api.exchanges.count == 0)

@@ -40,7 +40,7 @@ import Testing
         }
         let table = AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
         #expect(Set(documented) == Set(table))
-        #expect(documented.count == 14)
+        #expect(documented.count == 15)
     }
 
     @Test(arguments: [
@@ -49,6 +49,7 @@ import Testing
         ("AuthorizationReply", fields(AuthorizationReply(userPrincipalName: "", realm: "", ticketExpires: .distantPast, cache: ""))),
         ("ContinueRequest", fields(ContinueRequest(token: Data()))),
         ("ContinueReply", fields(ContinueReply(step: .send))),
+        ("RefusalReply", fields(RefusalReply(isReplaced: true))),
         ("IdentityReply", fields(IdentityReply(nil))),
         ("LoginRequest", ["principal", "realm", "password", "keytab", "certificate", "pin", "lifetime", "renewableLifetime"]),
         ("SessionSelection", fields(SessionSelection())),

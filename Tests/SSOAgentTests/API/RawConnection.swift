@@ -21,6 +21,7 @@ final class RawConnection: Sendable {
         let promise = loop.makePromise(of: String.self)
         let channel = try await ClientBootstrap(group: loop)
             .channelOption(.autoRead, value: reads)
+            .channelOption(.allowRemoteHalfClosure, value: true)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(promise)) }
             }
@@ -44,6 +45,9 @@ final class RawConnection: Sendable {
         return try await received.get()
     }
 
+    /// Sends no more, and goes on reading.
+    func closeOutput() async throws { try await channel.close(mode: .output) }
+
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
     private final class Collector: ChannelInboundHandler {
@@ -56,6 +60,9 @@ final class RawConnection: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { text += String(buffer: unwrapInboundIn(data)) }
         func channelInactive(context: ChannelHandlerContext) { promise.succeed(text) }
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+        }
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }

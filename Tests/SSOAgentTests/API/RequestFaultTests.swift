@@ -62,6 +62,37 @@ struct RequestFaultTests {
         }
     }
 
+    @Test(arguments: [
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n2\r\n{}X\r\n", "Content-Length: 2, 3\r\n\r\n{}", "Transfer-Encoding: chunked, gzip\r\n\r\n",
+    ])
+    func `a body with a false length is a bad request`(_ rest: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let text = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\n" + rest
+            try await RawConnection.open(agent.socketPath, sending: text) { connection in
+                let answer = try await connection.answer()
+                #expect(answer.hasPrefix("HTTP/1.1 400") && answer.components(separatedBy: "HTTP/1.1 ").count == 2, "\(answer)")
+            }
+            #expect(try await agent.client().status().agent)
+        }
+    }
+
+    /// As nc -N does, and a client in Python that calls shutdown(SHUT_WR).
+    @Test func `a client that has closed its end for writing gets the answer`() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let text = "POST /v1/logout HTTP/1.1\r\nHost: ksso\r\nContent-Length: 2\r\n\r\n{}"
+            let answer = try await RawConnection.open(agent.socketPath, sending: text) { connection in
+                try await connection.closeOutput()
+                return try await connection.answer()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("alice@EXAMPLE.TEST"), "\(answer)")
+            let isForgotten = try await comesTrue { agent.api.connections.count == 0 }
+            #expect(isForgotten)
+        }
+    }
+
     @Test func aPageOfABrowserIsNotAnswered() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in

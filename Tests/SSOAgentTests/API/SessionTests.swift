@@ -34,6 +34,32 @@ struct SessionTests {
         }
     }
 
+    /// The list is that of EXAMPLE.TEST, the realm of the keytab's first principal, and by its principal that of SERVICE.TEST.
+    @Test(arguments: [
+        ("login", #""keytab": "KEYTAB""#), ("login", #""keytab": "KEYTAB", "realm": "OTHER.TEST""#),
+        ("login", #""keytab": "KEYTAB", "realm": "EXAMPLE.TEST""#), ("login", #""password": "secret", "realm": "EXAMPLE.TEST""#),
+        ("login", #""principal": "bob@SERVICE.TEST", "password": "secret""#), ("login", #""principal": "bob@", "password": "secret""#),
+        ("refresh", #""realm": "SERVICE.TEST""#), ("refresh", #""principal": "alice""#), ("refresh", ""),
+        ("password", #""principal": "bob", "realm": "SERVICE.TEST", "password": "secret", "newPassword": "other""#),
+        ("password", #""password": "secret", "newPassword": "other""#),
+    ])
+    func `a denied program gets no ticket, whichever realm it names`(operation: String, body: String) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(
+            in: realm,
+            signedIn: false,
+            change: {
+                $0.deniedCallers = [.folder("/usr/")]
+                $0.principalName = "svc@SERVICE.TEST"
+            }
+        ) { agent in
+            let body = "{\(body.replacingOccurrences(of: "KEYTAB", with: realm.keytabPath))}"
+            let reply = try await agent.curl(["--data", body, "http://ksso/v1/\(operation)"])
+            #expect(reply.status == 403 && reply.body.contains("DeniedBundleIdentifiers"), "\(reply)")
+            #expect(try await agent.kerberos.sessions().sessions.isEmpty)
+        }
+    }
+
     @Test(.testRealm(users: ["alice": "secret"]))
     func aWrongPasswordIsSentOnceAndSaid() async throws {
         let realm = try #require(TestRealm.current)

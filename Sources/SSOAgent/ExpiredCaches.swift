@@ -1,0 +1,36 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import KCM
+internal import Kerberos
+internal import KerberosEngine
+
+extension Agent {
+    /// How long expired caches are kept. The user of an agent is there as long as the agent is: the primary cache stays.
+    var retention: CacheRetention {
+        CacheRetention(
+            period: options.expiredCachePeriod,
+            isExempt: \.isAcquiredAgain,
+            removed: { [journal] in journal.note($0.sentence) }
+        )
+    }
+}
+
+extension CredentialCache {
+    /// Whether a keytab or a stored password gets its ticket again, however long that was not possible.
+    var isAcquiredAgain: Bool {
+        setting(Session.acquisitionSetting).map { Session.isAcquiredAgain(setting: String(decoding: $0, as: UTF8.self)) } ?? false
+    }
+}
+
+extension AbandonedCache {
+    /// What the log says of its removal.
+    var sentence: String {
+        if madeRoom {
+            let name = "\(cache.name) of \(cache.principal.text)".escapedForDisplay()
+            return "the credential cache \(name), whose tickets have expired, was removed: there is room for no more caches (--max-caches)."
+        }
+        let date = Date(timeIntervalSince1970: Double(endOfLife)).localText
+        let name = "\(cache.name) of \(cache.principal.text)".escapedForDisplay()
+        return "the credential cache \(name) was removed: since \(date) none of its tickets could be used or renewed."
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HTTPNegotiate
+import Kerberos
+import KerberosTesting
+import KerberosTestingTraits
+import SSOAgentClient
+import TestSupport
+import Testing
+
+@testable import KerberosEngine
+@testable import SSOAgent
+
+/// Another user, who may have tickets for the hosts of a domain, asks for many; the tests' own user is that one, the agent is another's.
+struct GuestTests {
+    private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/own.example.test"])
+
+    private func withGuest(_ body: (RunningAgent, TestRealm) async throws -> Void) async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(
+            in: realm,
+            change: { $0.allowedPeers = [AllowedPeer(.user(geteuid()), hosts: [try HostRule(".example.test")])] },
+            access: AccessPolicy(owner: geteuid() &+ 12345)
+        ) { agent in try await body(agent, realm) }
+    }
+
+    private func request(_ host: String) throws -> AuthorizationRequest {
+        AuthorizationRequest(url: try #require(URL(string: "https://\(host)/")))
+    }
+
+    @Test(.testRealm(options)) func `the owner does not wait for another user's requests`() async throws {
+        try await withGuest { agent, realm in
+            let client = try await agent.client()
+            try await realm.pauseKDC()
+            let (codes, code) = AsyncStream.makeStream(of: String.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...120 {
+                    let request = try request("host\(number).example.test")
+                    group.addTask {
+                        do throws(AuthorizationError) {
+                            _ = try await client.beginAuthorization(with: request)
+                        } catch {
+                            code.yield(error.code.rawValue)
+                        }
+                    }
+                }
+                // The first that is refused shows that others wait.
+                for await code in codes where code == "busy" { break }
+                let own = try request("own.example.test")
+                async let owner = agent.kerberos.beginAuthorization(with: own)
+                try await realm.resumeKDC()
+                guard case .headers(let grant) = try await owner else {
+                    Issue.record("the owner's request is not handled")
+                    return
+                }
+                #expect(grant.servicePrincipal.hasPrefix("HTTP/own.example.test"))
+                // libkrb5 sends a request again each second, and asks twice for a service that is not known.
+                let asked = try realm.log().split(separator: "\n").filter { $0.contains("TGS_REQ") }
+                #expect(Set(asked.compactMap { $0.firstMatch(of: /HTTP.host[0-9]+/).map { String($0.0) } }).count < 20)
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test(.testRealm(options)) func `a refusal says when to try again`() async throws {
+        try await withGuest { agent, _ in
+            let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
+            #expect(try await agent.curl(known).status == 200)
+            let gate = agent.kerberos.guestGate
+            let (entries, entry) = AsyncStream.makeStream(of: Void.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // As long as these ask the KDC, no other request of the user's does.
+                let places = (0..<GuestGate.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
+                for place in places {
+                    group.addTask {
+                        try await gate.run(for: geteuid(), subject: "a host") { () async throws(KerberosError) in
+                            entry.yield()
+                            for await _ in place.stream {}
+                        }
+                    }
+                }
+                var entered = entries.makeAsyncIterator()
+                for _ in places { await entered.next() }
+                let body = #"{"url": "https://more.example.test/"}"#
+                let refusal = try await agent.curl(["--include", "--data", body, "http://ksso/v1/authorize"])
+                #expect(refusal.status == 429 && refusal.body.lowercased().contains("retry-after: 1"), "\(refusal)")
+                #expect(refusal.body.contains(#""code":"busy""#) && refusal.body.contains("Try again in a moment."), "\(refusal)")
+                let field = "X-Original-URL: https://more.example.test/"
+                let gateway = try await agent.curl(["--include", "--header", field, "http://ksso/v1/auth-request"])
+                #expect(gateway.status == 429 && gateway.body.lowercased().contains("retry-after: 1"), "\(gateway)")
+                // A ticket at hand needs no KDC.
+                #expect(try await agent.curl(known).status == 200)
+                for place in places { place.continuation.finish() }
+                try await group.waitForAll()
+            }
+            // A request that left made room. The KDC does not know this one.
+            let body = #"{"url": "https://more.example.test/"}"#
+            #expect(try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).body.contains("unknownService"))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+import UnixSystem
+
+@testable import SSOAgent
+
+struct AgentLockTests {
+    /// Each user's runtime folder is a file system of its own, whose inodes are numbered from the start.
+    @Test func `the holder of a lock is found by its device, and by the inode alone only where the device is not shown`() throws {
+        let file = try #require(FileIdentity(path: "/proc/self/status"))
+        let own = file.kernelName
+        let other = "ff:ff:\(file.inode)"
+        let table = """
+            1: FLOCK  ADVISORY  WRITE 100 \(other) 0 EOF
+            2: POSIX  ADVISORY  WRITE 200 \(own) 0 EOF
+            3: FLOCK  ADVISORY  WRITE 300 \(own) 0 EOF
+            3: -> FLOCK  ADVISORY  WRITE 301 \(own) 0 EOF
+            4: FLOCK  ADVISORY  WRITE 400 \(own)1 0 EOF
+            """
+        #expect(AgentLock.holders(of: file, in: table) == [300])
+        let withoutDevice = table.split(separator: "\n").filter { !$0.contains(own) }.joined(separator: "\n")
+        #expect(AgentLock.holders(of: file, in: withoutDevice) == [100])
+    }
+
+    @Test func `the owner of a process is read from its status`() {
+        #expect(FileIdentity.owner(ofProcess: getpid()) == geteuid())
+        #expect(FileIdentity.owner(ofProcess: -1) == nil)
+    }
+}

@@ -108,6 +108,15 @@ public struct ExtensionPayload: Sendable, Hashable {
         )
     }
 
+    /// The principal; a realm in it that differs from the payload's in case only is the payload's.
+    private var principalName: String? {
+        guard let name = extensionData.principalName, let sign = name.lastIndex(of: "@"), !name[..<sign].hasSuffix("\\") else {
+            return extensionData.principalName
+        }
+        let isOwnRealm = name[name.index(after: sign)...].uppercased() == realm.uppercased()
+        return isOwnRealm ? "\(name[...sign])\(realm)" : name
+    }
+
     /// What the payload says to those who answer challenges. `source` is the profile's file, for their verdicts.
     public func configuration(source: String) -> ExtensionConfiguration {
         ExtensionConfiguration(
@@ -121,7 +130,7 @@ public struct ExtensionPayload: Sendable, Hashable {
             noMutualAuthenticationHosts: noMutualAuthenticationHosts,
             noChannelBindingHosts: noChannelBindingHosts,
             servicePrincipals: servicePrincipals,
-            principalName: extensionData.principalName,
+            principalName: principalName,
             isDefaultRealm: extensionData.isDefaultRealm ?? false,
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],
             preferredKDCs: extensionData.preferredKDCs ?? [],

@@ -128,7 +128,10 @@ enum KeyChecker {
         guard !name.isEmpty, isPrintable, !name.hasPrefix("@"), !name.hasSuffix("@") else {
             return .badValue(reason: "found \(name.debugDescription), expected a principal such as alice, with or without @REALM")
         }
-        return nil
+        // A backslash that escapes nothing is that of a Windows logon name.
+        guard name.replacing(/\\[\/@\\]/, with: "").contains("\\") else { return nil }
+        let user = name.split(separator: "\\").last ?? "alice"
+        return .badValue(reason: "found '\(name)', a Windows logon name; expected a principal such as \(user), with or without @REALM")
     }
 
     private static func urlFault(_ text: String) -> KeyVerdict? {

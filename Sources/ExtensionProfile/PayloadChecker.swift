@@ -97,7 +97,7 @@ struct PayloadChecker {
         }
         guard let principal = data["principalName"]?.string, let sign = principal.lastIndex(of: "@") else { return }
         let other = principal[principal.index(after: sign)...]
-        if other != realm {
+        if other.uppercased() != realm.uppercased() {
             let place = path.appending(key: "ExtensionData").appending(key: "principalName")
             let sentence =
                 "The principal is of the realm \(String(other).debugDescription), and the payload's realm is \(realm.debugDescription)."
@@ -108,7 +108,10 @@ struct PayloadChecker {
     private mutating func adviseOnHosts() {
         if keys["Hosts"]?.array?.isEmpty == true { advise(.warning, "Hosts", "The list is empty, so no host is answered.") }
         let rules = Set(hosts.map(\.rule))
-        for host in hosts where host.rule.kind == .suffix {
+        for host in hosts where host.rule.isPublicSuffix {
+            advice.append(ProfileAdvice(.warning, path: host.path, payloadIndex: index, host.rule.publicSuffixWarning))
+        }
+        for host in hosts where host.rule.kind == .suffix && !host.rule.isPublicSuffix {
             let name = host.rule.name.dropFirst()
             guard !rules.contains(where: { $0.name == name }) else { continue }
             let sentence = "\(host.rule) covers the subdomains only. If \(name) itself is meant too, list it as well."

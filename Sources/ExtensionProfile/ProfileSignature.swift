@@ -1,4 +1,5 @@
 public import Foundation
+internal import HTTPNegotiate
 
 /// Who signed a profile (CMS SignedData, RFC 5652), and whether that counts. The signature itself matches: a file with another is refused.
 public struct ProfileSignature: Sendable, Hashable {
@@ -47,7 +48,7 @@ public struct ProfileSignature: Sendable, Hashable {
 extension ProfileSignature: CustomStringConvertible {
     /// Signers and verdict on one line.
     public var description: String {
-        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.formatted(.iso8601))" }
+        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.localText)" }
         return "signed by \(names.joined(separator: "; and by ")): \(trust)"
     }
 }
@@ -57,7 +58,7 @@ extension ProfileSignature.Trust: CustomStringConvertible {
     public var description: String {
         switch self {
         case .trusted: "trusted"
-        case .trustedWhenSigned(let date): "trusted at the time of signing, \(date.formatted(.iso8601))"
+        case .trustedWhenSigned(let date): "trusted at the time of signing, \(date.localText)"
         case .expired: "not trusted: a certificate has expired"
         case .untrusted(let reason): "not trusted: \(reason)"
         }

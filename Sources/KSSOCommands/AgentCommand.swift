@@ -5,6 +5,6 @@ struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Keep the tickets for every program of this user: run, look after, or stop the agent.",
-        subcommands: [AgentRun.self, AgentStatus.self, AgentStop.self, AgentPrepare.self]
+        subcommands: [AgentRun.self, AgentStatus.self, AgentStop.self, AgentImport.self, AgentPrepare.self]
     )
 }

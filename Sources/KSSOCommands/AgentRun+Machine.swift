@@ -11,6 +11,8 @@ extension AgentRun {
             log: { Console.report($0) }
         )
         if let socket { options.socket = socket }
+        if let maxCaches { options.maximumCaches = maxCaches }
+        if let keepExpired { options.expiredCachePeriod = keepExpired.duration }
         let cache = MachineCache(options)
         try await SignalWait.untilSignal { signals in
             try await cache.run(until: { _ = await signals.next() })

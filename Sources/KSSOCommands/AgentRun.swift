@@ -28,6 +28,8 @@ struct AgentRun: AsyncParsableCommand {
         )
     )
     var tickets: String?
+    @Option(help: ArgumentHelp("Refuse a user more credential caches than this; 64 by default.", valueName: "number"))
+    var maxCaches: Int?
     @Option(help: ArgumentHelp("Sign in with a key of this keytab, and again when the ticket ends.", valueName: "file"))
     var keytab: String?
     @Option(help: "Whose key of the keytab; by default the first one's.")
@@ -44,6 +46,25 @@ struct AgentRun: AsyncParsableCommand {
         )
     )
     var pinentry: String?
+    @Option(
+        help: ArgumentHelp(
+            """
+            Run this program when a session begins, is renewed, ends, or can't be renewed; it finds what happened in KSSO_EVENT (new, renewed, \
+            destroyed, failed), KSSO_PRINCIPAL, KSSO_CACHE and other variables: see ksso(1).
+            """,
+            valueName: "program"
+        )
+    )
+    var onEvent: String?
+    @Option(help: ArgumentHelp("Kill the program of --on-event, with its children, after this time; by default 30s.", valueName: "time"))
+    var eventTimeout: Lifetime?
+    @Option(
+        help: ArgumentHelp(
+            "Remove a credential cache this long after its last ticket can no longer be used or renewed; `never` keeps it. Give a unit, such as 12h. Default: 7d.",
+            valueName: "time"
+        )
+    )
+    var keepExpired: ExpiredPeriod?
     @Flag(help: "Start it beside, and return when it serves.")
     var background = false
     @OptionGroup var common: CommonOptions
@@ -51,10 +72,18 @@ struct AgentRun: AsyncParsableCommand {
     func validate() throws {
         if principal != nil, keytab == nil { throw ValidationError("--principal names a key of --keytab.") }
         if socket != nil, !machine { throw ValidationError("--socket is the one of --machine.") }
-        if machine, system || keytab != nil || idleExit != nil || pinentry != nil || background || !common.profile.isEmpty {
-            throw ValidationError("--machine knows --socket and --tickets alone: it signs nobody in and reads no profile.")
+        if eventTimeout != nil, onEvent == nil { throw ValidationError("--event-timeout requires --on-event.") }
+        let signsIn = system || keytab != nil || idleExit != nil || pinentry != nil || onEvent != nil
+        if machine, signsIn || background || !common.profile.isEmpty {
+            throw ValidationError(
+                "--machine takes only --socket, --tickets, --max-caches and --keep-expired: it signs no one in and reads no profile."
+            )
         }
-        if system, tickets != nil { throw ValidationError("--system keeps no tickets: it excludes --tickets.") }
+        if let maxCaches, !(1...100_000).contains(maxCaches) { throw ValidationError("--max-caches: write a number from 1 to 100000.") }
+        if system, maxCaches != nil { throw ValidationError("--system keeps no caches: --max-caches has no effect there.") }
+        if system, tickets != nil || keepExpired != nil {
+            throw ValidationError("--system stores no tickets, so it cannot be combined with --tickets or --keep-expired.")
+        }
     }
 
     func run() async throws {
@@ -66,6 +95,7 @@ struct AgentRun: AsyncParsableCommand {
             let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
             try runtime.makePrivate()
             try checkKeytab()
+            _ = try eventProgram([:])
             if let pinentry, PinentryPrompter.path(of: pinentry, environment: ProcessInfo.processInfo.environment) == nil {
                 throw CommandFailure(.failed, "\(pinentry): there is no such program. Give --pinentry the path of one.")
             }
@@ -86,6 +116,8 @@ struct AgentRun: AsyncParsableCommand {
             do {
                 try await serve(runtime)
             } catch let error as AgentError where error.code == .alreadyRunning {
+                // With sockets of systemd's this process would wait for itself.
+                guard ProcessInfo.processInfo.environment["LISTEN_PID"] != "\(getpid())" else { throw error }
                 throw await alreadyRunning(runtime, error.description)
             }
         } catch let error as AgentError {
@@ -113,6 +145,8 @@ struct AgentRun: AsyncParsableCommand {
 
     private func harden() {
         Self.wipeFreedMemory()
+        // The name that ps and top show; it may have been started by another one.
+        try? Data("ksso".utf8).write(to: URL(filePath: "/proc/self/comm"))
         ProcessProtection.forbidDumps()
         ProcessProtection.raiseFileLimit()
         // Who started the agent may be gone, and with it the reader of its errors.
@@ -123,25 +157,52 @@ struct AgentRun: AsyncParsableCommand {
         harden()
         let environment = ProcessInfo.processInfo.environment
         setenv("KRB5_CONFIG", KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment), 1)
-        let agent = Agent(options(runtime, environment: environment))
+        let agent = Agent(try options(runtime, environment: environment))
         let hasTerminal = Self.hasTerminal
-        try await SignalWait.untilSignal { signals in
+        let ending = try await SignalWait.untilSignal { signals in
             try await agent.run(until: {
                 // A terminal that is gone ends what was started on it; others are told by this signal to read their settings again.
                 while await signals.next() == SIGHUP, !hasTerminal { agent.readProfilesAgain() }
             })
         }
+        switch ending {
+        case .stopped: return
+        // The units name this status; others start a service again that ends by any but 0.
+        case .replaced: throw CommandFailure(.temporaryFailure)
+        case .restart(let path, let sockets): throw restart(path, sockets: sockets)
+        }
     }
 
-    private func options(_ runtime: RuntimeDirectory, environment: [String: String]) -> AgentOptions {
+    /// Becomes the program that has taken the place of this one; returns only if that fails.
+    private func restart(_ path: String, sockets: String) -> CommandFailure {
+        for descriptor in sockets.split(separator: ":").dropFirst().compactMap({ Int32($0) }) { _ = fcntl(descriptor, F_SETFD, 0) }
+        var environment = ProcessInfo.processInfo.environment
+        environment[Agent.socketsVariable] = sockets
+        let code = ProcessReplacement(path: path, arguments: CommandLine.arguments, environment: environment).begin()
+        return CommandFailure(.failed, "\(path): the new program can't be started: \(String(cString: strerror(code))).")
+    }
+
+    private func options(_ runtime: RuntimeDirectory, environment: [String: String]) throws(CommandFailure) -> AgentOptions {
         let asking = AgentPrompter(program: pinentry, environment: environment)
         var options = common.agentOptions(runtime, system: system, asking: asking, environment: environment)
         options.ticketDirectory = tickets
+        if let maxCaches { options.maximumCaches = maxCaches }
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: KeytabName.path($0) ?? $0, principal: principal) }
         options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
         options.logFile = Self.logFile
+        if let keepExpired { options.expiredCachePeriod = keepExpired.duration }
+        let configuration = KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment)
+        options.runProgram = try eventProgram(environment.merging(["KRB5_CONFIG": configuration]) { $1 }).map { program in
+            { @Sendable event in await program.run(event) }
+        }
         return options
+    }
+
+    /// The program of --on-event; nil where none is named.
+    private func eventProgram(_ environment: [String: String]) throws(CommandFailure) -> EventProgram? {
+        guard let onEvent else { return nil }
+        return try EventProgram(path: onEvent, limit: eventTimeout?.duration ?? .seconds(30), environment: environment)
     }
 
     private static var hasTerminal: Bool {
@@ -166,6 +227,6 @@ struct AgentRun: AsyncParsableCommand {
         // The last one counts.
         environment[name] = given.isEmpty ? value : "\(given):\(value)"
         // Where that fails the agent works all the same.
-        _ = ProcessReplacement(path: "/proc/self/exe", arguments: CommandLine.arguments, environment: environment).begin()
+        _ = ProcessReplacement(path: OwnProgram.executable, arguments: CommandLine.arguments, environment: environment).begin()
     }
 }

@@ -20,28 +20,40 @@ struct AgentStop: AsyncParsableCommand {
         case .silence(let listener): return try await end(listener, runtime)
         }
         guard let process = status.process?.processID else { return }
+        // Asked while the agent runs: afterwards the question alone would have systemd start the next one.
+        let stopCommand = runtime.listener(at: .requests)?.stopCommand
         kill(process, SIGTERM)
-        try await waitForEnd(of: process)
+        try await Self.waitForEnd(of: process)
         Console.print("The agent has stopped.")
+        if let stopCommand {
+            Console.note("systemd starts it again for the next program that needs it. To stop that as well: \(stopCommand)")
+        }
         let principals = status.sessions.filter(\.signedIn).map(\.principal).joined(separator: ", ")
         guard status.cacheMode == "agent", !principals.isEmpty else { return }
-        Console.note("The tickets of \(principals) are kept for the next one. To end them: ksso agent run --background; ksso logout --all")
+        let command = stopCommand == nil ? "ksso agent run --background; ksso logout --all" : "ksso logout --all"
+        Console.note("The tickets of \(principals) are kept for the next one. To end them: \(command)")
     }
 
     /// Ends an agent that does not answer.
     private func end(_ listener: AgentListener, _ runtime: RuntimeDirectory) async throws {
         let process = listener.processID
-        // Whoever else listens, such as systemd, is no agent.
-        guard listener.isAgent, kill(process, SIGTERM) == 0 else { throw CommandFailure(.failed, listener.silence) }
-        // A stopped one takes the other signal then.
-        kill(process, SIGCONT)
-        try await waitForEnd(of: process)
+        try await Self.end(listener)
         Console.print("The agent (process \(process)) did not answer. It was told to end by a signal, and has stopped.")
         if let kept = runtime.keptTickets { Console.note(kept) }
     }
 
+    /// Ends an agent by a signal.
+    ///
+    /// - Throws: ``CommandFailure`` if the listener is no agent, such as systemd, or if it does not end.
+    static func end(_ listener: AgentListener) async throws {
+        guard listener.isAgent, kill(listener.processID, SIGTERM) == 0 else { throw CommandFailure(.failed, listener.silence) }
+        // One that is suspended takes the other signal then.
+        kill(listener.processID, SIGCONT)
+        try await waitForEnd(of: listener.processID)
+    }
+
     /// It gives its clients some seconds. Who started it may take longer to hear of its end.
-    private func waitForEnd(of process: Int32) async throws {
+    private static func waitForEnd(of process: Int32) async throws {
         let limit = ContinuousClock.now + .seconds(20)
         let agent = RunningProcess(processID: process)
         while kill(process, 0) == 0 {

@@ -103,7 +103,7 @@ struct BackgroundAgent {
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         var process: pid_t = 0
-        let code = posix_spawn(&process, "/proc/self/exe", &actions, &attributes, &words, &variables)
+        let code = posix_spawn(&process, OwnProgram.executable, &actions, &attributes, &words, &variables)
         guard code == 0 else {
             throw CommandFailure(.failed, "the agent can't be started: \(String(cString: strerror(code))).")
         }

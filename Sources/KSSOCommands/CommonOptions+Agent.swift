@@ -16,7 +16,7 @@ extension CommonOptions {
         var options = AgentOptions(
             runtime: runtime,
             search: ProfileSearch(explicitPaths: profile, environment: environment),
-            makeExtension: { try await agentExtension(of: $0, system: system, asking: asking) },
+            makeExtension: { try await agentExtension(of: $0, system: system, cacheSocket: $1, asking: asking) },
             log: { Console.report($0) }
         )
         options.mode = system ? .system : .agent
@@ -26,7 +26,12 @@ extension CommonOptions {
     }
 
     /// The extension of an agent.
-    private func agentExtension(of profiles: [Profile], system: Bool, asking: AgentPrompter?) async throws -> KerberosExtension {
+    private func agentExtension(
+        of profiles: [Profile],
+        system: Bool,
+        cacheSocket: String?,
+        asking: AgentPrompter?
+    ) async throws -> KerberosExtension {
         var settings = SingleSignOn.Settings()
         if let asking {
             settings.prompter = asking.prompter
@@ -34,6 +39,7 @@ extension CommonOptions {
         }
         settings.secretStore = .automatic
         if !system { settings.defaultCacheName = "KCM:" }
+        settings.cacheSocket = cacheSocket
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
         return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos
     }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import SSOAgentClient
+internal import UnixSystem
 
 struct ConfigureSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,15 +29,19 @@ struct ConfigureSession: AsyncParsableCommand {
         let setUp = await SessionSetUp(environment: ProcessInfo.processInfo.environment)
         if check { return try report(await SessionCheck(setUp).results()) }
         if install { return try await write(setUp) }
-        for file in [setUp.environmentFile, setUp.profile] { Console.print("# \(file.path)\n\(file.text)") }
+        for file in [setUp.environmentFile, setUp.profile] {
+            Console.print("# \(file.path)")
+            Console.print(lines: file.text)
+        }
         Console.print("# \(SessionSetUp.limits)")
     }
 
-    private func write(_ setUp: SessionSetUp) async throws(CommandFailure) {
+    private func write(_ setUp: SessionSetUp) async throws {
         for file in [setUp.environmentFile, setUp.profile] {
             Console.print("\(file.path): \(try file.install() ? "written" : "as it should be")")
         }
         if setUp.hasUnits {
+            try await stopOtherAgent(setUp)
             guard await UserService.enable(SessionSetUp.unit) else {
                 throw CommandFailure(
                     .failed,
@@ -46,6 +51,19 @@ struct ConfigureSession: AsyncParsableCommand {
             Console.print("\(SessionSetUp.unit): enabled")
         }
         Console.note("Log in again, and every program of the session shares the tickets. \(SessionSetUp.limits)")
+    }
+
+    /// Stops an agent that was started by hand: it has the sockets that systemd is about to bind.
+    private func stopOtherAgent(_ setUp: SessionSetUp) async throws {
+        // The units know no other folder.
+        var environment = setUp.environment
+        environment["KSSO_RUNTIME_DIR"] = nil
+        let runtime = RuntimeDirectory(environment: environment)
+        guard PrivateDirectory(path: runtime.path).isTrusted, let listener = runtime.listener(at: .requests), listener.isAgent else {
+            return
+        }
+        try await AgentStop.end(listener)
+        Console.print("The agent (process \(listener.processID)) has stopped, so that systemd can start it. Its tickets are kept.")
     }
 
     private func report(_ results: [SessionCheck.Result]) throws(CommandFailure) {

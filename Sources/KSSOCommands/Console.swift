@@ -1,16 +1,31 @@
 internal import Foundation
+internal import HTTPNegotiate
 internal import Kerberos
 
 /// The two ends of the command: results on standard output, everything else on standard error.
 enum Console {
     /// A line of the result.
-    static func print(_ text: String) {
-        write(Data("\(visible(text))\n".utf8), to: .standardOutput)
+    static func print(_ line: String) {
+        write(Data("\(visible(line))\n".utf8), to: .standardOutput)
     }
 
-    /// Names and texts come from others: nothing in them may act on the terminal.
-    private static func visible(_ text: String) -> String {
-        text.escapedForDisplay(keepingLines: true, limit: 1 << 20)
+    /// One line, whatever is in it: names, paths and texts come from others, and nothing in them may act on the terminal or pass for a line
+    /// of ours.
+    private static func visible(_ line: String) -> String {
+        line.escapedForDisplay(limit: 1 << 20)
+    }
+
+    /// A text of several lines of our own.
+    static func print(lines text: String) {
+        write(Data("\(text.escapedForDisplay(keepingLines: true, limit: 1 << 20))\n".utf8), to: .standardOutput)
+    }
+
+    /// Shell commands that set variables. A shell gets the exact values; at a terminal they are made visible, as everything else is.
+    static func printExports(_ variables: [(name: String, value: String)]) {
+        for (name, value) in variables {
+            let line = "export \(name)=\(shellQuoted(value))"
+            if isatty(STDOUT_FILENO) == 1 { print(line) } else { write(Data("\(line)\n".utf8), to: .standardOutput) }
+        }
     }
 
     /// Writes; ends the process as a broken pipe does when nobody reads any more.
@@ -18,18 +33,19 @@ enum Console {
         do {
             try handle.write(contentsOf: data)
         } catch {
-            exit(ExitStatus.brokenPipe.rawValue)
+            // At once, as at every other end of a command: at an orderly exit libkrb5 destroys locks that a call may still hold.
+            _exit(ExitStatus.brokenPipe.rawValue)
         }
     }
 
     /// A diagnostic: `ksso: …`.
-    static func report(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(visible(text))\n".utf8))
+    static func report(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(visible(line))\n".utf8))
     }
 
     /// A line beside the result that is no fault.
-    static func note(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data("\(visible(text))\n".utf8))
+    static func note(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("\(visible(line))\n".utf8))
     }
 
     /// Whether somebody sits at a terminal and can be asked.
@@ -45,25 +61,22 @@ enum Console {
 
     /// One JSON document, keys in a fixed order.
     static func printJSON(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
-        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        try printJSON(value, formatting: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     }
 
-    /// One JSON document on one line, for who follows a stream of them.
+    /// One JSON document on one line, for a program that follows a stream of them.
     static func printJSONLine(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
-        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        try printJSON(value, formatting: [.sortedKeys, .withoutEscapingSlashes])
     }
 
-    /// A time as a person reads it, in the machine's zone.
-    static func text(_ date: Date) -> String {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
-        return formatter.string(from: date)
+    private static func printJSON(_ value: some Encodable, formatting: JSONEncoder.OutputFormatting) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = formatting
+        encoder.dateEncodingStrategy = .iso8601
+        let document = String(decoding: try encoder.encode(value), as: UTF8.self).escapedAsJSONForDisplay()
+        write(Data("\(document)\n".utf8), to: .standardOutput)
     }
+
+    /// A time as a person reads it.
+    static func text(_ date: Date) -> String { date.localText }
 }

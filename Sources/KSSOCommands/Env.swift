@@ -13,7 +13,7 @@ struct Env: AsyncParsableCommand {
     func run() async throws {
         try await common.run { sso in
             let environment = try await KerberosEnvironment(sso, environment: ProcessInfo.processInfo.environment)
-            for (name, value) in environment.variables { Console.print("export \(name)=\(shellQuoted(value))") }
+            Console.printExports(environment.variables)
         }
     }
 }

@@ -12,10 +12,16 @@ struct Exec: AsyncParsableCommand {
             in step with the session's for as long as the command runs; sign-in, renewal and sign-out reach it. Java's HttpURLConnection needs no \
             options for it where /etc/krb5.conf knows the realm; else -Djava.security.krb5.conf=FILE, since Java does not read KRB5_CONFIG. Other \
             users of JGSS need -Djavax.security.auth.useSubjectCredsOnly=false as well.
+
+            Programs with Heimdal's Kerberos inside, such as samba-tool, ldbsearch and kgetcred, look for an agent at the system's own socket \
+            only: run them with --file too.
+
+            Examples: ksso exec -- curl --negotiate -u : https://intranet.corp.example/
+            ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
             """
     )
 
-    @Flag(help: "Give the command a private cache of the type FILE, for programs that read nothing else.")
+    @Flag(help: "Give the command a private cache of the type FILE, for programs that read nothing else: Java, Go, Samba's tools.")
     var file = false
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -33,6 +39,7 @@ struct Exec: AsyncParsableCommand {
             for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
             let cache = file ? try await privateCache(sso, environment: environment) : nil
             if let cache { environment["KRB5CCNAME"] = "FILE:\(cache.path)" }
+            DispatchLog.restore(in: &environment)
             given.closeOthersOnReplacement()
             let failure = replaceProcess(command, environment: environment)
             cache?.remove()

@@ -16,6 +16,8 @@ struct ExitStatus: RawRepresentable, Sendable, Equatable {
     static let kdcUnreachable = ExitStatus(rawValue: 6)
     static let serverRefused = ExitStatus(rawValue: 22)
     static let usage = ExitStatus(rawValue: 64)
+    /// EX_TEMPFAIL of sysexits.h: an agent ends so to be started again.
+    static let temporaryFailure = ExitStatus(rawValue: 75)
     static let canceled = ExitStatus(rawValue: 130)
     /// 128 and SIGPIPE's number, as a shell reports it.
     static let brokenPipe = ExitStatus(rawValue: 141)

@@ -125,7 +125,9 @@ struct Fetch: AsyncParsableCommand {
         let url = answer.response.url?.absoluteString ?? url  // the last hop's
         switch answer.delivery {
         case .refused(let reason):
-            return CommandFailure(.done, "\(withoutUser(url)): the server refused the ticket: \(reason)")
+            // Without an identity no ticket was sent.
+            let refusal = answer.report.identity == nil ? "" : "the server refused the ticket: "
+            return CommandFailure(.done, "\(withoutUser(url)): \(refusal)\(reason)")
         case .unauthenticated:
             guard let target = answer.response.url else { return nil }
             if case .ignore(let reasons) = sso.decision(for: target) { return .notHandled(target.absoluteString, reasons) }

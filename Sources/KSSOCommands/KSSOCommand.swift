@@ -1,6 +1,22 @@
 public import ArgumentParser
 internal import Foundation
 
+/// What libdispatch writes to the system's log.
+///
+/// Swift gives the tasks of a command a high priority. Without the right to raise a thread's priority, libdispatch works all the same, and
+/// logs it at each start as a failure that an administrator has to look up.
+enum DispatchLog {
+    private static let variable = "LIBDISPATCH_LOG"
+    /// What the process was started with.
+    private static let given = ProcessInfo.processInfo.environment[variable]
+
+    /// Turns the log off, unless the user has set the variable. Before the first task.
+    static func silence() { if given == nil { setenv(variable, "NO", 1) } }
+
+    /// Gives a program that takes this one's place the variable as it was.
+    static func restore(in environment: inout [String: String]) { environment[variable] = given }
+}
+
 /// The `ksso` command: sign in once, and the hosts that the organisation names are signed in.
 public struct KSSOCommand: AsyncParsableCommand {
     /// What `ksso --help` prints.
@@ -26,6 +42,9 @@ public struct KSSOCommand: AsyncParsableCommand {
         Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is no path from the root on: it is passed over.")
     }
 
+    /// Sets up what must be there before the process has a second thread. Call it before the first `await`.
+    public static func prepareProcess() { DispatchLog.silence() }
+
     /// Parses the arguments, runs the command, and ends the process with the status that the command line contract names.
     public static func run() async -> Never {
         var status = ExitStatus.done
@@ -38,7 +57,7 @@ public struct KSSOCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as CommandFailure {
-            if !failure.message.isEmpty { Console.report(failure.message) }
+            failure.report()
             status = failure.status
         } catch {
             exit(withError: error)

@@ -36,3 +36,19 @@ struct Lifetime: ExpressibleByArgument {
         return total + number
     }
 }
+
+/// How long to keep what has expired: a ``Lifetime``, or `never` for no removal.
+struct ExpiredPeriod: ExpressibleByArgument {
+    /// Nil keeps it for ever.
+    let duration: Duration?
+
+    init?(argument: String) {
+        guard argument.lowercased() != "never" else {
+            duration = nil
+            return
+        }
+        // It decides what is removed: seven days must not be seven seconds.
+        guard !argument.allSatisfy(\.isNumber), let lifetime = Lifetime(argument: argument) else { return nil }
+        duration = lifetime.duration
+    }
+}

@@ -95,7 +95,7 @@ struct Login: AsyncParsableCommand {
 
     private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
         let wanted = try await sso.principal(principal, realm: realm)
-        return try await sso.sessions().sessions.first { $0.principal == wanted && $0.isSignedIn }
+        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
     }
 
     private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {

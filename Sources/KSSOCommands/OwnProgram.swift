@@ -17,6 +17,15 @@ enum OwnProgram {
         return (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "ksso"
     }
 
+    /// The file of this program, for a process that takes this one's place or runs alongside it. The kernel names a process after the file
+    /// that it was started from: started from `/proc/self/exe` it would be called `exe`. That is left for a file that was removed or
+    /// replaced.
+    static var executable: String {
+        let link = "/proc/self/exe"
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link), isSelf(path) else { return link }
+        return path
+    }
+
     /// Whether a name that a file has can still be run.
     static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
 

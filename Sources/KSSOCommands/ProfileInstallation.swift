@@ -1,5 +1,6 @@
 internal import ExtensionProfile
 internal import Foundation
+internal import HTTPNegotiate
 internal import Kerberos
 
 /// A profile that is put among those that `ksso` finds.
@@ -103,6 +104,9 @@ struct ProfileInstallation {
         }
         if let profile = found.profiles.first(where: { $0.source == path }) {
             for warning in found.warnings where warning.source == path { Console.note("warning: \(warning.message)") }
+            for rule in profile.configurations.flatMap(\.hosts) where rule.isPublicSuffix {
+                Console.note("warning: \(rule.publicSuffixWarning)")
+            }
             return profile
         }
         let reason = found.warnings.first { $0.source == path || path.hasPrefix("\($0.source)/") || $0.error?.code == .policyUnusable }

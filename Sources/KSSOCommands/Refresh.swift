@@ -20,10 +20,9 @@ struct Refresh: AsyncParsableCommand {
     func run() async throws {
         try await common.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
-            let sessions = try await sso.sessions().sessions.filter { session in
-                if let whom { return session.principal == whom }
-                return realm == nil || session.realm == realm
-            }
+            let realm: String? = if let realm { await sso.kerberos.knownRealm(realm) } else { nil }
+            let list = try await sso.sessions()
+            let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
             guard !sessions.isEmpty else {
                 throw CommandFailure(.notSignedIn, "\(whom.map { "\($0)" } ?? realm ?? "refresh"): not signed in. Sign in with: ksso login")
             }
@@ -34,7 +33,7 @@ struct Refresh: AsyncParsableCommand {
                     let renewed = try await sso.refresh(session, prompter: prompter)
                     if !quiet { Console.print("\(renewed.principal) is signed in until \(Console.text(renewed.ticketExpires)).") }
                 } catch {
-                    if let earlier = failure { Console.report(earlier.message) }
+                    if let earlier = failure { earlier.report() }
                     failure = CommandFailure(error, verbose: common.isVerbose)
                 }
             }

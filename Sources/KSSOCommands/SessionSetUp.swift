@@ -18,7 +18,8 @@ struct SessionSetUp {
     static let limits = """
         These can't share the tickets: setuid programs, since libkrb5 heeds no KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, which looks for \
         the system's own caches (ksso agent run --system leaves the tickets there); snaps, which see neither the folder nor the socket. \
-        Programs that read caches of the type FILE only, such as Java's and Go's: ksso exec --file.
+        Programs that read caches of the type FILE only, such as Java's and Go's, or that have Heimdal's Kerberos inside, such as samba-tool: \
+        ksso exec --file.
         """
 
     init(environment: [String: String]) async {
@@ -74,7 +75,8 @@ struct SessionSetUp {
         let isPlain = program.unicodeScalars.allSatisfy {
             $0.isASCII && ($0.properties.isAlphabetic || "0123456789/._+-".unicodeScalars.contains($0))
         }
-        let start = "\(isPlain ? program : shellQuoted(program)) \(startsAgent ? verbs[0] : verbs[1])"
+        let name = isPlain ? program : shellQuoted(program)
+        let start = "\(name) \(startsAgent ? verbs[0] : verbs[1])"
         return """
             \(SessionFile.begin)
             \(start) >/dev/null 2>&1 || :
@@ -93,7 +95,11 @@ struct SessionSetUp {
                     *) KRB5_CONFIG=$ksso_runtime/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf} ;;
                 esac
                 export KRB5_CONFIG
-                unset KRB5CCNAME
+                # What the login itself acquired, by PAM or ssh, goes to the agent; otherwise it stays in use.
+                case ${KRB5CCNAME-} in
+                    "" | KCM:*) unset KRB5CCNAME ;;
+                    *) if \(name) agent import >/dev/null 2>&1; then unset KRB5CCNAME; fi ;;
+                esac
             fi
             unset ksso_runtime
             \(SessionFile.end)

@@ -2,6 +2,8 @@ internal import ArgumentParser
 internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
+internal import KerberosEngine
+internal import KerberosSSO
 
 /// `ksso setup`: from a profile to a session whose programs are signed in.
 struct Setup: AsyncParsableCommand {
@@ -78,8 +80,15 @@ struct Setup: AsyncParsableCommand {
         }
         let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
         if let file { return try await ProfileInstallation(copying: file, to: place) }
-        if let realm { return ProfileInstallation(realm: realm, hosts: host, principal: principal, in: place) }
-        return nil
+        guard let realm else { return nil }
+        return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
+    }
+
+    /// The realm as an installed profile or krb5.conf writes it.
+    private func known(_ realm: String, _ search: ProfileSearch) async -> String {
+        let profiles = (try? await search.runAside().profiles) ?? []
+        guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
+        return await sso.kerberos.knownRealm(realm)
     }
 
     private func signIn(_ realm: String?) async throws {

@@ -16,8 +16,8 @@ struct SetupCheck {
     func run(realm: String?) async throws {
         let diagnosis = try await diagnosis(of: realm)
         if let cause = diagnosis.firstFailure {
-            let remedy = cause.remedy.map { "\n    \($0)" } ?? ""
-            throw CommandFailure(.failed, "all is set up, and does not work yet. It fails at \(cause.name): \(cause.detail)\(remedy)")
+            let message = "the set-up is complete, but the check \(cause.name) failed: \(cause.detail)"
+            throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
         }
         Console.print("Checked: nothing fails. To see each layer: ksso doctor")
         let configurations = try await ProfileSearch().runAside().configurations
@@ -31,7 +31,7 @@ struct SetupCheck {
     private func diagnosis(of realm: String?) async throws -> Diagnosis {
         let variables = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
         let result = try await Subprocess.run(
-            .path("/proc/self/exe"),
+            .path(FilePath(OwnProgram.executable)),
             arguments: Arguments(["doctor", "--json"] + (realm.map { [$0] } ?? [])),
             environment: .custom(Dictionary(variables) { $1 }),
             input: .none,

@@ -55,6 +55,8 @@ extension SingleSignOn {
         public var base: RealmConfiguration.Base = .system
         /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
         public var defaultCacheName: String?
+        /// The socket of the caches of the type KCM; nil is the agent's while one runs, else what krb5.conf says.
+        package var cacheSocket: String?
         /// The cache of a ticket that protects sign-ins and changes of passwords; see `RealmConfiguration/armorCache`.
         public var armorCache: CredentialCacheName?
         /// Where variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR` are read.

@@ -54,7 +54,7 @@ public final class SingleSignOn: CredentialExtension {
                 base: settings.base,
                 defaultCacheName: cacheSocket == nil ? settings.defaultCacheName : "KCM:",
                 armorCache: settings.armorCache,
-                cacheSocket: cacheSocket,
+                cacheSocket: settings.cacheSocket ?? cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
                 // A directory may be asked.

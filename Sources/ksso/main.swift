@@ -1,3 +1,5 @@
 import KSSOCommands
 
+// Before the first await, with which the first thread starts.
+KSSOCommand.prepareProcess()
 await KSSOCommand.run()

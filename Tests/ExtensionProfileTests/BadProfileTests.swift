@@ -108,6 +108,7 @@ import Testing
         ("ServicePrincipalsOrigin", "ServicePrincipals.\"www.example.test\"", "no origin"),
         ("ServicePrincipalsTwice", "ServicePrincipals.\"https://www.example.test\"", "same origin as HTTPS://www.example.test:443/"),
         ("principalName", "ExtensionData.principalName", "alice smith"),
+        ("principalNameWindows", "ExtensionData.principalName", "a Windows logon name; expected a principal such as alice,"),
         ("preferredKDCsPort", "ExtensionData.preferredKDCs[0]", "1 to 65535"),
         ("preferredKDCsInjection", "ExtensionData.preferredKDCs[0]", "kdc.example.test"),
         ("AllowedPeers", "AllowedPeers.www-data", "a user or a group by number"),

@@ -5,6 +5,21 @@ import Testing
 @testable import ExtensionProfile
 
 @Suite struct ProfileReportTests {
+    @Test func `Hosts with a top-level domain or a registry's suffix get a warning`() throws {
+        let yaml = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            TeamIdentifier: apple
+            Type: Credential
+            Realm: EXAMPLE.TEST
+            Hosts: [.com, .co.uk, .example.com, example.com]
+            """
+        let report = try Profile.check(data: Data(yaml.utf8), source: "a.yaml")
+        #expect(!report.hasErrors)
+        #expect(report.advice.map(\.severity) == [.warning, .warning], "\(report.advice)")
+        #expect(report.advice.map(\.path.description) == ["Hosts[0]", "Hosts[1]"])
+        #expect(report.advice.first?.sentence.hasPrefix(".com covers the domains of everyone under it") == true)
+    }
+
     @Test func `every key of a full profile has a row and none is unknown`() throws {
         let report = try Fixture.report("every-key.mobileconfig")
         #expect(!report.hasErrors)
@@ -101,6 +116,26 @@ import Testing
     )
     func `a suggestion is close`(_ name: String, _ expected: String?) {
         #expect(Spelling.suggestion(for: name, in: .payload) == expected)
+    }
+
+    @Test(arguments: [
+        ("alice@corp.test", "alice@CORP.TEST"), ("alice@CORP.TEST", "alice@CORP.TEST"), ("alice@other.test", "alice@other.test"),
+        (#"alice\@corp.test"#, #"alice\@corp.test"#), ("alice", "alice"),
+    ])
+    func `a principal's realm in another case is the profile's`(name: String, meant: String) throws {
+        let text = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            TeamIdentifier: apple
+            Type: Credential
+            Realm: CORP.TEST
+            Hosts: [www.corp.test]
+            ExtensionData:
+              principalName: '\(name)'
+            """
+        let profile = try Profile(data: Data(text.utf8), source: "a.yaml")
+        #expect(profile.configurations.map(\.principalName) == [meant])
+        let report = try ProfileReport.check(data: Data(text.utf8), source: "a.yaml")
+        #expect(report.advice.contains { $0.path.description == "ExtensionData.principalName" } == (name == "alice@other.test"))
     }
 
     @Test func `advice says what is probably not meant`() throws {

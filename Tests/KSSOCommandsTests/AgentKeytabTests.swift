@@ -40,6 +40,18 @@ struct AgentKeytabTests {
         }
     }
 
+    @Test func `the status line of the service follows the attempts to sign in`() async throws {
+        try await withKeytab { station, keytab in
+            let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+            try await station.realm.stopKDC()
+            try await station.withAgent(["--keytab", keytab], environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
+                try await notifications.wait(for: "STATUS=the sign-in with the keytab \(keytab) failed: ")
+                try await station.realm.startKDC()
+                try await notifications.wait(for: "STATUS=alice@EXAMPLE.TEST is signed in.")
+            }
+        }
+    }
+
     /// What the agent answers to `authorize`.
     private func ask(_ station: Workstation, _ fields: String) async throws -> String {
         try await station.run([

@@ -234,6 +234,17 @@ struct CertificateLoginTests {
         }
     }
 
+    @Test func `another principal's certificate is named as that, with what to do`() async throws {
+        try await withKDC { station, identity in
+            try await station.realm.addUser("bob", password: "secret")
+            let login = try await station.ksso("login", "bob", "--certificate", identity)
+            let sentence = "bob@EXAMPLE.TEST: the certificate is another principal's (Client name mismatch; "
+            let advice = "Give that of bob@EXAMPLE.TEST by --certificate, or sign in as its owner.\n"
+            #expect(login.exitStatus == 1 && login.errors.contains(sentence) && login.errors.hasSuffix(advice), "\(login)")
+            #expect(try await station.realm.failedAttempts(of: "bob") == 0)
+        }
+    }
+
     @Test func theProfileForbidsPasswords() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n", data: ["allowPassword: false"]) { station, _ in
             let password = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")

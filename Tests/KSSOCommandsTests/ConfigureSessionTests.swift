@@ -157,6 +157,24 @@ struct ConfigureSessionTests {
         #expect(try !contents(profileFile).contains("agent run"))
     }
 
+    /// It has the sockets that systemd is about to bind.
+    @Test func `an agent that was started by hand ends before systemd's sockets are enabled`() async throws {
+        let folder = "\(station.directory)/xdg"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let calls = "\(station.directory)/calls"
+        let script = "#!/bin/sh\necho \"$*\" >>\(calls)\nif [ -S \(folder)/ksso/agent.sock ]; then echo served >>\(calls); fi\n"
+        let program = try station.write(script, to: "bin/systemctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        func ksso(_ words: String...) async throws -> CommandResult {
+            try await station.run(["env", "-u", "KSSO_RUNTIME_DIR", "ksso"] + words, environment: ["XDG_RUNTIME_DIR": folder])
+        }
+        #expect(try await ksso("agent", "run", "--background").exitStatus == 0)
+        let result = try await ksso("configure", "session", "--install")
+        #expect(result.exitStatus == 0 && result.output.contains(") has stopped, so that systemd can start it."), "\(result)")
+        #expect(try contents(calls).hasSuffix("--user enable --now ksso-agent.socket\n"))
+        if result.exitStatus != 0 { _ = try await ksso("agent", "stop") }
+    }
+
     /// The tests' ksso stands in no folder where a login shell looks by itself.
     @Test func theProfileCallsTheProgramByItsPath() async throws {
         #expect(try await configure("--install").exitStatus == 0)

@@ -51,7 +51,8 @@ final class Conversation {
         return true
     }
 
-    /// Runs a program for the time of a conversation, then reads to its end.
+    /// Runs a program for the time of a conversation, then reads to its end. A program that has not ended after ten minutes is killed: the
+    /// conversation then ends as after its death.
     ///
     /// - Returns: The exit status, 128 and the number for a signal, and everything that was written.
     static func with(
@@ -70,8 +71,14 @@ final class Conversation {
             output: .sequence,
             error: .combinedWithOutput
         ) { execution in
+            let process = execution.processIdentifier.value
+            let deadline = Task {
+                try await Task.sleep(for: .seconds(600))
+                kill(process, SIGKILL)
+            }
+            defer { deadline.cancel() }
             let conversation = Conversation(
-                process: execution.processIdentifier.value,
+                process: process,
                 keyboard: execution.standardInputWriter,
                 output: execution.standardOutput.makeAsyncIterator()
             )

@@ -35,4 +35,35 @@ struct DisplayTests {
         #expect(transcript.hasPrefix("Password for mal\\u{1b}[2Jlory@EXAMPLE.TEST: "), "\(transcript.debugDescription)")
         #expect(!transcript.unicodeScalars.contains("\u{1B}"))
     }
+
+    /// A line of its own could pass for a message of ksso's.
+    @Test func `a line break in a cache's name makes no line`() async throws {
+        let station = try Workstation()
+        let path = "\(station.directory)/cache\nksso: send your password to mallory\u{1B}[2J\u{202E}"
+        let environment = ["KRB5CCNAME": "FILE:\(path)"]
+        let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+        #expect(login.exitStatus == 0 && login.output.contains(#"cache\u{a}ksso: send"#), "\(login)")
+        for command in [["status"], ["doctor"], ["login", "alice"], ["logout"], ["refresh"], ["status"]] {
+            let result = try await station.run(["ksso"] + command, environment: environment)
+            let text = result.output + result.errors
+            #expect(!text.contains("\nksso: send") && !text.unicodeScalars.contains("\u{1B}"), "\(command): \(text.debugDescription)")
+            #expect(!text.unicodeScalars.contains("\u{202E}"), "\(command)")
+        }
+        _ = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+        try "damaged".write(toFile: path, atomically: true, encoding: .utf8)
+        let damaged = try await station.ksso("status", environment: environment)
+        #expect(damaged.errors.contains(#"cache\u{a}ksso: send"#) && !damaged.errors.contains("\nksso: send"), "\(damaged)")
+    }
+
+    @Test func `a program gets the exact name`() async throws {
+        let station = try Workstation()
+        let cache = "FILE:\(station.directory)/cache\n\u{9B}2J\u{202E}"
+        let environment = ["KRB5CCNAME": cache]
+        _ = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
+        let status = try await station.ksso("status", "--json", environment: environment)
+        #expect(try StatusDocument(json: status.output).sessions.map(\.cache) == [cache])
+        #expect(!status.output.unicodeScalars.contains { $0.value == 0x9B || $0.value == 0x202E })
+        let script = "eval \"$(ksso env)\"; printf %s \"$KRB5CCNAME\""
+        #expect(try await station.run(["sh", "-c", script], environment: environment).output == cache)
+    }
 }

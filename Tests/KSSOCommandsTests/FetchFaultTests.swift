@@ -58,11 +58,13 @@ struct FetchFaultTests {
             #expect(result.output == "no\n")
             #expect(result.errors.hasPrefix("ksso: \(url): the server refused the ticket: "), "\(result.errors)")
             #expect(result.exitStatus == 0)
-            #expect(server.requests.count == 2)
+            // The last one is with another ticket, in case the server's key is newer than the first.
+            #expect(server.requests.count == 3)
             #expect(!server.requests[0].contains("Authorization"))
             #expect(server.requests[1].contains("\r\nAuthorization: Negotiate YII"))
+            #expect(server.requests[2].contains("\r\nAuthorization: Negotiate YII"))
             #expect(try await fetch("--fail", url).exitStatus == 22)
-            #expect(server.requests.count == 4)
+            #expect(server.requests.count == 6)
         }
     }
 
@@ -75,6 +77,19 @@ struct FetchFaultTests {
             #expect(result.errors == line)
             #expect(server.requests.count == 1)
             #expect(!server.requests[0].contains("Authorization"))
+        }
+    }
+
+    @Test(arguments: ["Negotiate fish", "negotiate aGVsbG8="])
+    func `a first challenge that cannot be answered leaves the page to the caller`(challenge: String) async throws {
+        let answer = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "sign in\n")
+        try await ScriptedServer.with({ _, _ in answer }) { server in
+            let url = "http://localhost:\(server.port)/"
+            let result = try await fetch(url)
+            #expect(result.output == "sign in\n")
+            #expect(result.exitStatus == 0)
+            #expect(result.errors.hasPrefix("ksso: \(url): The server's Negotiate challenge cannot be answered: "), "\(result.errors)")
+            #expect(server.requests.count == 1)
         }
     }
 
@@ -117,15 +132,16 @@ struct FetchFaultTests {
         }
     }
 
-    @Test(arguments: ["NTLM TlRMTVNTUAACAAAA", "Negotiate TlRMTVNTUAACAAAA"])
-    func aServerThatSwitchesToNTLM(challenge: String) async throws {
+    /// A refusal in another scheme gets one more ticket, a broken answer none.
+    @Test(arguments: [("NTLM TlRMTVNTUAACAAAA", 3), ("Negotiate TlRMTVNTUAACAAAA", 2)])
+    func aServerThatSwitchesToNTLM(challenge: String, requests: Int) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
             #expect([1, 22].contains(result.exitStatus), "\(result)")
             #expect(result.output == "")
             #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
-            #expect(server.requests.count == 2)
+            #expect(server.requests.count == requests)
             #expect(!server.requests.contains { $0.contains("TlRMTVNTUAAB") || $0.contains("TlRMTVNTUAAD") })
         }
     }
@@ -179,7 +195,7 @@ struct FetchFaultTests {
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
             #expect([1, 22].contains(result.exitStatus), "\(result)")
             #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
-            #expect(server.requests.count <= 2)
+            #expect(server.requests.count <= 3)
         }
     }
 

@@ -83,7 +83,7 @@ struct LoginTests {
             "-pwexpire", "yesterday", "expired-password",
             "the password has expired. Change it with: ksso passwd expired-password@EXAMPLE.TEST"
         ),
-        ("-allow_tix", "", "locked", "the account is locked or disabled. Ask your administrator to unlock it."),
+        ("-allow_tix", "", "locked", Self.revoked("CLIENT LOCKED OUT")),
         ("-expire", "yesterday", "expired", "the account has expired. Ask your administrator."),
     ])
     func anAccountThatMayNot(flag: String, value: String, name: String, message: String) async throws {
@@ -97,7 +97,24 @@ struct LoginTests {
         try await realm.addUser("heidi", password: "secret", flags: ["-policy", "strict"])
         #expect(try await station.ksso("login", "heidi", "--password-stdin", input: "wrong\n").exitStatus == 1)
         let result = try await station.ksso("login", "heidi", "--password-stdin", input: "secret\n")
-        #expect(result == .failure(1, "heidi@EXAMPLE.TEST: the account is locked or disabled. Ask your administrator to unlock it."))
+        #expect(result == .failure(1, "heidi@EXAMPLE.TEST: \(Self.revoked("LOCKED_OUT"))"))
+    }
+
+    /// The KDC asks for pre-authentication first, which is no refusal.
+    @Test func `a keytab without a usable key is not blamed on the KDC`() async throws {
+        let keytab = "\(station.directory)/camellia.keytab"
+        try await realm.addUser("judith", password: "secret", flags: ["+requires_preauth"])
+        let entry = "addent -password -p judith@EXAMPLE.TEST -k 1 -e camellia128-cts-cmac\nsecret\nwkt \(keytab)\nquit\n"
+        #expect(try await station.run(["ktutil"], input: entry).exitStatus == 0)
+        let result = try await station.ksso("login", "judith", "--keytab", keytab)
+        #expect(result.exitStatus == 1 && result.errors.contains("judith@EXAMPLE.TEST"), "\(result)")
+        #expect(!result.errors.contains("own words") && !result.errors.contains("NEEDED_PREAUTH"), "\(result)")
+    }
+
+    /// The KDC has one code for all of these; its own words say more.
+    private static func revoked(_ words: String) -> String {
+        "the account is locked, disabled or expired, or this is outside its logon hours (Client's credentials have been revoked; "
+            + "the KDC's own words: \(words)). Ask your administrator which it is."
     }
 
     @Test(arguments: ["", "\n"])

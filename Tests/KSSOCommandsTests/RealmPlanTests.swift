@@ -46,7 +46,7 @@ struct RealmPlanTests {
         #expect(result.output.contains("Hello alice@A.TEST\n"))
         #expect(result.output.contains("HTTP/old.test@A.TEST (aes128-cts-hmac-sha1-96)"))
         #expect(result.output.contains("bob 1\n") && result.errors.contains("bob@A.TEST: the password has expired"))
-        #expect(result.output.contains("carol 1\n") && result.errors.contains("carol@A.TEST: the account is locked or disabled"))
+        #expect(result.output.contains("carol 1\n") && result.errors.contains("carol@A.TEST: the account is locked, disabled or expired"))
         #expect(result.output.contains("Minimum password length: 8\n"))
         // Two KDCs of the one realm and one of the other.
         #expect(result.output.hasSuffix("\n3\n"), "\(result.output)")

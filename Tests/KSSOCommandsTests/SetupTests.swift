@@ -67,7 +67,7 @@ struct SetupTests {
         let lines = result.errors.split(separator: "\n").map(String.init)
         #expect(
             lines.suffix(2) == [
-                "ksso: all is set up, and does not work yet. It fails at session: bob@EXAMPLE.TEST is not signed in.",
+                "ksso: the set-up is complete, but the check session failed: bob@EXAMPLE.TEST is not signed in.",
                 "    Sign in: ksso login bob@EXAMPLE.TEST",
             ]
         )
@@ -90,6 +90,11 @@ struct SetupTests {
         #expect(check.exitStatus == 0, "\(check)")
         let shown = try await station.ksso("profile", "show").output
         #expect(shown.contains("    hosts: .corp.test localhost\n") && shown.contains("    principal: alice\n"), "\(shown)")
+    }
+
+    @Test func `a host that belongs to many owners is installed with a warning`() async throws {
+        let result = try await setup("--realm", "EXAMPLE.TEST", "--host", ".com", "--no-login")
+        #expect(result.exitStatus == 0 && result.errors.contains("warning: .com covers the domains of everyone under it"), "\(result)")
     }
 
     @Test func anotherProfileIsNotOverwritten() async throws {

@@ -36,6 +36,21 @@ struct StatusTests {
         #expect(try await station.ksso("status").withoutTimes == .done(text))
     }
 
+    @Test(arguments: [("Asia/Kolkata", "+0530"), ("America/Caracas", "-0400"), ("UTC", "+0000")])
+    func `status and explain print one time, local and with its offset, and JSON is UTC`(_ zone: String, _ offset: String) async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let json = try await station.ksso("status", "--json", environment: ["TZ": zone])
+        let ends = try #require(json.output.firstMatch(of: /"ticketExpires" : "([0-9T:-]*Z)"/)?.output.1)
+        let date = try Date(String(ends), strategy: .iso8601)
+        let style = Date.ISO8601FormatStyle(dateTimeSeparator: .space, timeZone: try #require(TimeZone(identifier: zone)))
+        let text = style.year().month().day().time(includingFractionalSeconds: false).format(date) + " " + offset
+        let status = try await station.ksso("status", environment: ["TZ": zone])
+        #expect(status.output.hasPrefix("alice@EXAMPLE.TEST (default): signed in until \(text)\n"), "\(status)")
+        let explain = try await station.ksso("explain", "http://localhost/", environment: ["TZ": zone])
+        #expect(explain.output.contains("in \(station.cache), until \(text).\n"), "\(explain)")
+    }
+
     @Test func asJSON() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)

@@ -99,8 +99,8 @@ extension CommandResult {
 }
 
 extension String {
-    /// The text with TIME in the place of each time of day, such as `2030-01-31 12:00:00`.
-    var withoutTimes: String { replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, with: "TIME") }
+    /// The text with TIME in the place of each time of day, such as `2030-01-31 12:00:00 +0100`.
+    var withoutTimes: String { replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}/, with: "TIME") }
 }
 
 /// A file of the repository.

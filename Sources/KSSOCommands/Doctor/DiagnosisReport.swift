@@ -12,7 +12,7 @@ struct DiagnosisReport {
         var lines: [String] = []
         for check in diagnosis.checks {
             lines.append("\(check.verdict.mark) \(check.name): \(check.detail)")
-            if let remedy = check.remedy { lines.append("    \(remedy)") }
+            lines += check.remedyLines.map { "    \($0)" }
         }
         return lines + [summary]
     }
@@ -21,6 +21,13 @@ struct DiagnosisReport {
         if let cause = diagnosis.firstFailure { return "It fails at \(cause.name): \(cause.detail)" }
         let doubts = diagnosis.checks.count { $0.verdict == .warning }
         return doubts == 0 ? "Nothing fails." : "Nothing fails; \(doubts == 1 ? "one line is" : "\(doubts) lines are") doubtful."
+    }
+}
+
+extension DiagnosticCheck {
+    /// The remedy, a line for each thing to do.
+    var remedyLines: [String] {
+        (remedy ?? "").split(separator: "\n").map { String($0.drop { $0 == " " }) }
     }
 }
 

@@ -14,6 +14,12 @@ extension DiagnosticCheck {
             let remedy = "Mend the file. To see all its keys: ksso profile check \(warning.source)"
             return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
         }
+        for profile in found.profiles {
+            for rule in profile.configurations.flatMap(\.hosts) where rule.isPublicSuffix {
+                let remedy = "Change Hosts in the file, then check it: ksso profile check \(profile.source)"
+                checks.append(DiagnosticCheck("profile", .warning, "\(profile.source): \(rule.publicSuffixWarning)", remedy: remedy))
+            }
+        }
         if !found.profiles.isEmpty {
             checks.append(DiagnosticCheck("profile", .ok, "in force: \(found.profiles.map(\.source).joined(separator: ", "))."))
         } else if checks.isEmpty {

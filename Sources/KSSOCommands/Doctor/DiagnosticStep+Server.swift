@@ -15,7 +15,7 @@ extension DiagnosticStep {
         guard let url = findings.url, let plan = findings.plan else { return .nothing }
         let response: HTTPClientResponse
         do {
-            response = try await unanswered(url, findings.tls)
+            response = try await ask(url, NobodyAnswers(), findings.tls).response
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
@@ -32,21 +32,6 @@ extension DiagnosticStep {
         )
         findings.isChallenged = answer.isChallenge
         return answer.finding(of: "\(plan.origin)")
-    }
-
-    /// The server's answer as it is. Ours refuses a first challenge with a token in it, such as NTLM's.
-    private static func unanswered(_ url: URL, _ tls: TLSConfiguration?) async throws -> HTTPClientResponse {
-        do {
-            return try await ask(url, NobodyAnswers(), tls).response
-        } catch let error as AuthorizationError where error.code == .invalidResponse {
-            var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
-            configuration.timeout.connect = .seconds(3)
-            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-            let response = try? await client.execute(HTTPClientRequest(url: url.absoluteString), timeout: .seconds(3))
-            try? await client.shutdown()
-            guard let response else { throw error }
-            return response
-        }
     }
 
     private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
@@ -95,14 +80,16 @@ extension DiagnosticStep {
         guard let error = error as? AuthorizationError, error.code == .mutualAuthenticationFailed || error.code == .invalidResponse else {
             return [refusal("\(error)", findings), unproven]
         }
+        // A proof that is missing may be done without; one that is wrong must not be looked at.
+        let key = error.code == .invalidResponse ? "NoMutualAuthenticationHosts" : "OptionalMutualAuthenticationHosts"
         return [
             DiagnosticCheck("token", .ok, "the server answered the ticket."),
             DiagnosticCheck(
                 "mutualAuthentication",
                 .failed,
                 error.message,
-                remedy:
-                    "Whoever answers may not be the server. If it is and can't prove itself: OptionalMutualAuthenticationHosts in the profile."
+                remedy: "Another server may be answering in its place. If it is the right one and cannot prove itself, list its host in "
+                    + "\(key) of the profile."
             ),
         ]
     }

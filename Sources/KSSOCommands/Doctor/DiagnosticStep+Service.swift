@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
@@ -23,6 +24,7 @@ extension DiagnosticStep {
             let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: .seconds(3))
             findings.serviceTicket = ticket
             let key = try await client.key(of: ticket)
+            if let warning = await formerKey(key, plan, session, client, findings) { return warning }
             return .ok("the KDC knows \(ticket.server), and encrypts its tickets with its key \(key).")
         } catch {
             switch error.code {
@@ -32,6 +34,25 @@ extension DiagnosticStep {
             default: return .failed(error.description)
             }
         }
+    }
+
+    /// The ticket that programs find in the cache is encrypted with another key than the KDC uses now.
+    private static func formerKey(
+        _ key: TicketKey,
+        _ plan: AuthorizationPlan,
+        _ session: Session,
+        _ client: KerberosClient,
+        _ findings: DiagnosticFindings
+    ) async -> Finding? {
+        guard let cached = await findings.sso.kerberos.cachedTicket(for: plan, session: session),
+            let former = try? await client.key(of: cached), former != key
+        else { return nil }
+        return .warning(
+            "the KDC encrypts tickets for \(cached.server) with its key \(key), and the ticket in \(session.cache) is from before the change: "
+                + "it is encrypted with the key \(former), which the server may no longer have.",
+            remedy: "If the server refuses the ticket, this gets another one for all programs: "
+                + "ksso fetch \(findings.url?.absoluteString ?? "URL")"
+        )
     }
 
     /// The ticket looks valid, and no KDC can read it.

@@ -18,7 +18,7 @@ extension DiagnosticStep {
                     list.primary?.principal
                 } else {
                     try configuration?.principalName.map { name throws(KerberosError) in
-                        try Principal(name, defaultRealm: configuration?.realm ?? realm)
+                        try Principal(typed: name, defaultRealm: configuration?.realm ?? realm)
                     }
                 }
         } catch {
@@ -31,7 +31,11 @@ extension DiagnosticStep {
             return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)
         }
         guard session.isSignedIn else {
-            return .failed("the ticket of \(session.principal) expired at \(Console.text(session.ticketExpires)).", remedy: remedy)
+            let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
+            return .failed(
+                "the ticket of \(session.principal) expired at \(Console.text(end)) by this machine's clock.",
+                remedy: remedy
+            )
         }
         findings.session = session
         return .ok("\(session.principal) is signed in, in \(session.cache).")

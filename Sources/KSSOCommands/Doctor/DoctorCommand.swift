@@ -49,7 +49,11 @@ struct DoctorCommand: AsyncParsableCommand {
         let sso = try await common.open(profiles)
         var findings = DiagnosticFindings(sso: sso, url: url, keytab: keytab, environment: environment)
         findings.tls = tls
-        if url == nil { findings.realm = target }
+        if url == nil, let target {
+            // The caches may be slow to answer; what keeps them is a check's business.
+            let known = await firstResult(within: .seconds(2)) { [sso] in await sso.kerberos.knownRealm(target) }
+            findings.realm = known ?? target
+        }
         checks += await Doctor(limit: Doctor.limit - start.duration(to: .now)).checks(findings)
         let diagnosis = Diagnosis(checks)
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }

@@ -12,10 +12,10 @@ struct ServerAnswer {
 
     private var negotiate: NegotiateChallenge.Result { NegotiateChallenge.find(in: challenges) }
 
-    /// Whether a ticket is asked for.
+    /// Whether a ticket is asked for. A first challenge that carries a token already belongs to no exchange of ours.
     var isChallenge: Bool {
         guard status == 401, case .found(let challenge) = negotiate else { return false }
-        return challenge.token?.starts(with: Self.ntlm) != true
+        return challenge.token == nil
     }
 
     func finding(of origin: String) -> Finding {
@@ -33,8 +33,11 @@ struct ServerAnswer {
             )
         }
         switch negotiate {
-        case .found where !isChallenge:
+        case .found(let challenge) where challenge.token?.starts(with: Self.ntlm) == true:
             return .failed("\(origin) wants NTLM: its Negotiate token begins with NTLMSSP.\(proxy)", remedy: Self.serverRemedy)
+        case .found(let challenge) where challenge.token != nil:
+            let text = "\(origin)'s first Negotiate challenge carries a token, so no ticket can answer it.\(proxy)"
+            return .failed(text, remedy: Self.serverRemedy)
         case .found:
             return via.isEmpty ? .ok("\(origin) asks for Negotiate.") : .warning("\(origin) asks for Negotiate.\(proxy)")
         case .malformed(let reason):

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KerberosTesting
 
 /// What `ksso realm run --json` prints, on one line.
@@ -22,11 +21,4 @@ struct RealmDescription: Encodable {
     let web: [Server]
     /// The variables for programs that shall see the realm.
     let environment: [String: String]
-
-    /// The line.
-    func line() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(self), as: UTF8.self)
-    }
 }

@@ -71,11 +71,9 @@ extension RealmRun {
     func serve(_ description: RealmDescription, _ environment: [String: String], signal: SignalWait) async throws -> Int32 {
         if let program = command.first { return try await run(program, environment: environment, signal: signal) }
         if json {
-            Console.print(try description.line())
+            try Console.printJSONLine(description)
         } else {
-            for (name, value) in description.environment.sorted(by: { $0.key < $1.key }) {
-                Console.print("export \(name)=\(shellQuoted(value))")
-            }
+            Console.printExports(description.environment.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             let names = description.realms.map(\.name).joined(separator: ", ")
             Console.note("\(names) serves until interrupted (Ctrl-C)\(untilInputEnds ? ", or until the input ends" : "").")
         }

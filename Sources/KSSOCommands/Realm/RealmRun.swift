@@ -45,7 +45,7 @@ struct RealmRun: AsyncParsableCommand {
             }
             if status != 0 { throw CommandFailure(ExitStatus(rawValue: status)) }
         } catch let error as KerberosTestingError {
-            throw CommandFailure(.failed, error.commandText)
+            throw CommandFailure(.failed, lines: error.commandText)
         } catch let error as KerberosError {
             throw CommandFailure(.failed, error.description)
         }
@@ -76,7 +76,7 @@ struct RealmRun: AsyncParsableCommand {
         do {
             return try RealmPlan(yaml: String(decoding: data, as: UTF8.self))
         } catch {
-            throw CommandFailure(.failed, "\(file): \(error.message)")
+            throw CommandFailure(.failed, lines: "\(file): \(error.message)")
         }
     }
 

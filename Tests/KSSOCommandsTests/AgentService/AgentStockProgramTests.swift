@@ -77,6 +77,31 @@ struct AgentStockProgramTests {
         }
     }
 
+    @Test(.enabled(if: StockProgram.heimdalTools != nil, "Heimdal's tools are missing: Scripts/install-packages unpacks them"))
+    func `a program with Heimdal inside shares the tickets by a file`() async throws {
+        let tools = try #require(StockProgram.heimdalTools)
+        let kgetcred = URL(fileURLWithPath: tools.path).deletingLastPathComponent().appending(path: "kgetcred").path
+        let help = try await station.ksso("exec", "--help").output
+        #expect(help.contains("kgetcred") && help.contains("--file"))
+        let settings = """
+            [libdefaults]
+                default_realm = EXAMPLE.TEST
+            [realms]
+                EXAMPLE.TEST = {
+                    kdc = tcp/127.0.0.1:\(station.realm.kdcPort)
+                }
+
+            """
+        let variables = tools.variables.map { "\($0)=\($1)" } + ["KRB5_CONFIG=\(try station.write(settings, to: "heimdal.conf"))"]
+        try await withServingAgent(at: station) {
+            try await station.signIn("alice")
+            let result = try await station.run(
+                ["ksso", "exec", "--file", "--", "env"] + variables + [kgetcred, "HTTP/localhost@EXAMPLE.TEST"]
+            )
+            #expect(result == .done(""))
+        }
+    }
+
     /// Heimdal's programs look for the socket at one path alone: there a child process of the test's sees the agent's.
     @Test(
         .enabled(if: StockProgram.heimdalTools != nil, "Heimdal's tools are missing: Scripts/install-packages unpacks them"),

@@ -39,7 +39,7 @@ struct InstallationTests {
         // An unknown key is a warning, and the status is 0.
         let verify = ["systemd-analyze", "verify", "--man=no"]
         let environment = ["XDG_RUNTIME_DIR": station.directory]
-        let user = ["service", "socket"].map { "\(prefix)/lib/systemd/user/ksso-agent.\($0)" }
+        let user = ["agent.service", "agent.socket", "agent-system.service"].map { "\(prefix)/lib/systemd/user/ksso-\($0)" }
         #expect(try await station.run(verify + ["--user"] + user, environment: environment) == .done(""))
         for name in ["ksso-agent@", "ksso-kcm"] {
             let system = ["service", "socket"].map { "\(prefix)/lib/systemd/system/\(name).\($0)" }

@@ -93,6 +93,25 @@ final class MachineCacheTests {
         #expect(second.status == 0, "\(second)")
     }
 
+    /// As pam_krb5 does with ccache=KCM:%u:default, before the login process becomes the user.
+    @Test func `root stores a ticket in the cache of the user whom its name names`() async throws {
+        let end = try await whileServed { () async throws in
+            #expect(try await run(as: 0, "kinit", "-c", "KCM:12345:default", "alice", input: "secret\n").exitStatus == 0)
+            let list = try await run(as: 12345, "klist")
+            #expect(list.output.contains("KCM:12345:default") && list.output.contains("alice@EXAMPLE.TEST"), "\(list)")
+            #expect(try await run(as: 0, "klist", "-s").exitStatus == 1, "root's own caches are empty")
+            #expect(try await run(as: 12346, "klist", "-s").exitStatus == 1)
+            // No other user does so, and a number alone is a name like any other: root's own.
+            let other = try await run(as: 12346, "kinit", "-c", "KCM:12345:default", "bob", input: "secret\n")
+            #expect(other.exitStatus == 1, "\(other)")
+            #expect(try await run(as: 0, "kinit", "-c", "KCM:12346", "bob", input: "secret\n").exitStatus == 0)
+            #expect(try await run(as: 12346, "klist", "-s").exitStatus == 1)
+            #expect(try await run(as: 0, "kdestroy", "-c", "KCM:12345:default").exitStatus == 0)
+            #expect(try await run(as: 12345, "klist", "-s").exitStatus == 1)
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
     @Test func itRefusesWhereAnotherOneServes() async throws {
         let end = try await whileServed { () async throws in
             let other = ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", "\(folder)/other"]
@@ -101,6 +120,32 @@ final class MachineCacheTests {
             let result = try await station.run(same)
             #expect(result.exitStatus == 1 && result.errors.contains("another server keeps its caches there"), "\(result)")
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0, "the first one goes on")
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    @Test func `a socket that was removed is bound again, and what takes its place is left`() async throws {
+        let end = try await whileServed { () async throws in
+            #expect(unlink(socket) == 0)
+            try await eventually { UnixSocket.isServed(socket) }
+            #expect(try mode(socket) == 0o666)
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            #expect(unlink(socket) == 0)
+            try FileManager.default.createDirectory(atPath: "\(socket)/folder", withIntermediateDirectories: true)
+        }
+        #expect(end.status == 0 && end.output.contains("\(socket): the socket was lost, and is bound again."), "\(end)")
+        #expect(FileManager.default.fileExists(atPath: "\(socket)/folder"), "it is another program's")
+    }
+
+    /// Its tickets are every program's already: a copy would be renewed and ended apart from them.
+    @Test func `a user's own agent does not copy its tickets`() async throws {
+        try station.install(profile())
+        let end = try await whileServed { () async throws in
+            #expect(try await run(as: 0, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            try await station.withAgent([], environment: variables) { _ async throws in
+                let status = try await station.ksso("status", "--json", environment: variables)
+                #expect(!status.output.contains("alice@EXAMPLE.TEST"), "\(status)")
+            }
         }
         #expect(end.status == 0, "\(end)")
     }

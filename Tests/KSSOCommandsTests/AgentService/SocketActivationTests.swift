@@ -138,6 +138,24 @@ struct SocketActivationTests {
         #expect(status.exitStatus == 0, "\(status)")
     }
 
+    /// Its tickets are in the system's default cache: a program that found the other socket would look for them there.
+    @Test func `an agent of the system's caches does not take the socket of its own`() async throws {
+        let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
+        try station.install(profile())
+        let end = try await whileActivated(sockets: sockets, arguments: ["--system"]) { notifications in
+            #expect(try await station.ksso("agent", "status").output.contains("it renews the tickets of the system's default cache"))
+            try await notifications.wait(for: "READY=1")
+            #expect(try inode(sockets[0]) == nil)
+            #expect(try await station.run(["kinit", "alice"], input: "secret\n").exitStatus == 0)
+            let status = try await station.ksso("status")
+            #expect(status.exitStatus == 0 && status.output.contains("alice@EXAMPLE.TEST"), "\(status)")
+            #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+        }
+        #expect(end.status == 0, "\(end.output)")
+        #expect(end.output.contains("\(sockets[0]): the socket is removed, because with --system"), "\(end.output)")
+        #expect(try inode(sockets[1]) != nil)
+    }
+
     @Test func anotherSocketIsRefused() async throws {
         let other = "\(folder)/other.sock"
         let end = try await whileActivated(sockets: [other]) { _ in

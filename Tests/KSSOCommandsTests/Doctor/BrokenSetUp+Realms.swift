@@ -38,7 +38,7 @@ extension BrokenSetUp {
                 return try await station.doctor()
             }
         },
-        BrokenSetUp("an account that is disabled", failsAt: "account", naming: "alice@EXAMPLE.TEST", "locked or disabled") {
+        BrokenSetUp("an account that is disabled", failsAt: "account", naming: "alice@EXAMPLE.TEST", "locked, disabled or expired") {
             try await withStation(signsIn: false) { station in
                 _ = try await station.realm.kadmin(["modify_principal", "-allow_tix", "alice"])
                 return try await station.doctor()

@@ -27,20 +27,14 @@ extension BrokenSetUp {
             "s behind the KDC's",
             obstacle: LoadableLibrary.clock == nil ? "libfaketime is missing: Scripts/install-packages unpacks it" : nil
         ) {
-            // The KDC and the user are an hour ahead of the server, which has this machine's clock.
-            let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], clockOffset: .seconds(3630))
-            return try await withStation(options, signsIn: false) { station in
-                let ahead = ["LD_PRELOAD": LoadableLibrary.clock?.path ?? "", "FAKETIME": "+3630s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"]
-                let login = try await station.ksso("login", "alice", "--password-stdin", "-q", input: "secret\n", environment: ahead)
-                guard login.exitStatus == 0 else { throw Failed(result: login) }
-                return try await withProtectedWebServer(realm: station.realm) { server in
-                    try await station.doctor("\(server.url)/hello", environment: ahead)
+            // The server's clock alone is set: ksso may have been built with a sanitizer, and libfaketime deadlocks in such a program.
+            try await withStation { station in
+                try await withProtectedWebServer(realm: station.realm, .init(clockOffset: .seconds(-3630))) { server in
+                    try await station.doctor("\(server.url)/hello")
                 }
             }
         },
     ]
-
-    private struct Failed: Error { let result: CommandResult }
 
     private static func withApache(_ directives: String) async throws -> Diagnosis {
         try await withStation { station in

@@ -25,6 +25,35 @@ struct DoctorServerTests {
             let diagnosis = try await station.doctor("\(server.url)/")
             #expect(try check("token", diagnosis).verdict == .ok)
             #expect(diagnosis.firstFailure?.name == "mutualAuthentication")
+            #expect(diagnosis.firstFailure?.remedy?.contains("OptionalMutualAuthenticationHosts") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("oRQwEqADCgEAoQsGCSqGSIb3EgECAg==", "OptionalMutualAuthenticationHosts"), ("bm90IGEgdG9rZW4=", "NoMutualAuthenticationHosts"),
+    ])
+    func `an answer without a valid proof names the key of the profile that helps`(token: String, key: String) async throws {
+        try await station.signIn()
+        let bytes = Array(try #require(Data(base64Encoded: token)))
+        try await withAcceptorServer(realm: station.realm, .init(finalToken: .replaced(bytes))) { server in
+            let diagnosis = try await station.doctor("\(server.url)/")
+            #expect(try check("token", diagnosis).verdict == .ok)
+            let first = try #require(diagnosis.firstFailure)
+            #expect(first.name == "mutualAuthentication", "\(first)")
+            #expect(first.remedy?.contains(" \(key) ") == true, "\(first)")
+        }
+    }
+
+    @Test func `a SPNEGO reject fails the token and skips mutual authentication`() async throws {
+        try await station.signIn()
+        let reject = Array(try #require(Data(base64Encoded: "oQcwBaADCgEC")))
+        let options = AcceptorServerOptions(finalToken: .replaced(reject), answer: { $0.initiator == nil ? .judged : .status(401) })
+        try await withAcceptorServer(realm: station.realm, options) { server in
+            let diagnosis = try await station.doctor("\(server.url)/")
+            let first = try #require(diagnosis.firstFailure)
+            #expect(first.name == "token", "\(first)")
+            #expect(first.detail.contains("rejected the ticket"), "\(first)")
+            #expect(try check("mutualAuthentication", diagnosis).verdict == .skipped)
         }
     }
 
@@ -39,6 +68,26 @@ struct DoctorServerTests {
             let first = try #require(diagnosis.firstFailure)
             #expect(first.name == "token", "\(first)")
             #expect(first.remedy?.contains("ksso doctor --keytab FILE URL") == true)
+        }
+    }
+
+    /// Its key was changed, and its keytab has the new one only.
+    @Test func `a cached ticket from before the server's key changed is named, with what replaces it`() async throws {
+        try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            try await station.signIn()
+            try await withProtectedWebServer(realm: realm) { server in
+                let page = "\(server.url)/hello"
+                #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+                #expect(try check("service", try await station.doctor(page)).verdict == .ok)
+                try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, in: server.keytabPath)
+                let warning = try check("service", try await station.doctor(page))
+                #expect(warning.verdict == .warning && warning.detail.contains("is from before the change"), "\(warning)")
+                #expect(warning.remedy?.hasSuffix("ksso fetch \(page)") == true, "\(warning)")
+                #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
+                #expect(try check("service", try await station.doctor(page)).verdict == .ok)
+            }
         }
     }
 
@@ -87,6 +136,28 @@ struct DoctorServerTests {
             #expect(challenge.verdict == .failed)
             #expect(challenge.detail.contains("wants NTLM: its Negotiate token begins with NTLMSSP"))
         }
+    }
+
+    @Test(arguments: [
+        ("Negotiate f!sh", "can't be read: "), ("Negotiate fish", "first Negotiate challenge carries a token"),
+        ("negotiate aGVsbG8=", "first Negotiate challenge carries a token"),
+    ])
+    func `a challenge that no ticket can answer fails`(field: String, detail: String) async throws {
+        try await station.signIn()
+        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: \(field)"]) }) { server in
+            let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+            let challenge = try check("challenge", diagnosis)
+            #expect(challenge.verdict == .failed)
+            #expect(challenge.detail.contains(detail), "\(challenge)")
+            #expect(try check("token", diagnosis).verdict == .skipped)
+        }
+    }
+
+    @Test func `a profile that covers a top-level domain gets a warning`() async throws {
+        try station.install(profile(hosts: ["localhost", ".com"]))
+        let checks = try await station.doctor().checks.filter { $0.name == "profile" }
+        #expect(checks.map(\.verdict) == [.warning, .ok], "\(checks)")
+        #expect(checks.first?.detail.contains(".com covers the domains of everyone under it") == true, "\(checks)")
     }
 
     @Test func aBrowserThatNoPolicyTells() async throws {

@@ -63,7 +63,7 @@ struct DoctorTests {
         try await station.signIn(user)
         let check = try #require(try await station.doctor().checks.first { $0.name == "expiry" })
         #expect(check.verdict == expiry.verdict && check.detail.contains(expiry.words), "\(check)")
-        #expect(check.detail.hasPrefix("the ticket holds until "), "\(check)")
+        #expect(check.detail.hasPrefix("the ticket is valid until "), "\(check)")
         #expect(check.remedy == (expiry.verdict == .ok ? nil : "Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
     }
 
@@ -115,6 +115,25 @@ struct DoctorTests {
             try await station.signIn()
             let diagnosis = try await station.doctor()
             #expect(diagnosis.isHealthy && verdicts(diagnosis)["clock"] == .warning, "\(diagnosis)")
+        }
+    }
+
+    @Test func `the times of one line are by this machine's clock, and the KDC's difference is said`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-3630))) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            let login = ["login", "alice", "--password-stdin", "--lifetime", "2h", "--renewable", "3h"]
+            let before = Date()
+            #expect(try await station.run(["ksso"] + login, input: "secret\n").exitStatus == 0)
+            let check = try #require(try await station.doctor().checks.first { $0.name == "expiry" })
+            let texts = check.detail.matches(of: /until ([0-9 :-]* \+0000)/).map { String($0.output.1) }
+            let dates = texts.compactMap { try? Date($0.replacing(" +0000", with: "Z"), strategy: .iso8601.dateTimeSeparator(.space)) }
+            #expect(dates.count == 2, "\(check)")
+            for (date, hours) in zip(dates, [2.0, 3.0]) {
+                let difference = date.timeIntervalSince(before) - hours * 3600
+                #expect((-5...120).contains(difference), "\(check)")
+            }
+            #expect(check.detail.contains("These times are by this machine's clock; the KDC's was 36"), "\(check)")
         }
     }
 

@@ -1,0 +1,97 @@
+internal import Foundation
+internal import SSOAgent
+internal import Subprocess
+internal import SystemPackage
+internal import UnixSystem
+
+/// The program of `ksso agent run --on-event`: started for each event, without a shell, in a session of its own.
+///
+/// No profile can name one: who may have a profile installed may not thereby have programs run.
+struct EventProgram: Sendable {
+    private let path: String
+    private let limit: Duration
+    private let environment: [String: String]
+
+    /// What service managers and the agent itself tell the agent alone.
+    private static let ownVariables: Set<String> = [
+        "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY",
+        "GLIBC_TUNABLES", "KSSO_LISTEN_FDS",
+    ]
+
+    /// - Parameters:
+    ///   - path: The absolute path of the program.
+    ///   - limit: How long a run may take.
+    ///   - environment: The agent's variables, with those that lead to its caches.
+    /// - Throws: `CommandFailure` where the file is no program, or one that another user could change.
+    init(path: String, limit: Duration, environment: [String: String]) throws(CommandFailure) {
+        guard path.hasPrefix("/") else {
+            throw CommandFailure(.usage, "--on-event \(path): the path must be absolute, because the program is started without a shell.")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
+            throw CommandFailure(.failed, "\(path): there is no such program. Give --on-event the path of one, and make it executable.")
+        }
+        guard FileTrust.isClosedToOthers(path) else { throw CommandFailure(.failed, Self.distrust(path)) }
+        self.path = path
+        self.limit = limit
+        self.environment = environment.filter { !Self.ownVariables.contains($0.key) }
+    }
+
+    private static func distrust(_ path: String) -> String {
+        "\(path): other users can change this program or a folder on the way to it. Give them to yourself or to root (chown), and run chmod go-w on them."
+    }
+
+    /// Runs it to its end.
+    ///
+    /// - Returns: What was wrong with the run; nil where it exited with status 0, and where this task was canceled.
+    func run(_ event: SessionEvent) async -> String? {
+        // Its owner or mode may have changed since the agent started.
+        guard FileTrust.isClosedToOthers(path) else { return Self.distrust(path) }
+        let variables = environment.merging(event.variables) { $1 }.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
+        let configuration = Subprocess.Configuration(
+            executable: .path(FilePath(path)),
+            environment: .custom(Dictionary(variables) { $1 }),
+            platformOptions: Self.options
+        )
+        let end = await withTaskGroup(of: End?.self) { group in
+            group.addTask {
+                do {
+                    // What it has to say goes where the agent's own log goes.
+                    let run = try await Subprocess.run(configuration, input: .none, output: .discarded, error: .currentStandardError)
+                    return .exited(run.terminationStatus)
+                } catch {
+                    return .notStarted("\(error)")
+                }
+            }
+            group.addTask { [limit] in (try? await Task.sleep(for: limit)).map { .outOfTime } }
+            let first = await group.next() ?? nil
+            // The program that is still running is killed, and has ended when the group does.
+            group.cancelAll()
+            return first
+        }
+        guard !Task.isCancelled, let end else { return nil }
+        switch end {
+        case .exited(.exited(0)): return nil
+        case .exited(.exited(let code)): return "\(path): the program of --on-event exited with status \(code)."
+        case .exited(.signaled(let signal)): return "\(path): the program of --on-event was terminated by signal \(signal)."
+        case .notStarted(let reason): return "\(path): the program of --on-event can't be run: \(reason)"
+        case .outOfTime:
+            let time = "\(limit.components.seconds) seconds"
+            return "\(path): the program of --on-event did not end within \(time) and was killed with its children."
+        }
+    }
+
+    private enum End: Sendable {
+        case exited(TerminationStatus)
+        case notStarted(String)
+        case outOfTime
+    }
+
+    /// A process group of its own, which is killed as a whole while its leader is there: no child is left, and no other process is meant.
+    private static var options: PlatformOptions {
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .seconds(1))]
+        return options
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import Testing
+
+/// `ksso agent run --on-event`: a program that is run when something happens to a session.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
+struct EventProgramTests {
+    private func program(_ script: String, at station: Workstation, mode: Int = 0o700) throws -> String {
+        let path = try station.write("#!/bin/sh\n\(script)\n", to: "program")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    private func lines(_ name: String, at station: Workstation) -> [String] {
+        let text = (try? String(contentsOfFile: "\(station.directory)/\(name)", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    @Test func `kinit, a renewal and kdestroy are told with the principal, the cache and the end, and nothing secret`() async throws {
+        let station = try Workstation()
+        let script = """
+            cd "$HOME"
+            env >variables
+            echo "$KSSO_EVENT $KSSO_PRINCIPAL $KSSO_REALM $KSSO_CACHE $KSSO_REASON $#" >>events
+            [ "$KSSO_EVENT" = destroyed ] || klist >list-$KSSO_EVENT
+            """
+        let path = try program(script, at: station)
+        try await station.withAgent(["--on-event", path]) { _ async throws in
+            let cache = "KCM:\(geteuid()):default"
+            let steps: [(event: String, command: [String])] = [
+                ("new", ["kinit", "-l", "1h", "-r", "1d", "alice"]), ("renewed", ["kinit", "-R"]), ("destroyed", ["kdestroy"]),
+            ]
+            for (count, step) in steps.enumerated() {
+                let result = try await station.run(["ksso", "exec", "--"] + step.command, input: "secret\n")
+                #expect(result.exitStatus == 0, "\(result)")
+                try await eventually { lines("events", at: station).count > count }
+                #expect(lines("events", at: station).last == "\(step.event) alice@EXAMPLE.TEST EXAMPLE.TEST \(cache)  0")
+            }
+            // The program's own Kerberos programs find the cache.
+            try await eventually { lines("list-renewed", at: station).contains("Default principal: alice@EXAMPLE.TEST") }
+            let variables = lines("variables", at: station)
+            for name in ["KSSO_EXPIRES", "KSSO_RENEW_UNTIL"] {
+                let value = try #require(variables.first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1))
+                #expect(value.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil, "\(value)")
+            }
+            #expect(!variables.contains { $0.contains("secret") || $0.hasPrefix("GLIBC_TUNABLES") || $0.hasPrefix("NOTIFY_SOCKET") })
+        }
+    }
+
+    @Test func `a ticket that can't be renewed is told once, with the reason`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile(data: ["RenewAtFraction: 0.1"]))
+            let path = try program(#"echo "$KSSO_EVENT $KSSO_REASON" >>"$HOME/events""#, at: station)
+            try await station.withAgent(["--on-event", path]) { _ async throws in
+                let kinit = ["ksso", "exec", "--", "kinit", "-l", "60s", "-r", "1d", "alice"]
+                #expect(try await station.run(kinit, input: "secret\n").exitStatus == 0)
+                try await realm.stopKDC()
+                try await eventually { lines("events", at: station).count == 2 }
+                #expect(lines("events", at: station) == ["new ", "failed unreachable"])
+            }
+        }
+    }
+
+    @Test func `a program that does not end is killed with its children, and that is reported once`() async throws {
+        let station = try Workstation()
+        let path = try program(#"sleep 1000 & echo $! >>"$HOME/children"; echo $$ >>"$HOME/children"; wait"#, at: station)
+        let (_, transcript) = try await station.withAgent(["--on-event", path, "--event-timeout", "1s"]) { _ async throws in
+            for (count, command) in [["kinit", "alice"], ["kdestroy"]].enumerated() {
+                #expect(try await station.run(["ksso", "exec", "--"] + command, input: "secret\n").exitStatus == 0)
+                try await eventually {
+                    let children = lines("children", at: station).compactMap { Int32($0) }
+                    return children.count == 2 * (count + 1) && children.allSatisfy { kill($0, 0) != 0 }
+                }
+            }
+        }
+        let sentence = "the program of --on-event did not end within 1 seconds and was killed with its children"
+        #expect(transcript.components(separatedBy: sentence).count == 2, "\(transcript)")
+    }
+
+    @Test func `the end of the agent ends the program and its children`() async throws {
+        let station = try Workstation()
+        let path = try program(#"sleep 1000 & echo $! >>"$HOME/children"; wait"#, at: station)
+        try await station.withAgent(["--on-event", path]) { _ async throws in
+            #expect(try await station.run(["ksso", "exec", "--", "kinit", "alice"], input: "secret\n").exitStatus == 0)
+            try await eventually { lines("children", at: station).count == 1 }
+        }
+        let child = try #require(lines("children", at: station).first.flatMap { Int32($0) })
+        try await eventually { kill(child, 0) != 0 }
+    }
+
+    @Test(arguments: [("exit 3", "exited with status 3."), ("kill -9 $$", "was terminated by signal 9.")])
+    func `a program that fails is reported in the agent's status`(_ script: String, _ end: String) async throws {
+        let station = try Workstation()
+        let path = try program(script, at: station)
+        try await station.withAgent(["--on-event", path]) { _ async throws in
+            #expect(try await station.run(["ksso", "exec", "--", "kinit", "alice"], input: "secret\n").exitStatus == 0)
+            try await eventually {
+                try await station.ksso("agent", "status").output.contains("\(path): the program of --on-event \(end)")
+            }
+        }
+    }
+
+    @Test func `a program that is none, or that others can change, is refused at the start`() async throws {
+        let station = try Workstation()
+        let path = try program("exit 0", at: station, mode: 0o702)
+        let groups = try program("exit 0", at: station, mode: 0o775)
+        let open = "\(station.directory)/open"
+        try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
+        try FileManager.default.copyItem(atPath: path, toPath: "\(open)/program")
+        chmod("\(open)/program", 0o755)
+        chmod(open, 0o777)
+        let words = "other users can change this program or a folder on the way to it"
+        let cases: [(name: String, status: Int, words: String)] = [
+            (path, 1, words), (groups, 1, words), ("\(open)/program", 1, words),
+            ("\(station.directory)/none", 1, "there is no such program"),
+            (station.directory, 1, "there is no such program"), ("notify-send", 64, "the path must be absolute"),
+        ]
+        for (name, status, words) in cases {
+            for more in [[], ["--background"]] {
+                let result = try await station.run(["ksso", "agent", "run", "--on-event", name] + more)
+                #expect(result.exitStatus == status && result.errors.contains(words), "\(result)")
+            }
+        }
+        #expect(try await station.ksso("agent", "run", "--machine", "--on-event", "/bin/true").exitStatus == 64)
+        #expect(try await station.ksso("agent", "run", "--system", "--keep-expired", "1d").exitStatus == 64)
+        #expect(try await station.ksso("agent", "run", "--event-timeout", "1s").exitStatus == 64)
+        #expect(try await station.ksso("agent", "run", "--keep-expired", "7").exitStatus == 64, "seconds are not meant")
+    }
+}

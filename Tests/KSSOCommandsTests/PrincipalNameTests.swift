@@ -1,0 +1,79 @@
+import Foundation
+import HTTPNegotiate
+import KerberosTesting
+import KerberosTestingTraits
+import Testing
+
+/// Names as a person types them who knows Active Directory: a realm in any case, `DOMAIN\\user`.
+@Suite(.testRealm(.init(users: ["alice": "secret-1", "bob": "secret-1"], acceptsPasswordChanges: true)))
+struct PrincipalNameTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    private static let advice =
+        #"EXAMPLE\alice: a Windows logon name is not a principal. Write the user and the realm, such as alice@EXAMPLE.TEST."#
+
+    @Test(arguments: [
+        ["login", "--password-stdin"], ["login", "--password-stdin", "--remember"], ["logout"], ["refresh"], ["switch"],
+        ["passwd", "--password-stdin"],
+    ])
+    func `a Windows logon name is refused with the name to write`(command: [String]) async throws {
+        let result = try await station.run(["ksso"] + command + [#"EXAMPLE\alice"#], input: "secret-1\nsecret-2\n")
+        #expect(result == .failure(1, Self.advice))
+    }
+
+    @Test func `setup installs no profile with a Windows logon name`() async throws {
+        let words = ["--realm", "EXAMPLE.TEST", "--host", "localhost", "--principal", #"EXAMPLE\alice"#, "--password-stdin"]
+        let result = try await station.run(["ksso", "setup"] + words, input: "secret-1\n")
+        #expect(result.exitStatus == 1 && result.errors.contains("a Windows logon name"), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/config/ksso") == [])
+    }
+
+    /// krb5.conf's realm, a profile's, and that of a session.
+    @Test(arguments: [false, true]) func `a realm in another case is the one that is known`(hasProfile: Bool) async throws {
+        if hasProfile { try station.install(profile()) }
+        let login = try await station.ksso("login", "alice@example.test", "--password-stdin", input: "secret-1\n")
+        #expect(login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
+        let again = try await station.ksso("login", "alice", "--realm", "Example.Test", "--password-stdin", input: "secret-1\n")
+        #expect(again.output.hasPrefix("alice@EXAMPLE.TEST is signed in already"), "\(again)")
+        for command in [["switch", "alice@example.test"], ["refresh", "alice@example.test"], ["refresh", "--realm", "example.test"]] {
+            let result = try await station.run(["ksso"] + command)
+            #expect(result.exitStatus == 0, "\(command): \(result)")
+        }
+        #expect(try await station.doctor("example.test").firstFailure == nil)
+        let words = ["logout"] + (hasProfile ? ["--realm", "example.test"] : ["alice@example.test"])
+        #expect(try await station.run(["ksso"] + words) == .done("alice@EXAMPLE.TEST is signed out.\n"))
+        let input = "secret-1\nsecret-2\n"
+        let change = try await station.ksso("passwd", "bob@example.test", "--password-stdin", input: hasProfile ? "x\ny\n" : input)
+        #expect((change.output + change.errors).contains("bob@EXAMPLE.TEST"), "\(change)")
+    }
+
+    @Test func `a realm that is not known stays as it is typed`() async throws {
+        let result = try await station.ksso("login", "alice@unknown.test", "--password-stdin", input: "secret-1\n")
+        #expect(result.exitStatus == 6 && result.errors.contains("alice@unknown.test"), "\(result)")
+    }
+
+    @Test func `setup makes a profile for the realm as krb5.conf writes it`() async throws {
+        let words = ["--realm", "example.test", "--host", "localhost", "--principal", "alice@example.test", "--password-stdin"]
+        let result = try await station.run(["ksso", "setup"] + words, input: "secret-1\n")
+        #expect(result.output.contains("alice@EXAMPLE.TEST is signed in until "), "\(result)")
+        #expect(try await station.ksso("profile", "show").output.contains("EXAMPLE.TEST, from"))
+    }
+
+    @Test func `the agent's API takes the same names`() async throws {
+        try await station.withAgent { _ in
+            func login(_ name: String, _ more: String = "") async throws -> String {
+                let body = #"{"principal": "\#(name)", "password": "secret-1"\#(more)}"#
+                let curl = ["curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json"]
+                return try await station.run(curl + ["-d", body, "http://ksso/v1/login"]).output
+            }
+            #expect(try await login(#"EXAMPLE\\alice"#).contains("a Windows logon name is not a principal"))
+            #expect(try await login("alice@example.test").contains("alice@EXAMPLE.TEST"))
+            #expect(try await login("alice", #", "realm": "example.test""#).contains("alice@EXAMPLE.TEST"))
+            let out = ["-d", #"{"realm": "example.test"}"#, "-H", "Content-Type: application/json", "http://ksso/v1/logout"]
+            let reply = try await station.run(["curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock"] + out).output
+            #expect(reply.contains("alice@EXAMPLE.TEST"), "\(reply)")
+        }
+    }
+}

@@ -20,8 +20,9 @@ struct ApacheConfiguration {
     }
 
     /// Copies of the realm's files, since the server's account cannot enter the realm's folder.
-    func environment() -> [String: String] {
-        realm.environment.merging([
+    func environment() throws -> [String: String] {
+        let clock = try options.clockOffset.map(ClockLibrary.environment) ?? [:]
+        return realm.environment.merging(clock) { $1 }.merging([
             "KRB5_CONFIG": "\(directory)/krb5.conf",
             "KRB5_KTNAME": "FILE:\(keytabPath)",
             "KRB5_CLIENT_KTNAME": "FILE:\(directory)/client.keytab",

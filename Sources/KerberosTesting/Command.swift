@@ -6,15 +6,26 @@ import SystemPackage
 enum Command {
     private static let outputLimit = 4 * 1024 * 1024
 
+    /// How a run ended, from the point of view of the deadline.
+    private enum Outcome: Sendable {
+        case ended(CommandResult)
+        case timedOut
+        /// The run ended first, or the task was cancelled.
+        case notReached
+    }
+
     /// Runs a program and collects what it writes.
     ///
-    /// - Parameter scratch: A private folder, for the input.
+    /// - Parameters:
+    ///   - scratch: A private folder, for the input.
+    ///   - deadline: How long the program may run before it is killed, so that one that hangs fails its test and does not stop the run.
     static func run(
         _ executable: String,
         _ arguments: [String],
         environment: [String: String],
         input: String?,
-        scratch: String
+        scratch: String,
+        deadline: Duration = .seconds(600)
     ) async throws -> CommandResult {
         let path = try Program.path(of: executable, environment: environment)
         let values = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
@@ -23,15 +34,37 @@ enum Command {
             arguments: Arguments(arguments),
             environment: .custom(Dictionary(values) { $1 })
         )
+        let descriptor = try input.map { try inputFile(holding: $0, in: scratch) }
+        return try await withThrowingTaskGroup(of: Outcome.self) { group in
+            group.addTask { .ended(try await collect(configuration, input: descriptor)) }
+            group.addTask {
+                do { try await Task.sleep(for: deadline) } catch { return .notReached }
+                return .timedOut
+            }
+            // What is left is cancelled, which kills the program.
+            defer { group.cancelAll() }
+            while let outcome = try await group.next() {
+                switch outcome {
+                case .ended(let result): return result
+                case .timedOut:
+                    let words = ([executable] + arguments).joined(separator: " ")
+                    throw KerberosTestingError(.commandFailed, "\(words) did not end within \(deadline) and was killed.")
+                case .notReached: continue
+                }
+            }
+            throw CancellationError()
+        }
+    }
+
+    private static func collect(_ configuration: Subprocess.Configuration, input: FileDescriptor?) async throws -> CommandResult {
         let output: StringOutput<UTF8> = .string(limit: outputLimit)
         guard let input else {
             let outcome = try await Subprocess.run(configuration, input: .none, output: output, error: output)
             return CommandResult(outcome.terminationStatus, outcome.standardOutput, outcome.standardError)
         }
-        let descriptor = try inputFile(holding: input, in: scratch)
         let outcome = try await Subprocess.run(
             configuration,
-            input: .fileDescriptor(descriptor, closeAfterSpawningProcess: true),
+            input: .fileDescriptor(input, closeAfterSpawningProcess: true),
             output: output,
             error: output
         )

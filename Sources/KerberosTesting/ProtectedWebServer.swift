@@ -22,6 +22,9 @@ public struct ProtectedWebServer: Sendable {
     /// The server's certificate in PEM, for a client to trust; it is there with ``ProtectedWebServerOptions/usesTLS``.
     public var certificatePath: String { "\(directory)/certificate.pem" }
 
+    /// The server's own keytab, which it reads for each request; change it by ``TestRealm/rotateKeys(of:keepingOld:in:updatesKeytab:)``.
+    package var keytabPath: String { "\(directory)/http.keytab" }
+
     /// One line for each request so far: status, `+` if the connection is kept or else `-` (it tells nothing of HTTP/2), user or `-`, the
     /// request line, and the client's port, which tells one connection from another.
     ///

@@ -28,6 +28,8 @@ public struct ProtectedWebServerOptions: Sendable {
     public var maximumFieldSize: Int
     /// Pages that send the client elsewhere without asking for Kerberos, by their paths.
     public var redirects: [String: Redirect]
+    /// How far the server's clock is from the machine's, in whole seconds, by libfaketime; the machine's clock if nil.
+    public var clockOffset: Duration?
 
     /// Creates options; each has a default.
     public init(
@@ -41,7 +43,8 @@ public struct ProtectedWebServerOptions: Sendable {
         negotiatesOnce: Bool = false,
         storesDelegatedTickets: Bool = false,
         maximumFieldSize: Int = 131_072,
-        redirects: [String: Redirect] = [:]
+        redirects: [String: Redirect] = [:],
+        clockOffset: Duration? = nil
     ) {
         self.host = host
         self.principal = principal
@@ -54,6 +57,7 @@ public struct ProtectedWebServerOptions: Sendable {
         self.storesDelegatedTickets = storesDelegatedTickets
         self.maximumFieldSize = maximumFieldSize
         self.redirects = redirects
+        self.clockOffset = clockOffset
     }
 
     var servicePrincipal: String { principal ?? "HTTP/\(host)" }

@@ -9,7 +9,7 @@ extension TestRealm {
     ///   - password: Its password, which reaches kinit by standard input.
     ///   - cache: Where the ticket goes; nil is the realm's own cache.
     ///   - options: Further options of kinit, such as `["-f", "-l", "60s"]`.
-    ///   - clockOffset: How far kinit's clock is from the machine's; see ``run(_:_:environment:input:clockOffset:)``.
+    ///   - clockOffset: How far kinit's clock is from the machine's; see ``run(_:_:environment:input:clockOffset:deadline:)``.
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and kinit's words if it gets no ticket.
     @discardableResult
     public func kinit(

@@ -2,7 +2,7 @@ import Foundation
 public import Kerberos
 
 extension TestRealm {
-    /// The file to which programs that ``run(_:_:environment:input:clockOffset:)`` starts write libkrb5's trace (`KRB5_TRACE`).
+    /// The file to which programs that ``run(_:_:environment:input:clockOffset:deadline:)`` starts write libkrb5's trace (`KRB5_TRACE`).
     ///
     /// It says what libkrb5 tried and why; it holds no keys. Other programs, and clients in process, write there if they are told to.
     public var tracePath: String { "\(directory)/trace.log" }

@@ -23,7 +23,7 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
     let directory = TemporaryFolder.newPath()
     let configuration = ApacheConfiguration(realm: realm, options: options, directory: directory)
     try configuration.check()
-    let environment = configuration.environment()
+    let environment = try configuration.environment()
     return try await DaemonWatcher.withWatcher(making: directory, environment: environment, lastSignal: "TERM") { watcher in
         try await configuration.writeFiles()
         var command = [program, "-f", configuration.path, "-DFOREGROUND"]

@@ -5,6 +5,7 @@ import Kerberos
 import KerberosSSO
 import KerberosTesting
 import KerberosTestingTraits
+import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
@@ -30,6 +31,36 @@ import Testing
                 #expect(try await answer.response.text == "Hello alice@EXAMPLE.TEST\n")
             }
             #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == before, "it was the large ticket, and no other")
+        }
+    }
+
+    /// Over HTTP/2 as far as it goes; the large ones over HTTP/1.1.
+    @Test(arguments: [4_000, 17_000, 24_000, 43_000]) func `a large token is taken by a server of HTTP/2`(size: Int) async throws {
+        try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: true)) { server in
+            let clients = try await signedInClients(ticketSize: size, trusting: server.certificatePath)
+            try await clients.withClient { client in
+                for _ in 1...2 {
+                    let answer = try await client.negotiate(HTTPClientRequest(url: "\(server.url)/hello"), timeout: .seconds(60))
+                    #expect(answer.delivery == .authenticated)
+                    #expect(answer.report.isChannelBound)
+                    #expect(answer.response.version == (size < 8_000 ? .http2 : .http1_1))
+                    #expect(try await answer.response.text == "Hello alice@EXAMPLE.TEST\n")
+                }
+            }
+        }
+    }
+
+    /// Any other large field, which Apache does not read.
+    @Test func `a large field of the user is taken by a server of HTTP/2`() async throws {
+        try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: true)) { server in
+            let clients = try await signedInClients(ticketSize: 1_000, trusting: server.certificatePath)
+            try await clients.withClient { client in
+                var request = HTTPClientRequest(url: "\(server.url)/hello")
+                request.headers.add(name: "X-Large", value: String(repeating: "~", count: 20_000))
+                let answer = try await client.negotiate(request, timeout: .seconds(60))
+                #expect(answer.delivery == .authenticated)
+                #expect(try await answer.response.text == "Hello alice@EXAMPLE.TEST\n")
+            }
         }
     }
 

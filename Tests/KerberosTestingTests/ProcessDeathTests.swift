@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// What is left of four realms, one of them not the kit's own, and a web server when the test process dies without a chance to clean up.
@@ -18,7 +19,8 @@ import Testing
         try await expectNothingLeft(by: result)
     }
 
-    @Test func nothingIsLeftAfterExit() async throws {
+    @Test(.skipped(under: .address, because: "it reports what the calls in the middle of which the process exits still use as leaks"))
+    func nothingIsLeftAfterExit() async throws {
         let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardOutputContent]) {
             try await withEverything { exit(7) }
         }

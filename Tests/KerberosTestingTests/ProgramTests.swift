@@ -49,6 +49,19 @@ struct ProgramTests {
         #expect(refused?.code == .commandFailed)
     }
 
+    @Test func `a program that hangs is killed at its deadline`() async throws {
+        let error = await #expect(throws: KerberosTestingError.self) {
+            try await realm.run("sh", ["-c", "echo $$ >'\(realm.directory)/hanging'; exec sleep 600"], deadline: .seconds(1))
+        }
+        #expect(error?.code == .commandFailed)
+        #expect(
+            error?.message.hasSuffix("exec sleep 600 did not end within 1.0 seconds and was killed.") == true,
+            "\(String(describing: error))"
+        )
+        let process = try String(contentsOfFile: "\(realm.directory)/hanging", encoding: .utf8).trimmingCharacters(in: .newlines)
+        #expect(kill(try #require(Int32(process)), 0) == -1 && errno == ESRCH)
+    }
+
     @Test(arguments: [false, true])
     func curlProvesWhoItIs(usesTLS: Bool) async throws {
         try await realm.kinit("alice", password: "secret", cache: cache)

@@ -44,6 +44,21 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
+    @Test(.enabled(if: (try? ClockLibrary.path()) != nil, "libfaketime is neither installed nor unpacked"))
+    func `a server with a wrong clock refuses tokens`() async throws {
+        let cache = try await realm.signIn()
+        try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(-3600))) { server in
+            let reply = try await realm.curl("\(server.url)/hello", cache: cache)
+            #expect(reply.status == 401)
+            let formatter = DateFormatter()
+            formatter.locale = Locale(identifier: "en_US_POSIX")
+            formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+            let date = try #require(reply["date"].first.flatMap(formatter.date(from:)))
+            #expect(abs(date.timeIntervalSinceNow + 3600) < 60, "\(date)")
+            #expect(try server.errorLog().contains("Ticket not yet valid"))
+        }
+    }
+
     @Test(arguments: ServerCertificate.all)
     func theCertificateIsOfItsKind(certificate: ServerCertificate) async throws {
         let names = [

@@ -8,7 +8,7 @@ public struct KDCProxy: Sendable {
     public let certificatePath: String
     /// A krb5.conf that names no other way to the KDC.
     public let configurationPath: String
-    /// The realm's environment with that krb5.conf, for ``TestRealm/run(_:_:environment:input:clockOffset:)``.
+    /// The realm's environment with that krb5.conf, for ``TestRealm/run(_:_:environment:input:clockOffset:deadline:)``.
     public let environment: [String: String]
     /// The realm as a value for `KerberosClient`, over that krb5.conf.
     public let configuration: RealmConfiguration

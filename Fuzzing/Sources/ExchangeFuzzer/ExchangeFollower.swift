@@ -50,7 +50,7 @@ struct ExchangeFollower {
             check(!isFirst && status != 401 && challenge == .found(NegotiateChallenge(token: token)), "A final token that was not sent")
             check(exchange.mutualAuthentication != .off, "A final token is verified where nobody asked for it")
             turn = .verify
-        case .deliver(let delivery): checkDelivered(delivery, status: status, isFirst: isFirst)
+        case .deliver(let delivery): checkDelivered(delivery, status: status, isFirst: isFirst, challenge)
         case .fail(let error): checkFailed(error)
         }
     }
@@ -84,13 +84,19 @@ struct ExchangeFollower {
         check(turn == .over, "The exchange goes on for ever")
     }
 
-    private mutating func checkDelivered(_ delivery: NegotiateExchange.Delivery, status: Int, isFirst: Bool) {
+    private mutating func checkDelivered(
+        _ delivery: NegotiateExchange.Delivery,
+        status: Int,
+        isFirst: Bool,
+        _ challenge: NegotiateChallenge.Result
+    ) {
         switch delivery {
         case .unauthenticated: check(isFirst || !hasToken && status != 401, "The use of Negotiate is denied")
         case .authenticated:
             check(!isFirst && status != 401 && exchange.mutualAuthentication != .required, "The server is believed without its token")
         case .refused(let reason):
-            check(!isFirst && status == 401, "Nothing was refused")
+            check(status == 401, "Nothing was refused")
+            check(!isFirst || challenge != .absent && challenge != .found(NegotiateChallenge()), "A challenge is not answered")
             checkSentence(reason)
         }
         turn = .over

@@ -21,7 +21,7 @@ private func checkStream(_ bytes: [UInt8], step: Int) {
         decoder.append(bytes[start..<min(start + step, bytes.count)])
         do {
             while let frame = try decoder.next() {
-                guard let request = try? Request(frame) else { continue }
+                guard frame.refusedOperation == nil, let request = try? Request(frame.bytes) else { continue }
                 checkDecision(store.decide(request, connection: &connection, now: 1500), &store)
             }
         } catch {

@@ -10,32 +10,25 @@ public struct EstablishedContext: ~Copyable, Sendable {
     public let acceptor: String
     /// What was granted.
     public let flags: ContextFlags
-    /// Seconds that the context still holds.
+    /// For how many seconds the ticket is still valid; 0 if it expired while the server was answering, which does not undo what was proven.
     public let remainingSeconds: UInt32
 
-    /// - Parameter names: What a ticket says of both ends, where there is one: each name that GSSAPI is asked for costs several libkrb5
-    ///   contexts. Nil asks it.
+    /// - Parameters:
+    ///   - result: What the last call of `gss_init_sec_context` or `gss_accept_sec_context` returned.
+    ///   - names: What a ticket says of both ends, if there is one: each name that GSSAPI is asked for costs several libkrb5 contexts. Nil
+    ///     asks it.
     init(
         _ context: consuming SecurityContextHandle,
-        granted: ContextFlags,
+        _ result: EstablishmentResult,
         requested: ContextFlags,
         names: (initiator: String, acceptor: String)? = nil,
         subject: String
     ) throws(KerberosError) {
-        var minor: OM_uint32 = 0
-        var source: gss_name_t?
-        var target: gss_name_t?
-        var lifetime: OM_uint32 = 0
-        var mechanism: gss_OID?
-        let major =
-            names == nil
-            ? gss_inquire_context(&minor, context.raw, &source, &target, &lifetime, &mechanism, nil, nil, nil)
-            : gss_inquire_context(&minor, context.raw, nil, nil, &lifetime, &mechanism, nil, nil, nil)
-        let (initiator, acceptor) = names ?? (takeName(&source), takeName(&target))
-        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
-        guard ckerberos_oid_equal(mechanism, ckerberos_mech_krb5()) != 0 else {
+        let granted = result.granted
+        guard ckerberos_oid_equal(result.mechanism, ckerberos_mech_krb5()) != 0 else {
             throw KerberosError(.invalidToken, subject: subject, message: "the server negotiated another mechanism than Kerberos.")
         }
+        let (initiator, acceptor) = if let names { names } else { try context.names(subject: subject) }
         let missing = requested.subtracting(granted).subtracting(.wishes)
         guard missing.isEmpty else {
             throw KerberosError(
@@ -48,7 +41,29 @@ public struct EstablishedContext: ~Copyable, Sendable {
         self.initiator = initiator
         self.acceptor = acceptor
         flags = granted
-        remainingSeconds = lifetime
+        remainingSeconds = result.remainingSeconds
+    }
+}
+
+/// What `gss_init_sec_context` and `gss_accept_sec_context` return of a context that they have established.
+struct EstablishmentResult {
+    var mechanism: gss_OID?
+    var flags: OM_uint32 = 0
+    var remainingSeconds: OM_uint32 = 0
+
+    var granted: ContextFlags { ContextFlags(rawValue: flags) }
+}
+
+extension SecurityContextHandle {
+    /// The names of both ends, by `gss_inquire_context`.
+    fileprivate func names(subject: String) throws(KerberosError) -> (initiator: String, acceptor: String) {
+        var minor: OM_uint32 = 0
+        var source: gss_name_t?
+        var target: gss_name_t?
+        let major = gss_inquire_context(&minor, raw, &source, &target, nil, nil, nil, nil, nil)
+        let names = (takeName(&source), takeName(&target))
+        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
+        return names
     }
 }
 

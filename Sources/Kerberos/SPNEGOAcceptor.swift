@@ -27,8 +27,7 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
         }
         var minor: OM_uint32 = 0
         var output = gss_buffer_desc()
-        var granted: OM_uint32 = 0
-        var mechanism: gss_OID?
+        var result = EstablishmentResult()
         var raw = context.raw
         let major = ChannelBindings.withRaw(bindings) { bindings in
             token.withUnsafeBytes { bytes in
@@ -42,10 +41,10 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
                     &input,
                     bindings,
                     nil,
-                    &mechanism,
+                    &result.mechanism,
                     &output,
-                    &granted,
-                    nil,
+                    &result.flags,
+                    &result.remainingSeconds,
                     nil
                 )
             }
@@ -54,8 +53,7 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
         let answer = takeBytes(&output)
         if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: credential.keytab) }
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
-        let flags = ContextFlags(rawValue: granted)
-        let established = try EstablishedContext(context, granted: flags, requested: [], subject: credential.keytab)
+        let established = try EstablishedContext(context, result, requested: [], subject: credential.keytab)
         return .established(token: answer.isEmpty ? nil : answer, established)
     }
 }

@@ -74,9 +74,9 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
     private consuming func advance(_ token: [UInt8]) throws(KerberosError) -> InitiatorStep {
         var minor: OM_uint32 = 0
         var output = gss_buffer_desc()
-        var returned: OM_uint32 = 0
-        let major = call(token, &output, &returned, &minor)
-        granted = ContextFlags(rawValue: returned)
+        var result = EstablishmentResult()
+        let major = call(token, &output, &result, &minor)
+        granted = result.granted
         let answer = takeBytes(&output)  // a token that comes with an error is not sent
         if ckerberos_gss_is_error(major) != 0 {
             let error = KerberosError.gss(major, minor, subject: credential.server.description)
@@ -88,7 +88,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
         let established = try EstablishedContext(
             context,
-            granted: granted,
+            result,
             requested: flags,
             names: (credential.client.description, credential.server.description),
             subject: credential.server.description
@@ -99,7 +99,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
     private mutating func call(
         _ token: [UInt8],
         _ output: inout gss_buffer_desc,
-        _ returned: inout OM_uint32,
+        _ result: inout EstablishmentResult,
         _ minor: inout OM_uint32
     ) -> OM_uint32 {
         // The closures can't have self, which can't be copied.
@@ -122,10 +122,10 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
                         0,
                         bindings,
                         &input,
-                        nil,
+                        &result.mechanism,
                         &output,
-                        &returned,
-                        nil
+                        &result.flags,
+                        &result.remainingSeconds
                     )
                 }
             }

@@ -72,7 +72,7 @@ func establish(
     }
 }
 
-private func end(_ step: consuming InitiatorStep) throws -> ContextEnd {
+func end(_ step: consuming InitiatorStep) throws -> ContextEnd {
     switch consume step {
     case .proceed: throw UnexpectedStep(text: "the client wants a second round")
     case .established(let token, let context):

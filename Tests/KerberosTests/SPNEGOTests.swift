@@ -1,3 +1,4 @@
+import Foundation
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
@@ -20,6 +21,23 @@ import Testing
             #expect(end.flags.isSuperset(of: [.mutualAuthentication, .integrity]))
             #expect(!end.flags.contains(.delegation))
             #expect(end.remainingSeconds > 0)
+        }
+    }
+
+    /// As with a server that answers late, or a slow page.
+    @Test func `a server's proof is valid although the ticket has expired meanwhile`() async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], ticketLifetime: .seconds(2))
+        try await withTestRealm(options) { realm in
+            let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
+            let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
+            switch try SPNEGOInitiator.begin(with: credential) {
+            case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+            case .proceed(let token, let initiator):
+                let (answer, server) = try acceptorEnd(acceptor, token: token)
+                #expect(server.remainingSeconds > 0)
+                try await Task.sleep(for: .seconds(max(0, credential.times.expires.timeIntervalSinceNow + 0.1)))  // the ticket's own end
+                #expect(try end(initiator.step(answer)).remainingSeconds == 0)
+            }
         }
     }
 

@@ -15,6 +15,7 @@ extension KerberosError {
             case .invalidToken: "the server's token is no valid answer (\(text))."
             case .noCredentials: "there is no ticket that fits (\(text)). Sign in again."
             case .ticketExpired: "the ticket has expired. Sign in again."
+            case .clockSkew: "the clocks of client and server differ too much (\(text)). Set both right (timedatectl set-ntp true)."
             default: "\(text.isEmpty ? "GSSAPI failed" : text)."
             }
         let number = Int32(bitPattern: minor)

@@ -21,7 +21,8 @@ public final class InitiatorCredential: Sendable {
     /// The number of its ticket; see ``Credential``.
     package let ticketFingerprint: Int
     /// By how many seconds the KDC's clock was ahead when this was made.
-    private let clockOffset: Int32
+    /// By how many seconds the KDC's clock was ahead of this machine's, as the ticket's cache says; tokens carry the KDC's time.
+    package let clockOffset: Int32
     let target: GSSName
     let handles: InitiatorHandles
 

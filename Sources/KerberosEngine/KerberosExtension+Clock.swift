@@ -31,6 +31,32 @@ extension KerberosExtension {
             try await reacquire(present, prompter: nil)
         }
     }
+
+    /// Repeats a call that failed because of the clock without the offset that the session's cache holds: the machine's clock may have been
+    /// set after the tickets were acquired, while no process of ours was running. If the call fails again, the offset is restored.
+    ///
+    /// - Throws: `failure` if the offset is not what made the call fail.
+    func withoutClockOffset<Value: Sendable>(
+        of session: Session,
+        after failure: KerberosError,
+        _ call: (Session) async throws(KerberosError) -> Value
+    ) async throws(KerberosError) -> Value {
+        // A service's own session began in this process, which follows its clock.
+        guard failure.code == .clockSkew, session.clockOffset != 0, keytabSession == nil else { throw failure }
+        do throws(KerberosError) {
+            return try await call(try await setClockOffset(of: session, to: 0))
+        } catch {
+            _ = try? await setClockOffset(of: session, to: session.clockOffset)
+            throw failure
+        }
+    }
+
+    private func setClockOffset(of session: Session, to offset: Double) async throws(KerberosError) -> Session {
+        try await clients.local.setClockOffset(of: session.cache, to: offset)
+        clients.removeAll()
+        initiators.removeAll()
+        return try await self.session(in: session.cache)
+    }
 }
 
 extension KerberosClient {

@@ -71,15 +71,15 @@ extension KerberosExtension {
     ) throws(AuthorizationError) -> AuthorizationGrant {
         let identity = plan.identity(with: credential)
         let principal = plan.choice(of: request)
-        let replaceTicket: @Sendable () async -> Bool = { [self] in
-            await replaceServiceTicket(refused: credential, for: plan, principal: principal, guest: request.guest)
+        let replaceTicket: TokenExchange.Replacement = { [self] reason in
+            await replaceServiceTicket(refused: credential, reason: reason, for: plan, principal: principal, guest: request.guest)
         }
         switch consume step {
         case .proceed(let token, let initiator):
             return AuthorizationGrant(
                 headers: NegotiateCredentials(token: token).headers,
                 identity: identity,
-                exchange: TokenExchange(initiator, replaceTicket: replaceTicket)
+                exchange: TokenExchange(initiator, hasClockOffset: credential.clockOffset != 0, replaceTicket: replaceTicket)
             )
         case .established(let token, let context):
             // With mutual authentication the server's answer is missing yet; without it there may be nothing to wait for.

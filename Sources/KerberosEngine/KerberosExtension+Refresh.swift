@@ -29,6 +29,16 @@ extension KerberosExtension {
 
     /// The work of one refresh.
     func reacquire(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
+        do throws(KerberosError) {
+            return try await reacquireOnce(session, prompter: prompter)
+        } catch {
+            return try await withoutClockOffset(of: session, after: error) { session throws(KerberosError) in
+                try await reacquireOnce(session, prompter: prompter)
+            }
+        }
+    }
+
+    private func reacquireOnce(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
         if let source = session.keytabSource { return try await acquireAgain(session, using: source) }
         do throws(KerberosError) {
             return try await renew(session)

@@ -8,9 +8,18 @@ extension KerberosExtension {
     /// Asks the KDC for another ticket in place of one that a server refused: the service may have another key since it was issued. The
     /// refused one is removed from the cache too, so that no other program uses it.
     ///
+    /// - Parameters:
+    ///   - refused: The credential that the refused token is from.
+    ///   - reason: The error in the server's answer; nil if there was none.
     /// - Returns: Whether the next token comes from another ticket. False where the refused one was itself got in this way a short time
     ///   ago, and where the KDC gives none.
-    func replaceServiceTicket(refused: InitiatorCredential, for plan: AuthorizationPlan, principal: String?, guest: UInt32?) async -> Bool {
+    func replaceServiceTicket(
+        refused: InitiatorCredential,
+        reason: KerberosError?,
+        for plan: AuthorizationPlan,
+        principal: String?,
+        guest: UInt32?
+    ) async -> Bool {
         let key = InitiatorStore.Key(plan, principal: principal)
         if let present = initiators.present(key), present.ticketFingerprint != refused.ticketFingerprint { return true }
         let replaced = try? await replacementFlights.run(ReplacementFlight(key: key, guest: guest)) {
@@ -24,7 +33,15 @@ extension KerberosExtension {
             }
             return try await guestGate.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 let client = clients.client(for: session.realm, isForGuests: guest != nil)
-                return try await replace(refused, for: plan, session: session, client: client)
+                guard let reason, reason.code == .clockSkew else {
+                    return try await replace(refused, for: plan, session: session, client: client)
+                }
+                return try await withoutClockOffset(of: session, after: reason) { session throws(KerberosError) in
+                    let client = clients.client(for: session.realm, isForGuests: guest != nil)
+                    // Nothing is known of the offset unless the KDC has answered.
+                    guard try await replace(refused, for: plan, session: session, client: client) else { throw reason }
+                    return true
+                }
             }
         }
         return replaced ?? false

@@ -46,6 +46,12 @@ extension KerberosExtension {
                 // The KDC may have been set up anew.
                 guard let other = try await replacement(ofRefused: session) else { break }
                 return try await makeInitiatorCredential(for: plan, session: other, flight: flight)
+            case .clockSkew:
+                return try await withoutClockOffset(of: session, after: error) { session throws(KerberosError) in
+                    // What began before the correction is not stored.
+                    let flight = TicketFlight(flight, generation: initiators.generation)
+                    return try await makeInitiatorCredential(for: plan, session: session, flight: flight)
+                }
             default: break
             }
             throw error
@@ -128,4 +134,10 @@ struct TicketFlight: Hashable {
     let generation: Int
     /// The user who asks, if that is not the owner, who waits for no one else's.
     let guest: UInt32?
+}
+
+extension TicketFlight {
+    fileprivate init(_ flight: TicketFlight, generation: Int) {
+        self.init(key: flight.key, mayAsk: flight.mayAsk, generation: generation, guest: flight.guest)
+    }
 }

@@ -8,28 +8,47 @@ final class TokenExchange: AuthorizationExchange {
     private let initiator: Mutex<SPNEGOInitiator?>
     /// Settled with the first token: the user's ticket is in it, or never comes.
     let isDelegated: Bool
-    /// Whether the server has shown that it could read the ticket, or refused it for a reason that another one would meet as well.
-    private let isTicketRead = Atomic(false)
-    private let replaceTicket: @Sendable () async -> Bool
+    private let hasClockOffset: Bool
+    private let refusal = Mutex(Refusal.unexplained)
+    private let replaceTicket: Replacement
 
-    /// - Parameter replaceTicket: Asks the KDC for another ticket in place of the one that the token is from.
-    init(_ initiator: consuming SPNEGOInitiator, replaceTicket: @escaping @Sendable () async -> Bool) {
+    /// Asks the KDC for another ticket in place of the one that the token is from, given the error in the server's answer, if there was one.
+    /// False if no other ticket is to be had.
+    typealias Replacement = @Sendable (KerberosError?) async -> Bool
+
+    private enum Refusal {
+        /// The server has not said what it takes the ticket for.
+        case unexplained
+        /// Another ticket, or another clock, may be accepted.
+        case curable(KerberosError)
+        /// The server could read the ticket, or refused it for a reason that another one would meet as well.
+        case final
+    }
+
+    /// - Parameters:
+    ///   - hasClockOffset: Whether tokens carry another time than this machine's, as the ticket's cache says, which may be out of date.
+    ///   - replaceTicket: What replaces a refused ticket.
+    init(_ initiator: consuming SPNEGOInitiator, hasClockOffset: Bool, replaceTicket: @escaping Replacement) {
         isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
+        self.hasClockOffset = hasClockOffset
         self.replaceTicket = replaceTicket
     }
 
     /// An exchange that needs no answer.
-    init(established context: borrowing EstablishedContext, replaceTicket: @escaping @Sendable () async -> Bool) {
+    init(established context: borrowing EstablishedContext, replaceTicket: @escaping Replacement) {
         isDelegated = context.flags.contains(.delegation)
         initiator = Mutex(nil)
+        hasClockOffset = false
         self.replaceTicket = replaceTicket
     }
 
     func replaceRefusedTicket() async -> Bool {
-        // A server that has read the ticket refuses the principal.
-        guard !isTicketRead.load(ordering: .relaxed) else { return false }
-        return await replaceTicket()
+        switch refusal.withLock({ $0 }) {
+        case .unexplained: await replaceTicket(nil)
+        case .curable(let error): await replaceTicket(error)
+        case .final: false  // a server that has read the ticket refuses the principal
+        }
     }
 
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep {
@@ -40,10 +59,12 @@ final class TokenExchange: AuthorizationExchange {
         do throws(KerberosError) {
             step = try state.step(token)
         } catch {
-            if !error.mayEndWithAnotherTicket { isTicketRead.store(true, ordering: .relaxed) }
-            throw AuthorizationError(error)
+            let isCurable = error.mayEndWithAnotherTicket || error.code == .clockSkew && hasClockOffset
+            refusal.withLock { $0 = isCurable ? .curable(error) : .final }
+            guard isCurable, error.code == .clockSkew else { throw AuthorizationError(error) }
+            throw AuthorizationError(.refusedByServer, error.description, cause: error)
         }
-        isTicketRead.store(true, ordering: .relaxed)
+        refusal.withLock { $0 = .final }
         switch consume step {
         case .proceed(let token, let next):
             keep(next)

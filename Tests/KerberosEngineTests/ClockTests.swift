@@ -149,6 +149,30 @@ struct ClockTests {
         }
     }
 
+    /// Tickets from before the machine's clock was set, found by a process that started after it.
+    @Test(arguments: ["FILE", "DIR"], [-3600, 3600])
+    func `an offset in the cache that is out of date is corrected`(type: String, offset: Int) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)"])
+        try await withTestRealm(options) { realm in
+            let home = try Home(realm, cache: type)
+            let cache = try #require(home.options.defaultCacheName)
+            let wrong = Duration.seconds(offset)
+            for renews in [false, true] {
+                try await realm.kinit("alice", password: "secret", cache: cache, options: ["-r", "2d"], clockOffset: wrong)
+                let kerberos = home.makeExtension()
+                let session = try #require(try await kerberos.sessions().sessions.first)
+                #expect(abs(session.clockOffset + Double(offset)) < 60)
+                if renews {
+                    try await kerberos.refresh(session)
+                } else {
+                    let grant = try await kerberos.grant(host)
+                    #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+                }
+                #expect(try await kerberos.sessions().sessions.map { abs($0.clockOffset) < 60 } == [true])
+            }
+        }
+    }
+
     @Test(arguments: [-120, 120])
     func aSmallOffsetDisturbsNobody(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in

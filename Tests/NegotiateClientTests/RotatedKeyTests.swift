@@ -121,4 +121,49 @@ import Testing
             }
         }
     }
+
+    /// The service ticket is in the cache, so no KDC finds the offset wrong.
+    @Test(arguments: ClientLibrary.allCases)
+    func `a token with the time of a clock that was set since is sent again`(library: ClientLibrary) async throws {
+        try await withTestRealm(Self.options) { realm in
+            let cache = "FILE:\(realm.directory)/cache"
+            let wrong = Duration.seconds(-3600)
+            try await realm.kinit("alice", password: "secret", cache: cache, clockOffset: wrong)
+            try await realm.kvno("HTTP/localhost", cache: cache, clockOffset: wrong)
+            try await withProtectedWebServer(realm: realm) { server in
+                try await library.withClient(extension: try makeExtension(realm, .file, cache: cache)) { client in
+                    for _ in 1...2 {
+                        let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                        #expect(reply.status == 200 && reply.delivery == .authenticated, "\(reply)")
+                    }
+                }
+            }
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
+        }
+    }
+
+    /// The server's clock is wrong, and the offset of the KDC's is not.
+    @Test(arguments: ClientLibrary.allCases)
+    func `a server with another clock than the KDC's costs the cache nothing`(library: ClientLibrary) async throws {
+        var options = Self.options
+        options.clockOffset = .seconds(3600)
+        try await withTestRealm(options) { realm in
+            let sso = try makeExtension(realm, .file, cache: "FILE:\(realm.directory)/cache")
+            try await sso.signIn("alice", using: .password(Secret("secret")))
+            try await withProtectedWebServer(realm: realm) { server in
+                try await library.withClient(extension: sso) { client in
+                    for _ in 1...2 {
+                        let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                        guard case .refused(let reason) = reply.delivery, reply.status == 401,
+                            reason.contains("clocks of client and server")
+                        else {
+                            Issue.record("\(reply) is no refusal that names the clock")
+                            return
+                        }
+                    }
+                }
+            }
+            #expect(try await sso.sessions().sessions.map { $0.clockOffset > 3000 } == [true])
+        }
+    }
 }

@@ -43,7 +43,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -145,7 +144,6 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             exclude: ["openapi.yaml"],
             swiftSettings: safeSettings
@@ -239,7 +237,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ExtensionProfileTests",
-            dependencies: ["ExtensionProfile", "HTTPNegotiate"],
+            dependencies: ["ExtensionProfile", "HTTPNegotiate", "TestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

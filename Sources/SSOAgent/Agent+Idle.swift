@@ -2,6 +2,7 @@ internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import UnixSystem
 
 extension Agent {
     /// After so long without anybody who needs it the agent keeps no more memory than it must.
@@ -11,10 +12,10 @@ extension Agent {
     /// nobody has needed it for long and nobody is signed in, whose ticket it would renew.
     func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
-        let place = Self.place(of: options.runtime.path)
+        let place = FileIdentity(path: options.runtime.path, followsLinks: true)
         var isAtRest = false
         while (try? await Task.sleep(for: step)) != nil {
-            guard Self.place(of: options.runtime.path) == place else {
+            guard FileIdentity(path: options.runtime.path, followsLinks: true) == place else {
                 journal.failure("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
                 return stop()
             }
@@ -26,12 +27,6 @@ extension Agent {
             journal.note("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
             return stop()
         }
-    }
-
-    /// Which folder it is, and not only what it is called.
-    private static func place(of path: String) -> UInt64? {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     private func isIdle(_ api: AgentAPI, _ current: CurrentExtension) async -> Bool {

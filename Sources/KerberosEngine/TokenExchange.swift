@@ -12,8 +12,8 @@ final class TokenExchange: AuthorizationExchange {
     private let refusal = Mutex(Refusal.unexplained)
     private let replaceTicket: Replacement
 
-    /// Asks the KDC for another ticket in place of the one that the token is from, given the error in the server's answer, if there was one.
-    /// False if no other ticket is to be had.
+    /// Requests another ticket in place of the one that the token is from, given the error in the server's answer, if there was one. Returns
+    /// false if the KDC issues none.
     typealias Replacement = @Sendable (KerberosError?) async -> Bool
 
     private enum Refusal {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// An authority of a test's own, which signs profiles with openssl.
@@ -82,15 +83,7 @@ final class SigningAuthority {
     }
 
     private func openssl(_ arguments: [String], environment: [String: String] = [:]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.currentDirectoryURL = URL(filePath: path)
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "openssl \(arguments.joined(separator: " "))")
+        let command = ["env", "-C", path] + environment.map { "\($0)=\($1)" } + ["/usr/bin/openssl"] + arguments
+        try #require(succeeds(command), "openssl \(arguments.joined(separator: " "))")
     }
 }

@@ -34,7 +34,7 @@ struct DamagedEntryTests {
             var disk = try Disk(folder)
             disk.send(.initialize, "a", Sample.alice)
             disk.send(.store, "a", Sample.ticket(1).bytes)
-            #expect(try await run("cd \(folder); \(entry.command.replacingOccurrences(of: "$0", with: entry.name))") == 0)
+            #expect(succeeds(["sh", "-c", "cd \(folder); \(entry.command.replacingOccurrences(of: "$0", with: entry.name))"]))
             let before = Array(disk.state.dropFirst())
 
             var next = try Disk(folder)
@@ -59,16 +59,6 @@ struct DamagedEntryTests {
             let again = try Disk(folder)
             #expect(again.state == next.state)
             #expect(again.reports.isEmpty)
-        }
-    }
-
-    private func run(_ script: String) async throws -> Int32 {
-        try await withCheckedThrowingContinuation { continuation in
-            let process = Process()
-            process.executableURL = URL(filePath: "/bin/sh")
-            process.arguments = ["-c", script]
-            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
         }
     }
 

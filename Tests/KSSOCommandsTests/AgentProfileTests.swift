@@ -198,15 +198,7 @@ struct AgentProfileTests {
 /// A user namespace of a child process's own, in which the kernel gives no watches of files.
 private enum UnwatchedFiles {
     /// Whether this machine lets the user of the tests have one.
-    static let arePossible: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        probe.arguments = command(["true"])
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }()
+    static let arePossible: Bool = succeeds(command(["true"]))
 
     static func command(_ words: [String]) -> [String] {
         let script = "echo 0 > /proc/sys/user/max_inotify_instances && exec \"$@\""

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 
 /// A child process that trusts one certificate of a test's and no other: `ksso` trusts what the machine does.
 ///
@@ -9,15 +10,7 @@ enum OwnAuthorities {
     private static let namespace = ["unshare"] + (geteuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount"]
 
     /// Whether this machine lets a process have such a namespace.
-    static let arePossible: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        probe.arguments = namespace + ["mount", "--bind", "/dev/null", bundle]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }()
+    static let arePossible: Bool = succeeds(namespace + ["mount", "--bind", "/dev/null", bundle])
 
     /// The command that runs another one so.
     static func command(trusting certificatePath: String, _ command: [String]) -> [String] {

@@ -1,19 +1,12 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 
 /// A child process for which the calls of the kernel's keyrings end with an error, whatever it starts: by a seccomp(2) filter, as
 /// containers have one.
 enum WithoutKeyrings {
     /// Whether this machine lets a process have that; perl-base is in every Debian.
-    static let arePossible: Bool = {
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        probe.arguments = command(errno: ENOSYS, ["true"])
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }()
+    static let arePossible: Bool = succeeds(command(errno: ENOSYS, ["true"]))
 
     /// The command that runs another one so.
     static func command(errno: Int32, _ command: [String]) -> [String] { ["perl", "-e", script, "\(errno)"] + command }

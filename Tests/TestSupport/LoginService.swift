@@ -30,13 +30,7 @@ public final class LoginService: Sendable {
         guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: logind),
             (try? Program.path(of: "dbus-daemon")) != nil, (try? Program.path(of: "busctl")) != nil
         else { return false }
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        probe.arguments = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/run"]
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
+        return succeeds(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/run"])
     }()
 
     /// What is missing where it is not possible.

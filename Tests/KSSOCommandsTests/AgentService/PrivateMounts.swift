@@ -1,21 +1,16 @@
 import Foundation
+import TestSupport
 
 /// A mount namespace of a child process's own, in which a test changes the machine's files and nobody sees it.
 enum PrivateMounts {
     /// Whether this machine lets the user of the tests have one, with an overlay.
     static let arePossible: Bool = {
         guard geteuid() == 0 else { return false }
-        let probe = Process()
-        probe.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let script = """
             mount -t tmpfs none /mnt && mkdir /mnt/upper /mnt/work &&
             mount -t overlay overlay -o lowerdir=/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
             """
-        probe.arguments = command(script, [])
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
+        return succeeds(command(script, []))
     }()
 
     static let reason = "this needs root and a private mount namespace with an overlay"

@@ -104,7 +104,7 @@ extension Agent {
         let socket = try ListeningSocket.bind(path: place.path)
         let (file, copy) = (socket.file, socket.duplicate()?.take())
         do {
-            try await serve(socket, at: place.socket, caches, api)
+            try await serve(socket, at: place, caches, api)
         } catch {
             // Clients must not find a socket that no one serves: they would wait there for good.
             copy.map { _ = close($0) }
@@ -129,12 +129,13 @@ extension Agent {
     // The optimiser of Swift 6.3.1 crashes on it where it is inlined into a function that catches its errors.
     @inline(never) private func serve(
         _ socket: consuming ListeningSocket,
-        at place: RuntimeDirectory.Socket,
+        at place: SocketPlace,
         _ caches: KCMServer?,
         _ api: AgentAPI
     ) async throws {
-        switch place {
-        case .caches: try await caches?.serve(socket)
+        switch place.socket {
+        // The engine's next call uses the new socket, because the former one is closed after that.
+        case .caches: try await caches?.serve(socket) { [ownCaches] in _ = ownCaches?.lead(to: place.path) }
         case .requests: try await api.serve(socket)
         }
     }

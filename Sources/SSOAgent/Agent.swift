@@ -26,7 +26,7 @@ package final class Agent: Sendable {
     /// The krb5.conf as it was written last.
     let configuration = Mutex<FileIdentity?>(nil)
     /// By which this process uses its own caches; nil if the tickets are elsewhere.
-    private let ownCaches: SocketHandle?
+    let ownCaches: SocketHandle?
 
     /// An agent that does nothing yet.
     package init(_ options: AgentOptions) {

@@ -121,29 +121,3 @@ private func filesHeldOpen(in folder: String) -> [String] {
     let paths = descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
     return paths.filter { $0.hasPrefix(folder + "/") }
 }
-
-/// Opens descriptors until there are no more.
-private func takeAllDescriptors() -> [Int32] {
-    var limit = rlimit()
-    let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard getrlimit(kind, &limit) == 0 else { fatalError("no limit is known") }
-    limit.rlim_cur = 256
-    guard setrlimit(kind, &limit) == 0 else { fatalError("the limit can't be set") }
-    var held: [Int32] = []
-    while true {
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return held }
-        held.append(descriptor)
-    }
-}
-
-/// Connects a socket that there is already.
-private func connect(_ client: Int32, to path: String) {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    let result = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-    }
-    guard result == 0 else { fatalError("it does not listen") }
-}

@@ -139,9 +139,22 @@ struct ServerTests {
         options.limits.idleTime = .milliseconds(500)
         try await withServer(options) { running in
             try await withConnection(running.path) { connection async throws in
+                // A request that never becomes whole keeps nothing open. On a busy machine the connection may be closed already.
+                try? await connection.send([0, 0, 0, 4, 2])
+                #expect(try await connection.reply() == nil)
+            }
+        }
+    }
+
+    @Test func `a connection is idle when its last request is longer ago than the limit`() async throws {
+        var options = KCMServer.Options.forEveryone()
+        options.limits.idleTime = .seconds(3600)
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
                 #expect(try await connection.code(.noOperation) == .ok)
-                // A request that never becomes whole keeps nothing open.
-                try await connection.send([0, 0, 0, 4, 2])
+                await running.server.closeIdle(now: .now() + .minutes(30))
+                #expect(try await connection.code(.noOperation) == .ok)
+                await running.server.closeIdle(now: .now() + .minutes(61))
                 #expect(try await connection.reply() == nil)
             }
         }
@@ -235,6 +248,25 @@ struct ServerTests {
             // A child that another test is just starting has a copy of the socket for a moment, in which it still takes connections.
             #expect(try await comesTrue { await (try? withConnection(running.path) { _ in }) == nil })
             #expect(await running.server.counts.isEmpty)
+        }
+    }
+
+    @Test func `a socket in place of a lost one leaves no listener behind, and connections stay open`() async throws {
+        try await withServer { running in
+            let path = running.path
+            try await withConnection(path) { old async throws in
+                #expect(try await old.code(.initialize, "a", Sample.alice) == .ok)
+                for _ in 0..<3 {
+                    #expect(unlink(path) == 0)
+                    let socket = try ListeningSocket.bind(path: path)
+                    let listeners = Mutex<Int?>(nil)
+                    try await running.server.serve(socket) { listeners.withLock { $0 = try? listenerCount(at: path) } }
+                    #expect(listeners.withLock { $0 } == 2, "the former one is open until the new one accepts connections")
+                    try await withConnection(path) { new async throws in #expect(try await new.code(.principal, "a") == .ok) }
+                    #expect(try await comesTrue { try listenerCount(at: path) == 1 })
+                }
+                #expect(try await old.code(.principal, "a") == .ok)
+            }
         }
     }
 

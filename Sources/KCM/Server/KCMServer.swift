@@ -34,11 +34,13 @@ package final class KCMServer: Sendable {
         group.shutdownGracefully { _ in }
     }
 
-    /// Serves the clients of a socket; returns once it accepts them. May be called for several sockets.
+    /// Serves the clients of a socket; returns once it accepts them. May be called for several sockets. One at a path that is served
+    /// already replaces the former socket, which is closed; connections that are open stay open.
     ///
+    /// - Parameter accepts: Called when connections are accepted, before the former socket is closed.
     /// - Throws: What makes the socket unusable, or that the server has ended.
-    package func serve(_ socket: consuming ListeningSocket) async throws {
-        let (service, report) = (service, report)
+    package func serve(_ socket: consuming ListeningSocket, accepts: @Sendable () -> Void = {}) async throws {
+        let (service, report, loop, path) = (service, report, loop, socket.path)
         let standIn = try SocketStandIn(for: socket)
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
@@ -52,7 +54,8 @@ package final class KCMServer: Sendable {
                 channel.eventLoop.makeCompletedFuture { try service.value.accept(channel) }
             }
         let listener = try await bootstrap.withBoundSocket(standIn.descriptor).get()
-        try await loop.submit { service.value.add(listener: listener) }.get()
+        accepts()
+        try await loop.submit { service.value.add(listener: listener, at: path, on: loop) }.get()
     }
 
     /// Accepts no more connections, answers what has arrived, and closes. Everything is on disk already.
@@ -70,6 +73,13 @@ package final class KCMServer: Sendable {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
         try? await loop.submit { service.value.closeConnections(unless: isPermitted) }.get()
+    }
+
+    /// Closes the connections whose last request is longer ago than ``ServerLimits/idleTime``. The server does it by itself.
+    func closeIdle(now: NIODeadline) async {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        let service = service
+        try? await loop.submit { service.value.closeIdle(now: now) }.get()
     }
 
     /// Removes the caches whose tickets have been of no use for longer than ``Options/retention`` says. The server does it by itself every

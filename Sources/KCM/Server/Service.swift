@@ -15,7 +15,8 @@ final class Service {
     private var users: [UInt32: UserConnections] = [:]
     /// Those who have anything, by their owner's number.
     private var holdings: [UInt32: Holding] = [:]
-    private var listeners: [any Channel] = []
+    /// By the paths at which they are bound.
+    private var listeners: [String: any Channel] = [:]
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
     let use: ServerUse
     let reports: ReportFilter
@@ -133,7 +134,12 @@ final class Service {
     /// Lets go of the directory.
     func close() { storage?.close() }
 
-    func add(listener: any Channel) { listeners.append(listener) }
+    /// Adds a listening channel, and closes the former one at the same path. Connections that are open stay open.
+    func add(listener: any Channel, at path: String, on loop: any EventLoop) {
+        guard let former = listeners.updateValue(listener, forKey: path) else { return }
+        // A connection that the kernel completed a moment ago is accepted first.
+        loop.assumeIsolated().scheduleTask(in: .milliseconds(20)) { former.close(promise: nil) }
+    }
 
     /// Serves a connection that was accepted; one too many is closed.
     func accept(_ channel: any Channel) throws {
@@ -288,8 +294,8 @@ final class Service {
     /// What a client has sent is in the kernel, and no call says that nothing is left there. So the end is a moment of silence; the client
     /// that never falls silent gets one second.
     func drain(on loop: any EventLoop) -> EventLoopFuture<Void> {
-        for listener in listeners { listener.close(promise: nil) }
-        listeners = []
+        for listener in listeners.values { listener.close(promise: nil) }
+        listeners = [:]
         let promise = loop.makePromise(of: Void.self)
         waitForSilence(on: loop, until: .now() + .seconds(1), promise)
         return promise.futureResult

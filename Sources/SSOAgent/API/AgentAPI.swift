@@ -80,8 +80,10 @@ package final class AgentAPI: Sendable {
     /// What is served now; a change of the profiles puts another in its place.
     var served: CurrentExtension.Office { current.current }
 
-    /// Serves a socket; returns once connections are accepted. May be called for several sockets.
+    /// Serves a socket; returns once connections are accepted. May be called for several sockets. One at a path that is served already
+    /// replaces the former socket, which is closed; connections that are open stay open.
     package func serve(_ socket: consuming ListeningSocket) async throws {
+        let path = socket.path
         let responder = routes().buildResponder()
         let (standIn, acceptFailure) = (try SocketStandIn(for: socket), acceptFailure)
         let listener = try await ServerBootstrap(group: group)
@@ -96,7 +98,7 @@ package final class AgentAPI: Sendable {
             .bind(standIn.descriptor) { channel in
                 AgentConnectionServer.setUp(channel, api: self, responder: responder)
             }
-        guard connections.add(listener: listener.channel) else { return try await listener.channel.close() }
+        guard connections.add(listener: listener.channel, at: path) else { return try await listener.channel.close() }
         let server = Task { await Self.accept(listener, connections) }
         servers.withLock { $0.append(server) }
     }

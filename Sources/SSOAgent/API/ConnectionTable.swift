@@ -6,7 +6,8 @@ internal import Synchronization
 /// The open connections and streams of events, so that they can be counted and ended.
 final class ConnectionTable: Sendable {
     private struct State {
-        var listeners: [any Channel] = []
+        /// By the paths at which they are bound.
+        var listeners: [String: any Channel] = [:]
         var connections: [ObjectIdentifier: (channel: any Channel, user: UInt32)] = [:]
         var counts: [UInt32: Int] = [:]
         var streams: [Int: AsyncStream<EventStreamPart>.Continuation] = [:]
@@ -28,13 +29,16 @@ final class ConnectionTable: Sendable {
     /// How many are open.
     var count: Int { state.withLock { $0.connections.count } }
 
-    /// Takes a listening channel in; false when everything ends.
-    func add(listener: any Channel) -> Bool {
-        state.withLock { state in
-            guard !state.isEnding else { return false }
-            state.listeners.append(listener)
-            return true
+    /// Adds a listening channel, and closes the former one at the same path. Connections that are open stay open.
+    ///
+    /// - Returns: False when everything ends.
+    func add(listener: any Channel, at path: String) -> Bool {
+        let (isTaken, former): (Bool, (any Channel)?) = state.withLock { state in
+            guard !state.isEnding else { return (false, nil) }
+            return (true, state.listeners.updateValue(listener, forKey: path))
         }
+        former?.close(promise: nil)
+        return isTaken
     }
 
     /// Takes a connection in; false where its user has too many, or when everything ends.
@@ -79,7 +83,7 @@ final class ConnectionTable: Sendable {
     func quiesce() {
         let (listeners, channels, streams) = state.withLock { state in
             state.isEnding = true
-            return (state.listeners, state.connections.values.map(\.channel), Array(state.streams.values))
+            return (Array(state.listeners.values), state.connections.values.map(\.channel), Array(state.streams.values))
         }
         for listener in listeners { listener.close(promise: nil) }
         for stream in streams { stream.finish() }

@@ -128,6 +128,7 @@ final class MachineCacheTests {
         let end = try await whileServed { () async throws in
             #expect(unlink(socket) == 0)
             try await eventually { UnixSocket.isServed(socket) }
+            try await eventually { try listenerCount(at: socket) == 1 }
             #expect(try mode(socket) == 0o666)
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
             #expect(unlink(socket) == 0)

@@ -105,6 +105,29 @@ struct SuccessionTests {
         #expect(!FileManager.default.fileExists(atPath: path), "the one that it bound is its own")
     }
 
+    @Test(arguments: ["kcm.sock", "agent.sock"])
+    func `a socket that is lost three times leaves no descriptor behind`(name: String) async throws {
+        let path = "\(station.runtime)/\(name)"
+        let end = try await station.withAgent { agent async throws in
+            try await station.signIn()
+            let before = try descriptors(of: agent.process)
+            for _ in 0..<3 {
+                #expect(unlink(path) == 0)
+                try await eventually { UnixSocket.isServed(path) }
+                try await eventually { try listenerCount(at: path) == 1 }
+            }
+            // One may be open for a moment.
+            try await eventually { try descriptors(of: agent.process) <= before + 1 }
+            // The engine uses the new socket of the caches.
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    private func descriptors(of process: Int32) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+    }
+
     @Test func `what stands in a socket's place is reported and left`() async throws {
         let files = FileManager.default
         let end = try await station.withAgent { _ async throws in

@@ -1,0 +1,79 @@
+import Foundation
+import KCM
+import KerberosEngine
+import NIOCore
+import SSOAgentClient
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SSOAgent
+
+/// The API's listening socket.
+struct ListenerTests {
+    private let request = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n"
+
+    @Test func `a socket in place of a lost one leaves no listener behind, and connections stay open`() async throws {
+        let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (path, api) = ("\(folder)/agent.sock", AgentAPI.forItsRoutes)
+        try await api.serve(try ListeningSocket.bind(path: path))
+        try await RawConnection.open(path, sending: "\(request)\r\n") { (old: RawConnection) async throws in
+            #expect(try await comesTrue { api.connections.count == 1 })
+            for _ in 0..<3 {
+                #expect(unlink(path) == 0)
+                try await api.serve(try ListeningSocket.bind(path: path))
+                #expect(try await comesTrue { try listenerCount(at: path) == 1 })
+            }
+            try await RawConnection.open(path, sending: "\(request)Connection: close\r\n\r\n") { (new: RawConnection) async throws in
+                #expect(try await new.answer().hasPrefix("HTTP/1.1 404"))
+            }
+            try await old.send("\(request)Connection: close\r\n\r\n")
+            #expect(try await old.answer().components(separatedBy: "HTTP/1.1 404").count == 3, "both requests are answered")
+        }
+        await api.shutDown()
+        #expect(try await comesTrue { try listenerCount(at: path) == 0 })
+    }
+
+    /// The processor time has an upper bound that is far from what a pause takes, so that a slow machine does not matter.
+    @Test(.timeLimit(.minutes(2))) func `the API waits without work while no descriptor is left, and serves again afterwards`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let (reports, continuation) = AsyncStream.makeStream(of: Report.self)
+            let api = AgentAPI(
+                CurrentExtension(.init(.init(configurations: []))),
+                events: EventHub(),
+                facts: { .init(processID: 0, started: .distantPast) },
+                stop: {},
+                acceptFailure: { continuation.yield(Report(failure: $0, processorTime: clock())) }
+            )
+            let path = "\(folder)/agent.sock"
+            try await api.serve(try ListeningSocket.bind(path: path))
+            let request = Array("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+            let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            let held = takeAllDescriptors()
+            connect(client, to: path)
+            var iterator = reports.makeAsyncIterator()
+            guard let first = await iterator.next(), first.failure == "Too many open files" else { fatalError("it does not report") }
+            for descriptor in held { close(descriptor) }
+            guard write(client, request, request.count) == request.count else { fatalError("it does not listen") }
+            var response = [UInt8](repeating: 0, count: 12)
+            guard recv(client, &response, 12, Int32(MSG_WAITALL)) == 12, response == Array("HTTP/1.1 404".utf8) else {
+                fatalError("it does not serve")
+            }
+            guard let second = await iterator.next(), second.failure == nil else { fatalError("it does not report that it serves again") }
+            // The pause is a second long.
+            let spent = Double(second.processorTime - first.processorTime) / Double(CLOCKS_PER_SEC)
+            guard spent < 0.4 else { fatalError("it took \(spent) seconds of processor time") }
+            endChildProcess()
+        }
+    }
+
+    private struct Report: Sendable {
+        let failure: String?
+        let processorTime: clock_t
+    }
+}

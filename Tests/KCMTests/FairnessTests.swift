@@ -24,25 +24,27 @@ struct FairnessTests {
         #expect(turns.isEmpty && turns.next() == nil)
     }
 
-    /// Holds the server's thread in an observer, so that what the test sends meanwhile is there when the server goes on.
+    /// Holds the server's thread in a closure that it calls, so that what the test sends meanwhile is there when the server goes on.
     private final class Gate: Sendable {
-        private let state = Mutex((isArmed: false, users: [UInt32]()))
+        private let state = Mutex((isArmed: false, isUsed: false, users: [UInt32]()))
         private let arrival = AsyncStream.makeStream(of: Void.self)
         private let opening = DispatchSemaphore(value: 0)
 
-        func note(_ event: StoreEvent) {
-            let isFirst = state.withLock { state in
-                guard state.isArmed else { return false }
-                state.users.append(event.user)
-                return state.users.count == 1
+        /// Notes what is done for a user; the first call after ``arm()`` waits until the gate is opened.
+        func note(_ user: UInt32) {
+            let isHeld = state.withLock { state in
+                guard state.isUsed else { return false }
+                state.users.append(user)
+                defer { state.isArmed = false }
+                return state.isArmed
             }
-            guard isFirst else { return }
+            guard isHeld else { return }
             arrival.continuation.yield()
             // The server's thread alone waits here.
             opening.wait()
         }
 
-        func arm() { state.withLock { $0.isArmed = true } }
+        func arm() { state.withLock { ($0.isArmed, $0.isUsed) = (true, true) } }
 
         func waitForArrival() async { for await _ in arrival.stream { return } }
 
@@ -63,7 +65,7 @@ struct FairnessTests {
         var options = KCMServer.Options.forEveryone()
         options.limits.turnTime = .zero
         options.peer = { _ in PeerCredential(processID: 1, userID: next.withLock { $0 }, groupID: 1) }
-        options.observer = { gate.note($0) }
+        options.observer = { gate.note($0.user) }
         try await withServer(options) { running in
             try await withConnection(running.path) { setUp async throws in
                 #expect(try await setUp.code(.initialize, "a", Sample.alice) == .ok)
@@ -90,6 +92,57 @@ struct FairnessTests {
                 #expect(before < 30, "\(before) requests of the first user came first")
             }
             for channel in crowd { try? await channel.close().get() }
+        }
+    }
+
+    /// Writing a long reply makes the socket unwritable and writable again, so that the connection queues from within its own turn. If that
+    /// began a second chain of turns, the server would answer all of these before it looks at its sockets.
+    @Test func `another user's request comes before long replies that were asked for ahead`() async throws {
+        let connections = 20
+        let next = Mutex<UInt32>(1)
+        let gate = Gate()
+        var options = KCMServer.Options.forEveryone()
+        options.limits.turnTime = .zero
+        options.peer = { _ in PeerCredential(processID: 1, userID: next.withLock { $0 }, groupID: 1) }
+        // Called once for each request, before it is carried out, and once for each change.
+        options.now = {
+            gate.note(1)
+            return 1500
+        }
+        options.observer = { if $0.user == 2 { gate.note(2) } }
+        try await withServer(options) { running in
+            try await withConnection(running.path) { setUp async throws in
+                let large = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 100_000) }
+                #expect(try await setUp.code(.initialize, "a", Sample.alice) == .ok)
+                #expect(try await setUp.code(.store, "a", large.bytes) == .ok)
+                var crowd: [any Channel] = []
+                for count in 1...connections {
+                    let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelOption(.autoRead, value: false)
+                    crowd.append(try await bootstrap.connect(unixDomainSocketPath: running.path).get())
+                    #expect(try await comesTrue { await running.server.counts.first?.connections == 1 + count })
+                }
+                next.withLock { $0 = 2 }
+                try await withConnection(running.path) { other async throws in
+                    #expect(try await other.code(.initialize, "b", Sample.bob) == .ok)
+                    // All of the crowd's requests are there when the first of them is carried out.
+                    gate.arm()
+                    try await setUp.send(requestBytes(.noOperation))
+                    await gate.waitForArrival()
+                    let ahead = (0..<50).flatMap { _ in requestBytes(.credentialList, "a") }
+                    for channel in crowd { try await channel.writeAndFlush(ByteBuffer(bytes: ahead)).get() }
+                    gate.arm()
+                    gate.open()
+                    // The other user's request comes after that.
+                    await gate.waitForArrival()
+                    let count = gate.users.count
+                    try await other.channel.writeAndFlush(ByteBuffer(bytes: requestBytes(.store, "b", Sample.ticket(1).bytes))).get()
+                    gate.open()
+                    #expect(try await other.reply() == Reply())
+                    let before = try #require(gate.users.firstIndex(of: 2)) - count
+                    #expect(before < connections / 2, "\(before) requests of the first user came first")
+                }
+                for channel in crowd { try? await channel.close().get() }
+            }
         }
     }
 

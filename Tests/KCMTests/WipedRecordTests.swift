@@ -30,6 +30,27 @@ struct WipedRecordTests {
         }
     }
 
+    @Test func `many tickets that one request removes are overwritten in a file that is opened once`() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            #expect(disk.send(.initialize, "", Sample.alice) == .ok)
+            for number in 0..<20 { #expect(disk.send(.store, "", Sample.ticket(number).with { $0.ticket = Self.secret }.bytes) == .ok) }
+            let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+            defer { close(watch) }
+            // The events alternate, because the kernel joins events that are alike.
+            let file = try #require(try disk.files.first)
+            #expect(inotify_add_watch(watch, file, UInt32(IN_OPEN | IN_CLOSE)) >= 0)
+            // Every ticket of the client.
+            #expect(disk.send(.remove, "", Self.going.with { ($0.server, $0.type, $0.ticket) = (nil, 0, []) }.patternBytes()) == .ok)
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            let length = read(watch, &buffer, buffer.count)
+            // To write that they are gone, and to overwrite them.
+            #expect(length == 2 * 2 * MemoryLayout<inotify_event>.size)
+            #expect(disk.account.store.caches.map(\.credentials.count) == [0])
+            #expect(try !content(of: disk).contains(Self.secret))
+        }
+    }
+
     @Test func aTicketThatAnotherTookThePlaceOfIsOverwritten() async throws {
         try await withFolder { folder in
             // After a restart the places are those that were read.

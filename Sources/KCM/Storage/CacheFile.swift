@@ -75,19 +75,22 @@ final class CacheFile {
         return early.position(of: serial).map { UInt64($0) }
     }
 
-    /// Overwrites the key and the ticket of a credential that is gone, once that is written; the record's form stays. Its times say that it
-    /// is gone to libkrb5 too, which knows nothing of a ``Tombstone``.
+    /// Overwrites the keys and the tickets of credentials that are gone, once that is written; the records' form stays. Their times say
+    /// that they are gone to libkrb5 too, which knows nothing of a ``Tombstone``.
     ///
-    /// Whenever the process ends meanwhile, the record counts as gone. Where it fails the bytes are there until the file is written anew.
-    func wipeSecrets(of serial: UInt64, _ credential: MarshalledCredential) {
-        guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return }
-        guard let file = try? directory.open(name), var present = try? file.read(credential.bytes.count, at: offsets[number]) else {
-            return
+    /// Whenever the process ends meanwhile, the records count as gone. Where it fails the bytes are there until the file is written anew.
+    func wipeSecrets(of gone: [(serial: UInt64, credential: MarshalledCredential)]) {
+        // One request may remove thousands.
+        guard !gone.isEmpty, let file = try? directory.open(name) else { return }
+        for (serial, credential) in gone {
+            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number),
+                var present = try? file.read(credential.bytes.count, at: offsets[number])
+            else { continue }
+            defer { present.wipe() }
+            // Nothing else is ever overwritten, whatever the numbers say.
+            guard present == credential.bytes else { continue }
+            file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
         }
-        defer { present.wipe() }
-        // Nothing else is ever overwritten, whatever the numbers say.
-        guard present == credential.bytes else { return }
-        file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
     }
 
     /// Takes back what was appended since the file had this size.

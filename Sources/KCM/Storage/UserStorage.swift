@@ -231,7 +231,7 @@ extension UserStorage {
             case .store, .initialize, .replace, .destroy, .move, .setPrimary, .setClockOffset: continue
             }
             guard let file = files[name], let list = store.cache(name)?.list else { continue }
-            for serial in serials { if let credential = list[serial] { file.wipeSecrets(of: serial, credential) } }
+            file.wipeSecrets(of: serials.compactMap { serial in list[serial].map { (serial, $0) } })
         }
     }
 

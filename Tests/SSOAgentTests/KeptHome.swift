@@ -15,7 +15,7 @@ struct KeptHome {
     var cacheName: String
     /// The krb5.conf files of all who look at these caches.
     var configurationFiles: [String]
-    let clock = ManualWakeClock()
+    var clock = ManualWakeClock()
     let hub = EventHub()
     let log = KeeperLog()
     let notes = KeeperLog()

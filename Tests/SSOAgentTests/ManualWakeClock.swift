@@ -16,12 +16,20 @@ final class ManualWakeClock: WakeClock {
     let sleeps: AsyncStream<Int>
     private let slept: AsyncStream<Int>.Continuation
 
-    init(wall: Date = Date(), uptime: Double = 1000) {
+    init(wall: Date = Date(), uptime: Double = 1000, lookCost: Double = 0) {
+        self.lookCost = lookCost
         state = Mutex(State(now: Moment(wall: wall, uptime: uptime)))
         (sleeps, slept) = AsyncStream.makeStream()
     }
 
     var now: Moment { state.withLock { $0.now } }
+    /// Each reading is this much later than the one before it: what a look at the caches takes. On a busy machine a real look may take so
+    /// long that the pause after it would outlast the times by which a test moves the clock.
+    let lookCost: Double
+    private let readings = Atomic(0)
+    var awake: Double { Double(readings.wrappingAdd(1, ordering: .relaxed).newValue) * lookCost }
+    /// How many looks have ended: each reads the clock before and after it.
+    var lookCount: Int { readings.load(ordering: .relaxed) / 2 }
     /// How many sleeps have begun.
     var sleepCount: Int { state.withLock { $0.count } }
 

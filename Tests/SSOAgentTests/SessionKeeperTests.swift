@@ -202,6 +202,22 @@ import Testing
         }
     }
 
+    @Test func `the pause after a look is twenty times as long as the look took`() async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            var home = try KeptHome(realm)
+            home.clock = ManualWakeClock(lookCost: 2)
+            try await home.withKeeper { keeper, events in
+                try await home.run("kinit", ["alice"], input: "secret\n")
+                home.clock.advance(by: 39)
+                await home.settle(keeper)
+                #expect(home.clock.lookCount == 1)
+                home.clock.advance(by: 2)
+                try await events.next(.gotNewCredential)
+                #expect(home.clock.lookCount == 2)
+            }
+        }
+    }
+
     @Test func `sign-ins and sign-outs of other programs are told of`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let home = try KeptHome(realm)

@@ -137,7 +137,7 @@ package actor SessionKeeper {
 
     /// Reads the caches. One that can't be read leaves all as it was.
     private func look() async {
-        let begun = SuspendingClock.now
+        let begun = clock.awake
         inbox.willLook()
         do throws(KerberosError) {
             let seen = try await current.value.sessions().sessions.map(SeenSession.init)
@@ -149,8 +149,7 @@ package actor SessionKeeper {
         }
         wantsLook = false
         // At most a twentieth of the time is spent looking. What the machine slept meanwhile does not count.
-        let cost = (SuspendingClock.now - begun).components
-        lookNotBefore = clock.now.uptime + max(1, 20 * (Double(cost.seconds) + Double(cost.attoseconds) / 1e18))
+        lookNotBefore = clock.now.uptime + max(1, 20 * (clock.awake - begun))
     }
 
     private func setTimer(at uptime: Double) {

@@ -4,6 +4,8 @@ internal import struct Foundation.Date
 package protocol WakeClock: Sendable {
     /// Both clocks' time.
     var now: Moment { get }
+    /// Seconds since some fixed moment, without the time that the machine slept: measures how long something takes.
+    var awake: Double { get }
 
     /// Returns when the clock that only runs shows a time; throws when the task is canceled.
     func sleep(until uptime: Double) async throws
@@ -12,12 +14,16 @@ package protocol WakeClock: Sendable {
 /// The machine's clocks.
 package struct SystemClock: WakeClock {
     private let start = ContinuousClock.now
+    private let awakeStart = SuspendingClock.now
 
     package init() {}
 
-    package var now: Moment {
-        let passed = (ContinuousClock.now - start).components
-        return Moment(wall: Date(), uptime: Double(passed.seconds) + Double(passed.attoseconds) / 1e18)
+    package var now: Moment { Moment(wall: Date(), uptime: Self.seconds(ContinuousClock.now - start)) }
+
+    package var awake: Double { Self.seconds(SuspendingClock.now - awakeStart) }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
     package func sleep(until uptime: Double) async throws {

@@ -178,6 +178,7 @@ struct AgentRun: AsyncParsableCommand {
         for descriptor in sockets.split(separator: ":").dropFirst().compactMap({ Int32($0) }) { _ = fcntl(descriptor, F_SETFD, 0) }
         var environment = ProcessInfo.processInfo.environment
         environment[Agent.socketsVariable] = sockets
+        SignalWait.restoreDefaults()
         let code = ProcessReplacement(path: path, arguments: CommandLine.arguments, environment: environment).begin()
         return CommandFailure(.failed, "\(path): the new program can't be started: \(String(cString: strerror(code))).")
     }

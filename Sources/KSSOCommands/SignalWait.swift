@@ -2,7 +2,9 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// Turns SIGINT, SIGTERM and SIGHUP into values for the time a body runs, so that the body can end in order.
+/// Turns SIGINT, SIGTERM and SIGHUP into values for a body, so that the body can end in order.
+///
+/// The handlers stay when the body has ended, because a second signal must not kill the process before it exits with its own status.
 ///
 /// By a handler and a pipe: a signal that comes as soon as the body has begun is kept. A signal source of libdispatch is registered on
 /// another thread some time after it was activated, and what comes before is lost.
@@ -26,27 +28,27 @@ struct SignalWait: Sendable {
             var number: UInt8 = 0
             while read(end, &number, 1) == 1 { continuation.yield(Int32(number)) }
         }
-        // The write end stays open: a handler in another thread may still be about to write.
-        source.setCancelHandler { [end = ends[0]] in close(end) }
         source.activate()
+        // Both ends stay open, because the handlers go on writing.
+        defer { source.cancel() }
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
-        let previous = [SIGINT, SIGTERM, SIGHUP].compactMap { number in watch(number).map { (number, $0) } }
-        defer {
-            for (number, action) in previous {
-                var action = action
-                sigaction(number, &action, nil)
-            }
-            source.cancel()
-        }
+        for number in numbers where !isIgnored(number) { watch(number) }
         return try await body(SignalWait(signals: signals))
     }
 
-    /// The action before; nil where the signal is ignored and stays so, as under nohup.
-    private static func watch(_ number: Int32) -> sigaction? {
-        var (action, previous) = (sigaction(), sigaction())
-        guard sigaction(number, nil, &previous) == 0, unsafeBitCast(previous.__sigaction_handler.sa_handler, to: Int.self) != 1 else {
-            return nil
-        }
+    /// Has signals end the process at once again, before it becomes another program.
+    static func restoreDefaults() { for number in numbers where !isIgnored(number) { signal(number, SIG_DFL) } }
+
+    private static let numbers = [SIGINT, SIGTERM, SIGHUP]
+
+    /// A signal that is ignored stays so, as under nohup.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        return sigaction(number, nil, &action) != 0 || unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
+    private static func watch(_ number: Int32) {
+        var action = sigaction()
         action.sa_flags = SA_RESTART
         action.__sigaction_handler.sa_handler = { number in
             var byte = UInt8(truncatingIfNeeded: number)
@@ -54,8 +56,7 @@ struct SignalWait: Sendable {
             _ = write(SignalWait.writeEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
             errno = saved
         }
-        sigaction(number, &action, &previous)
-        return previous
+        sigaction(number, &action, nil)
     }
 
     /// Waits for a signal.

@@ -61,7 +61,7 @@ struct DiagnosticFindings: Sendable {
     mutating func followDefaultCredential() async -> Principal? {
         profileRealm = realm
         guard configuration?.credentialUseMode == .kerberosDefault else { return nil }
-        let list = await firstResult(within: .seconds(2)) { [sso] in try? await sso.sessions() } ?? nil
+        let list = await firstResult(within: Duration.seconds(2).patient) { [sso] in try? await sso.sessions() } ?? nil
         guard let principal = list?.primary?.principal else { return nil }
         realm = principal.realm
         return principal

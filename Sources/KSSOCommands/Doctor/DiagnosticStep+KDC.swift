@@ -41,7 +41,8 @@ extension DiagnosticStep {
         let proxies = findings.proxies.prefix(2)
         guard !places.isEmpty || !proxies.isEmpty else { return [] }
         let session =
-            await firstResult(within: .seconds(2)) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm) } ?? nil
+            await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm)
+            } ?? nil
         let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
         findings.isGuess = session == nil && configured == nil
         let probe: KDCProbe

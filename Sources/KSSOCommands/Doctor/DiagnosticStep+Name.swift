@@ -6,7 +6,7 @@ extension DiagnosticStep {
     static let name = DiagnosticStep.check("name") { findings in
         guard let plan = findings.plan else { return .nothing }
         let host = plan.origin.host
-        guard let answer = await firstResult(within: .seconds(3), { await NameService.host(host) }) else {
+        guard let answer = await firstResult(within: Duration.seconds(3).patient, { await NameService.host(host) }) else {
             return .failed(
                 "the name service does not answer for \(host).",
                 remedy: "Check the network, and the name servers of /etc/resolv.conf: getent hosts \(host)"

@@ -127,7 +127,7 @@ extension DiagnosticStep {
         var request = HTTPClientRequest(url: url.absoluteString)
         request.headers.add(name: "User-Agent", value: "ksso")
         return try await NegotiatingHTTPClient.withClient(extension: credentials, configuration: configuration) { [request] client in
-            try await client.negotiate(request, timeout: .milliseconds(4500))
+            try await client.negotiate(request, timeout: Duration.milliseconds(4500).patient)
         }
     }
 }

@@ -21,7 +21,7 @@ extension DiagnosticStep {
                 wanted = try Principal(wanted.description + realm)
             }
             service = wanted
-            let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: .seconds(3))
+            let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: Duration.seconds(3).patient)
             findings.serviceTicket = ticket
             let key = try await client.key(of: ticket)
             if let warning = await formerKey(key, plan, session, client, findings) { return warning }
@@ -85,7 +85,8 @@ extension DiagnosticStep {
         let other = "HTTP/\(canonical)"
         var isKnown = false
         if let principal = try? Principal("\(other)@\(realm)") {
-            isKnown = (try? await client.serviceTicket(for: principal, in: tickets.cache, deadline: .milliseconds(1000))) != nil
+            isKnown =
+                (try? await client.serviceTicket(for: principal, in: tickets.cache, deadline: Duration.milliseconds(1000).patient)) != nil
         }
         return .failed(
             "the KDC does not know the service \(name): \(host) is an alias (CNAME) of \(canonical)"

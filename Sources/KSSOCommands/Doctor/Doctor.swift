@@ -27,7 +27,7 @@ struct Doctor {
                 checks.append(DiagnosticCheck(step.name, .skipped, "the credential cache does not answer."))
                 continue
             }
-            let left = min(step.limit, ContinuousClock.now.duration(to: end))
+            let left = min(step.limit.patient, ContinuousClock.now.duration(to: end))
             guard left > .zero else {
                 checks.append(DiagnosticCheck(step.name, .skipped, "no time was left: others took all of it."))
                 continue

@@ -26,17 +26,21 @@ struct DoctorCommand: AsyncParsableCommand {
     var keytab: String?
     @Flag(help: "Print one JSON document.")
     var json = false
+    @Option(help: ArgumentHelp("Multiply the time limits by this number.", visibility: .hidden))
+    var patience = 1.0
     @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
 
-    func run() async throws {
+    func run() async throws { try await Patience.$factor.withValue(patience) { try await diagnose() } }
+
+    private func diagnose() async throws {
         let environment = ProcessInfo.processInfo.environment
         let url = try target.flatMap { try $0.contains("://") ? checkedURL($0) : nil }
         let tls = try trust.tls(environment: environment)
         let start = ContinuousClock.now
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
         // A home on a server that is away, or the check of a signature, may hang.
-        let found = await firstResult(within: .seconds(4)) {
+        let found = await firstResult(within: Duration.seconds(4).patient) {
             await Result { () async throws(ProfileError) in try await search.runAside() }
         }
         var checks: [DiagnosticCheck]
@@ -51,10 +55,10 @@ struct DoctorCommand: AsyncParsableCommand {
         findings.tls = tls
         if url == nil, let target {
             // The caches may be slow to answer; what keeps them is a check's business.
-            let known = await firstResult(within: .seconds(2)) { [sso] in await sso.kerberos.knownRealm(target) }
+            let known = await firstResult(within: Duration.seconds(2).patient) { [sso] in await sso.kerberos.knownRealm(target) }
             findings.realm = known ?? target
         }
-        checks += await Doctor(limit: Doctor.limit - start.duration(to: .now)).checks(findings)
+        checks += await Doctor(limit: Doctor.limit.patient - start.duration(to: .now)).checks(findings)
         let diagnosis = Diagnosis(checks)
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
         if !diagnosis.isHealthy { throw CommandFailure(.failed) }

@@ -41,7 +41,7 @@ struct KDCProxyReport: Sendable {
         do {
             return try await NegotiatingHTTPClient.withClient(extension: NobodyAnswers(), configuration: configuration) {
                 [request] client in
-                let response = try await client.negotiate(request, timeout: limit).response
+                let response = try await client.negotiate(request, timeout: limit.patient).response
                 guard response.status == .ok else { return .status(Int(response.status.code)) }
                 let answer = try await response.body.collect(upTo: longestAnswer)
                 return .said(await probe.outcome(ofProxyAnswer: Array(answer.readableBytesView), latency: start.duration(to: .now)))

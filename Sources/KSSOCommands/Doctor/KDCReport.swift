@@ -13,14 +13,15 @@ struct KDCReport: Sendable {
 
     init(_ place: LocatedKDC, _ probe: KDCProbe) async {
         self.place = place
-        address = await firstResult(within: .seconds(1)) { await NameService.host(place.address.host)?.addresses.first } ?? nil
+        address =
+            await firstResult(within: Duration.seconds(1).patient) { await NameService.host(place.address.host)?.addresses.first } ?? nil
         guard let address else {
             outcomes = []
             return
         }
         let port = place.address.port
-        async let udp = place.transports.contains(.udp) ? probe.ask(address, port: port, by: .udp, within: Self.limit) : nil
-        async let tcp = place.transports.contains(.tcp) ? probe.ask(address, port: port, by: .tcp, within: Self.limit) : nil
+        async let udp = place.transports.contains(.udp) ? probe.ask(address, port: port, by: .udp, within: Self.limit.patient) : nil
+        async let tcp = place.transports.contains(.tcp) ? probe.ask(address, port: port, by: .tcp, within: Self.limit.patient) : nil
         let found: [(KDCProbe.Transport, KDCProbe.Outcome?)] = [(.udp, await udp), (.tcp, await tcp)]
         outcomes = found.compactMap { transport, outcome in outcome.map { (transport, $0) } }
     }

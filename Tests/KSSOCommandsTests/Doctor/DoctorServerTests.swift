@@ -15,6 +15,20 @@ struct DoctorServerTests {
         try station.install(profile())
     }
 
+    /// The doctor waits ten times as long as for a person, so that a busy machine does not change what it finds.
+    private func diagnose(
+        _ arguments: String...,
+        environment: [String: String] = [:],
+        of station: Workstation? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Diagnosis {
+        try await (station ?? self.station).doctor(
+            environment: environment,
+            in: { $0 + ["--patience", "10"] + arguments },
+            sourceLocation: sourceLocation
+        )
+    }
+
     private func check(_ name: String, _ diagnosis: Diagnosis) throws -> DiagnosticCheck {
         try #require(diagnosis.checks.first { $0.name == name }, "\(diagnosis)")
     }
@@ -22,7 +36,7 @@ struct DoctorServerTests {
     @Test func aServerThatDoesNotProveItself() async throws {
         try await station.signIn()
         try await withAcceptorServer(realm: station.realm, .init(finalToken: .dropped)) { server in
-            let diagnosis = try await station.doctor("\(server.url)/")
+            let diagnosis = try await diagnose("\(server.url)/")
             #expect(try check("token", diagnosis).verdict == .ok)
             #expect(diagnosis.firstFailure?.name == "mutualAuthentication")
             #expect(diagnosis.firstFailure?.remedy?.contains("OptionalMutualAuthenticationHosts") == true)
@@ -36,7 +50,7 @@ struct DoctorServerTests {
         try await station.signIn()
         let bytes = Array(try #require(Data(base64Encoded: token)))
         try await withAcceptorServer(realm: station.realm, .init(finalToken: .replaced(bytes))) { server in
-            let diagnosis = try await station.doctor("\(server.url)/")
+            let diagnosis = try await diagnose("\(server.url)/")
             #expect(try check("token", diagnosis).verdict == .ok)
             let first = try #require(diagnosis.firstFailure)
             #expect(first.name == "mutualAuthentication", "\(first)")
@@ -49,7 +63,7 @@ struct DoctorServerTests {
         let reject = Array(try #require(Data(base64Encoded: "oQcwBaADCgEC")))
         let options = AcceptorServerOptions(finalToken: .replaced(reject), answer: { $0.initiator == nil ? .judged : .status(401) })
         try await withAcceptorServer(realm: station.realm, options) { server in
-            let diagnosis = try await station.doctor("\(server.url)/")
+            let diagnosis = try await diagnose("\(server.url)/")
             let first = try #require(diagnosis.firstFailure)
             #expect(first.name == "token", "\(first)")
             #expect(first.detail.contains("rejected the ticket"), "\(first)")
@@ -63,7 +77,7 @@ struct DoctorServerTests {
         _ = try await station.realm.kadmin(["add_principal", "-randkey", "HTTP/other.example.test"])
         let keytab = try await station.realm.keytab(for: "HTTP/other.example.test")
         try await withAcceptorServer(realm: station.realm, .init(keytab: keytab)) { server in
-            let diagnosis = try await station.doctor("\(server.url)/", environment: ["KRB5_KTNAME": "\(station.directory)/none"])
+            let diagnosis = try await diagnose("\(server.url)/", environment: ["KRB5_KTNAME": "\(station.directory)/none"])
             #expect(try check("keytab", diagnosis).verdict == .skipped)
             let first = try #require(diagnosis.firstFailure)
             #expect(first.name == "token", "\(first)")
@@ -80,13 +94,13 @@ struct DoctorServerTests {
             try await withProtectedWebServer(realm: realm) { server in
                 let page = "\(server.url)/hello"
                 #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
-                #expect(try check("service", try await station.doctor(page)).verdict == .ok)
+                #expect(try check("service", try await diagnose(page, of: station)).verdict == .ok)
                 try await realm.rotateKeys(of: "HTTP/localhost", keepingOld: false, in: server.keytabPath)
-                let warning = try check("service", try await station.doctor(page))
+                let warning = try check("service", try await diagnose(page, of: station))
                 #expect(warning.verdict == .warning && warning.detail.contains("is from before the change"), "\(warning)")
                 #expect(warning.remedy?.hasSuffix("ksso fetch \(page)") == true, "\(warning)")
                 #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
-                #expect(try check("service", try await station.doctor(page)).verdict == .ok)
+                #expect(try check("service", try await diagnose(page, of: station)).verdict == .ok)
             }
         }
     }
@@ -94,7 +108,7 @@ struct DoctorServerTests {
     @Test func aPageThatAsksForNoSignIn() async throws {
         try await station.signIn()
         try await ScriptedServer.with({ _, _ in .response("200 OK", [], "open\n") }) { server in
-            let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+            let diagnosis = try await diagnose("http://localhost:\(server.port)/")
             #expect(diagnosis.isHealthy, "\(diagnosis)")
             #expect(try check("challenge", diagnosis).verdict == .warning)
             #expect(try check("token", diagnosis).verdict == .skipped)
@@ -108,7 +122,7 @@ struct DoctorServerTests {
         try await station.signIn()
         try await withProtectedWebServer(realm: station.realm) { server in
             try await StockApache.with(StockApache.takesChallengesAway(before: server.port), on: station) { port in
-                let first = try #require(try await station.doctor("http://localhost:\(port)/hello").firstFailure)
+                let first = try #require(try await diagnose("http://localhost:\(port)/hello").firstFailure)
                 #expect(first.name == "challenge", "\(first)")
                 #expect(first.detail.contains("does not offer Negotiate: it offers nothing."), "\(first)")
                 #expect(first.detail.contains("The answer came by a proxy (Via: 1.1 gate"), "\(first)")
@@ -124,7 +138,7 @@ struct DoctorServerTests {
             "LD_PRELOAD": LoadableLibrary.nameService?.path ?? "", "NSS_WRAPPER_DISABLE_DEEPBIND": "1",
             "NSS_WRAPPER_HOSTS": try station.write("127.0.0.1 localhost\n", to: "hosts"),
         ]
-        let diagnosis = try await station.doctor("http://nowhere.example.test:9/", environment: environment)
+        let diagnosis = try await diagnose("http://nowhere.example.test:9/", environment: environment)
         let first = try #require(diagnosis.firstFailure)
         #expect(first.name == "name" && first.detail.contains("nowhere.example.test"), "\(first)")
     }
@@ -132,7 +146,7 @@ struct DoctorServerTests {
     @Test func aNegotiateThatIsNTLM() async throws {
         let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
-            let challenge = try check("challenge", try await station.doctor("http://localhost:\(server.port)/"))
+            let challenge = try check("challenge", try await diagnose("http://localhost:\(server.port)/"))
             #expect(challenge.verdict == .failed)
             #expect(challenge.detail.contains("wants NTLM: its Negotiate token begins with NTLMSSP"))
         }
@@ -145,7 +159,7 @@ struct DoctorServerTests {
     func `a challenge that no ticket can answer fails`(field: String, detail: String) async throws {
         try await station.signIn()
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: \(field)"]) }) { server in
-            let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+            let diagnosis = try await diagnose("http://localhost:\(server.port)/")
             let challenge = try check("challenge", diagnosis)
             #expect(challenge.verdict == .failed)
             #expect(challenge.detail.contains(detail), "\(challenge)")
@@ -155,7 +169,7 @@ struct DoctorServerTests {
 
     @Test func `a profile that covers a top-level domain gets a warning`() async throws {
         try station.install(profile(hosts: ["localhost", ".com"]))
-        let checks = try await station.doctor().checks.filter { $0.name == "profile" }
+        let checks = try await diagnose().checks.filter { $0.name == "profile" }
         #expect(checks.map(\.verdict) == [.warning, .ok], "\(checks)")
         #expect(checks.first?.detail.contains(".com covers the domains of everyone under it") == true, "\(checks)")
     }
@@ -163,13 +177,13 @@ struct DoctorServerTests {
     @Test func aBrowserThatNoPolicyTells() async throws {
         let path = try station.write("#!/bin/sh\n", to: "bin/chromium")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
-        let browser = try check("browser", try await station.doctor("http://localhost:9/"))
+        let browser = try check("browser", try await diagnose("http://localhost:9/"))
         #expect(browser.verdict == .warning)
         #expect(browser.detail.contains("Chromium: no policy allows localhost") || browser.detail.contains("Chromium, "))
     }
 
     @Test func aPrincipalThatIsOnlyGuessed() async throws {
-        let account = try check("account", try await station.doctor(environment: ["USER": "nobody"]))
+        let account = try check("account", try await diagnose(environment: ["USER": "nobody"]))
         #expect(account.verdict == .warning)
         #expect(account.detail.hasPrefix("nobody@EXAMPLE.TEST: the KDC does not know this principal"))
     }
@@ -178,7 +192,7 @@ struct DoctorServerTests {
     @Test func ticketsThatOtherProgramsDoNotSee() async throws {
         try await station.withAgent { _ in
             try await station.signIn()
-            let diagnosis = try await station.doctor()
+            let diagnosis = try await diagnose()
             #expect(diagnosis.isHealthy, "\(diagnosis)")
             #expect(try check("cache", diagnosis).detail.contains("KCM:"))
             let visibility = try check("visibility", diagnosis)
@@ -190,7 +204,7 @@ struct DoctorServerTests {
     @Test func whatAnAgentThatWasKilledLeaves() async throws {
         try await station.signIn()
         try await station.leaveAKilledAgent()
-        let cache = try check("cache", try await station.doctor())
+        let cache = try check("cache", try await diagnose())
         #expect(cache.verdict == .warning)
         #expect(cache.detail.contains("\(station.runtime)/kcm.sock is left over"))
     }

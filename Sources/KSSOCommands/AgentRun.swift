@@ -34,7 +34,10 @@ struct AgentRun: AsyncParsableCommand {
     var keytab: String?
     @Option(help: "Whose key of the keytab; by default the first one's.")
     var principal: String?
-    @Option(help: "End when nobody has needed the agent for so long, such as 1h. The tickets stay for the next one.")
+    @Option(
+        help: "End when nobody has needed the agent for so long, such as 1h. The tickets stay for the next one.",
+        transform: Lifetime.option
+    )
     var idleExit: Lifetime?
     @Option(
         help: ArgumentHelp(
@@ -56,13 +59,17 @@ struct AgentRun: AsyncParsableCommand {
         )
     )
     var onEvent: String?
-    @Option(help: ArgumentHelp("Kill the program of --on-event, with its children, after this time; by default 30s.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Kill the program of --on-event, with its children, after this time; by default 30s.", valueName: "time"),
+        transform: Lifetime.option
+    )
     var eventTimeout: Lifetime?
     @Option(
         help: ArgumentHelp(
             "Remove a credential cache this long after its last ticket can no longer be used or renewed; `never` keeps it. Give a unit, such as 12h. Default: 7d.",
             valueName: "time"
-        )
+        ),
+        transform: ExpiredPeriod.option
     )
     var keepExpired: ExpiredPeriod?
     @Flag(help: "Start it beside, and return when it serves.")

@@ -28,8 +28,15 @@ struct EventProgram: Sendable {
             throw CommandFailure(.usage, "--on-event \(path): the path must be absolute, because the program is started without a shell.")
         }
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 else {
-            throw CommandFailure(.failed, "\(path): there is no such program. Give --on-event the path of one, and make it executable.")
+        guard stat(path, &status) == 0 else {
+            let reason = errno == ENOENT ? "there is no such program" : String(cString: strerror(errno))
+            throw CommandFailure(.failed, "\(path): \(reason). Give --on-event the path of an executable program.")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure(.failed, "\(path): this is not a file. Give --on-event the path of an executable program.")
+        }
+        guard access(path, X_OK) == 0 else {
+            throw CommandFailure(.failed, "\(path): the file is not executable. If it is the program, run: chmod u+x \(shellQuoted(path))")
         }
         guard FileTrust.isClosedToOthers(path) else { throw CommandFailure(.failed, Self.distrust(path)) }
         self.path = path

@@ -1,12 +1,22 @@
 internal import ArgumentParser
 
 /// A length of time as kinit takes it: `10h`, `1d12h`, `30m`, `90s`, `7:30` (hours and minutes) or seconds.
-struct Lifetime: ExpressibleByArgument {
+struct Lifetime {
     let duration: Duration
 
     init?(argument: String) {
         guard let seconds = Self.clock(argument) ?? Self.units(argument), seconds > 0 else { return nil }
         duration = .seconds(seconds)
+    }
+
+    /// The value of an option.
+    ///
+    /// - Throws: `ValidationError` with the form that it must have.
+    static func option(_ argument: String) throws -> Lifetime {
+        guard let lifetime = Lifetime(argument: argument) else {
+            throw ValidationError("write a time with units, such as 90s, 30m, 10h or 1d12h; without a unit it is in seconds.")
+        }
+        return lifetime
     }
 
     private static func clock(_ text: String) -> Int? {
@@ -38,17 +48,19 @@ struct Lifetime: ExpressibleByArgument {
 }
 
 /// How long to keep what has expired: a ``Lifetime``, or `never` for no removal.
-struct ExpiredPeriod: ExpressibleByArgument {
+struct ExpiredPeriod {
     /// Nil keeps it for ever.
     let duration: Duration?
 
-    init?(argument: String) {
-        guard argument.lowercased() != "never" else {
-            duration = nil
-            return
-        }
+    /// The value of an option.
+    ///
+    /// - Throws: `ValidationError` with the form that it must have.
+    static func option(_ argument: String) throws -> ExpiredPeriod {
+        guard argument.lowercased() != "never" else { return ExpiredPeriod(duration: nil) }
         // It decides what is removed: seven days must not be seven seconds.
-        guard !argument.allSatisfy(\.isNumber), let lifetime = Lifetime(argument: argument) else { return nil }
-        duration = lifetime.duration
+        guard !argument.allSatisfy(\.isNumber), let lifetime = Lifetime(argument: argument) else {
+            throw ValidationError("write a time with units, such as 12h or 7d, or never.")
+        }
+        return ExpiredPeriod(duration: lifetime.duration)
     }
 }

@@ -21,9 +21,9 @@ struct Login: AsyncParsableCommand {
     var certificate: String?
     @Flag(help: "Read the password, or with --certificate the PIN, from standard input: its first line.")
     var passwordStdin = false
-    @Option(help: "How long the ticket shall hold, such as 10h.")
+    @Option(help: "How long the ticket shall hold, such as 10h.", transform: Lifetime.option)
     var lifetime: Lifetime?
-    @Option(help: "How long it shall be renewable, such as 7d.")
+    @Option(help: "How long it shall be renewable, such as 7d.", transform: Lifetime.option)
     var renewable: Lifetime?
     @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
     var cache: String?

@@ -20,7 +20,7 @@ struct Status: AsyncParsableCommand {
     var watch = false
     @Flag(name: [.long, .short], help: "Print nothing; the exit status tells.")
     var quiet = false
-    @Option(help: "Count a ticket only if it holds this long yet, such as 10m.")
+    @Option(help: "Count a ticket only if it holds this long yet, such as 10m.", transform: Lifetime.option)
     var validFor: Lifetime?
     @OptionGroup var common: CommonOptions
 

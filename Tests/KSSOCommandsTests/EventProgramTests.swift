@@ -115,7 +115,8 @@ struct EventProgramTests {
         let cases: [(name: String, status: Int, words: String)] = [
             (path, 1, words), (groups, 1, words), ("\(open)/program", 1, words),
             ("\(station.directory)/none", 1, "there is no such program"),
-            (station.directory, 1, "there is no such program"), ("notify-send", 64, "the path must be absolute"),
+            (station.directory, 1, "this is not a file"), ("/etc/passwd", 1, "the file is not executable"),
+            ("notify-send", 64, "the path must be absolute"),
         ]
         for (name, status, words) in cases {
             for more in [[], ["--background"]] {

@@ -36,6 +36,15 @@ struct UsageTests {
         #expect(result.errors.contains("Usage: ksso"))
     }
 
+    @Test(arguments: [
+        (["agent", "run", "--keep-expired", "7"], "--keep-expired <time>': write a time with units, such as 12h or 7d, or never."),
+        (["agent", "run", "--event-timeout", "soon"], "--event-timeout <time>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),
+        (["status", "--valid-for", "x"], "--valid-for <valid-for>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),
+    ]) func `a time that can't be read is refused with the expected form`(words: [String], sentence: String) async throws {
+        let result = try await station.run(["ksso"] + words)
+        #expect(result.exitStatus == 64 && result.output.isEmpty && result.errors.contains(sentence), "\(result)")
+    }
+
     /// Results go to standard output: with a reader that is gone the command ends like any other.
     @Test func aReaderThatIsGone() async throws {
         let result = try await station.run(["bash", "-c", "ksso --help | true; echo ${PIPESTATUS[0]}"])

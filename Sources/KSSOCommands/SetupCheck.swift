@@ -19,7 +19,10 @@ struct SetupCheck {
             let message = "the set-up is complete, but the check \(cause.name) failed: \(cause.detail)"
             throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
         }
-        Console.print("Checked: nothing fails. To see each layer: ksso doctor")
+        let warnings = diagnosis.checks.count { $0.verdict == .warning }
+        let found =
+            warnings == 0 ? "nothing fails" : "nothing fails, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
+        Console.print("Checked: \(found). To see each layer: ksso doctor")
         let configurations = try await ProfileSearch().runAside().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first
         guard let rule = configuration?.hosts.first else { return }

@@ -29,6 +29,21 @@ struct RealmRunTests {
         return result
     }
 
+    @Test func `the doctor's remedy for programs that look elsewhere works in the realm`() async throws {
+        let script = """
+            export KSSO_RUNTIME_DIR='\(station.runtime)'
+            ksso agent run --background >/dev/null
+            trap 'ksso agent stop >/dev/null 2>&1' EXIT
+            ksso doctor | sed -n '/visibility/,+1p'
+            eval "$(ksso env)"
+            ksso doctor | sed -n '/visibility/,+1p'
+            """
+        let result = try await folder.run(["--user", "alice:secret"], script: script, on: station)
+        #expect(result.output.contains("! visibility: "), "\(result)")
+        #expect(result.output.contains("    For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND\n"), "\(result)")
+        #expect(result.output.contains("✓ visibility: ") && !result.output.contains("configure session"), "\(result)")
+    }
+
     @Test func aCommandRunsInTheRealm() async throws {
         let result = try await run(
             "--realm",

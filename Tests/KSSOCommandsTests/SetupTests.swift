@@ -43,6 +43,19 @@ struct SetupTests {
         }
     }
 
+    @Test func `warnings of the check are counted`() async throws {
+        let file = try station.write(profile(), to: "corp.yaml")
+        // Programs started from here look in the cache that KRB5CCNAME names, which is not the agent's.
+        try await station.withAgent { _ async throws in
+            let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
+            #expect(result.exitStatus == 0, "\(result)")
+            #expect(
+                result.output.hasSuffix("Checked: nothing fails, but there is 1 warning. To see each layer: ksso doctor\n"),
+                "\(result)"
+            )
+        }
+    }
+
     /// The paths of a realm of `ksso realm run` end with it; the home of whoever runs it stays, and stays as it was.
     @Test func aRealmThatEndsSetsNoHomeUp() async throws {
         let before = try FileManager.default.subpathsOfDirectory(atPath: station.directory)

@@ -84,7 +84,9 @@ extension DiagnosticStep {
         if isShared { return .ok("klist, curl and other programs look there too.") }
         return .warning(
             "klist, curl and other programs started from here look in \(theirs)\(ours == theirs ? " of another server" : "").",
-            remedy: "Set the session up: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+            remedy: RealmControl.isInside(findings.environment)
+                ? "For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
+                : "Set the session up: ksso configure session --install; or for one program: ksso exec -- COMMAND"
         )
     }
 }

@@ -8,9 +8,12 @@ struct RealmControl: Sendable {
     /// The variable that names the socket to the command that runs in the realm.
     static let variable = "KSSO_REALM_CONTROL"
 
+    /// Whether the caller runs in a realm of `ksso realm run`.
+    static func isInside(_ environment: [String: String]) -> Bool { environment[variable]?.isEmpty == false }
+
     /// Refuses what would write paths of the realm, which ends, into the caller's home, which stays.
     static func refuseInside(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
-        guard environment[variable]?.isEmpty == false else { return }
+        guard isInside(environment) else { return }
         let sentence =
             "this is a realm of ksso realm run, whose paths end with it: your home is not set up for it. ksso login works here as it is; "
             + "run this outside of the realm."

@@ -29,7 +29,7 @@ struct AgentImport: AsyncParsableCommand {
             throw CommandFailure(.usage, "no credential cache is named. Name one, or set KRB5CCNAME.")
         }
         let runtime = RuntimeDirectory(environment: environment)
-        guard let socket = runtime.cacheSocket else {
+        guard let socket = try await cacheSocket(of: runtime) else {
             throw CommandFailure(.failed, "no agent keeps tickets in \(runtime.path). Start one with: ksso agent run --background")
         }
         if let listener = await RunningAgent(runtime).silent() { throw CommandFailure(.failed, listener.silence) }
@@ -40,6 +40,15 @@ struct AgentImport: AsyncParsableCommand {
             let copied = try await CacheImport(from: KerberosClient(source), to: KerberosClient(target), isLogin: true).run()
             for principal in copied { Console.print("The agent has the tickets of \(principal) now.") }
             if copied.isEmpty { Console.note("\(name): nothing was copied, because the agent's own tickets are valid for longer.") }
+        } catch {
+            throw CommandFailure(error, verbose: false)
+        }
+    }
+
+    /// The agent's, which is waited for if it is lost.
+    private func cacheSocket(of runtime: RuntimeDirectory) async throws(CommandFailure) -> String? {
+        do {
+            return try await runtime.findCacheSocket()
         } catch {
             throw CommandFailure(error, verbose: false)
         }

@@ -107,6 +107,11 @@ struct AgentRun: AsyncParsableCommand {
                 throw CommandFailure(.failed, "\(pinentry): there is no such program. Give --pinentry the path of one.")
             }
             if background {
+                // Before the log is touched, which is that agent's.
+                let agent = RunningAgent(runtime)
+                if let unreachable = await agent.unreachable() {
+                    throw CommandFailure(.failed, agent.unreachableSentence(unreachable))
+                }
                 guard !runtime.isServed else {
                     throw await alreadyRunning(runtime, "an agent runs already in \(runtime.path). See: ksso agent status")
                 }

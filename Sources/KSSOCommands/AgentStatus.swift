@@ -17,7 +17,10 @@ struct AgentStatus: AsyncParsableCommand {
         let document = try await RunningAgent(runtime).status()
         if json { return try Console.printJSON(document) }
         guard let process = document.process else { return }
-        Console.print("The agent serves in \(runtime.path): process \(process.processID), since \(Console.text(process.started)).")
+        let loss = document.cacheMode == "agent" && !runtime.servesCaches ? runtime.loss(of: .caches) : nil
+        let state = loss == nil ? "serves in" : "runs, but programs can't reach its tickets, in"
+        Console.print("The agent \(state) \(runtime.path): process \(process.processID), since \(Console.text(process.started)).")
+        if let loss { Console.print("    \(loss.fault). \(loss.remedy)") }
         if document.cacheMode == "agent" {
             let caches = process.caches ?? 0
             Console.print("    \(process.tickets ?? 0) tickets in \(caches) credential \(caches == 1 ? "cache" : "caches")")

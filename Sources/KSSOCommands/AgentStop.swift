@@ -17,7 +17,8 @@ struct AgentStop: AsyncParsableCommand {
         let status: StatusDocument
         switch try await RunningAgent(runtime).answer() {
         case .status(let document): status = document
-        case .silence(let listener): return try await end(listener, runtime)
+        case .silence(let listener): return try await end(listener, runtime, "did not answer")
+        case .unreachable(let agent): return try await end(agent, runtime, "could not be asked at \(runtime.loss(of: .requests).fault)")
         }
         guard let process = status.process?.processID else { return }
         // Asked while the agent runs: afterwards the question alone would have systemd start the next one.
@@ -35,10 +36,10 @@ struct AgentStop: AsyncParsableCommand {
     }
 
     /// Ends an agent that does not answer.
-    private func end(_ listener: AgentListener, _ runtime: RuntimeDirectory) async throws {
+    private func end(_ listener: AgentListener, _ runtime: RuntimeDirectory, _ fault: String) async throws {
         let process = listener.processID
         try await Self.end(listener)
-        Console.print("The agent (process \(process)) did not answer. It was told to end by a signal, and has stopped.")
+        Console.print("The agent (process \(process)) \(fault). It was told to end by a signal, and has stopped.")
         if let kept = runtime.keptTickets { Console.note(kept) }
     }
 

@@ -37,14 +37,15 @@ struct BackgroundAgent {
         guard pipe(&life) == 0 else { throw failure("a pipe can't be made") }
         defer { close(life[0]) }
         _ = fcntl(life[0], F_SETFD, FD_CLOEXEC)
+        emptyLog()
+        let start = logSize
         let spawned = Result { () throws(CommandFailure) in try spawn() }
         close(life[1])
         try spawned.get()
         if message(from: socket, life: life[0])?.hasPrefix("READY=1") == true {
             return waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown
         }
-        let words = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").last.map(String.init)
-        let text = words.map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
+        let text = lastLine(after: start).map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
         throw CommandFailure(.failed, text ?? "the agent ended before it served. See \(log)")
     }
 
@@ -61,6 +62,26 @@ struct BackgroundAgent {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    /// Empties the log of an agent that is gone, so that it does not grow with each start. One that runs goes on writing it.
+    private func emptyLog() {
+        guard let lock = try? AgentLock(runtime) else { return }
+        truncate(log, 0)
+        withExtendedLifetime(lock) {}
+    }
+
+    private var logSize: UInt64 {
+        (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? NSNumber)?.uint64Value ?? 0
+    }
+
+    /// The last line that was written to the log behind a place in it.
+    private func lastLine(after start: UInt64) -> String? {
+        guard let file = FileHandle(forReadingAtPath: log), (try? file.seek(toOffset: start)) != nil, let data = try? file.readToEnd()
+        else {
+            return nil
+        }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").last.map(String.init)
     }
 
     private func signIn(from socket: Int32, life: Int32) -> SignIn {
@@ -100,7 +121,7 @@ struct BackgroundAgent {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         var process: pid_t = 0
         let code = posix_spawn(&process, OwnProgram.executable, &actions, &attributes, &words, &variables)

@@ -33,10 +33,9 @@ struct CommonOptions: ParsableArguments {
         let runtime = RuntimeDirectory(environment: settings.environment)
         PrivateCache.removeAbandoned(in: runtime)
         runtime.removeAbandonedConfiguration()
-        let cacheSocket = runtime.cacheSocket
         let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
         for warning in sso.warnings { Console.report("warning: \(warning.message)") }
-        configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: cacheSocket)
+        configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: runtime.cacheSocket)
         return sso
     }
 

@@ -6,7 +6,7 @@ internal import UnixSystem
 extension RuntimeDirectory {
     /// What to say of tickets that an agent which does not run keeps on disk; nil where there are none.
     var keptTickets: String? {
-        guard !servesRequests else { return nil }
+        guard !hasAgent else { return nil }
         let folder = "\(path)/tickets/\(geteuid())"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         guard names.contains(where: { $0.hasSuffix(".ccache") }) else { return nil }
@@ -16,7 +16,7 @@ extension RuntimeDirectory {
     /// Removes the krb5.conf of an agent that was killed: it would send every program to a socket where nobody listens. An agent that lives
     /// listens before it writes that file.
     func removeAbandonedConfiguration() {
-        guard PrivateDirectory(path: path).isTrusted, !servesRequests else { return }
+        guard PrivateDirectory(path: path).isTrusted, !hasAgent else { return }
         try? FileManager.default.removeItem(atPath: sessionConfiguration)
     }
 }

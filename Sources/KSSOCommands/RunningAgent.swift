@@ -18,6 +18,27 @@ struct RunningAgent {
     enum Answer {
         case status(StatusDocument)
         case silence(AgentListener)
+        /// One that runs, and whose socket is lost.
+        case unreachable(AgentListener)
+    }
+
+    /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
+    private static let lossLimit = Duration.seconds(3)
+
+    /// The agent that runs, and at whose socket programs do not find it; nil if one is found there, or none runs. Waits for one that binds
+    /// its socket again, or starts, or ends.
+    func unreachable() async -> AgentListener? {
+        let end = ContinuousClock.now + Self.lossLimit
+        while !runtime.isServed, let holder = runtime.lockHolder {
+            guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(20))) != nil else { return holder }
+        }
+        return nil
+    }
+
+    /// What to report of an agent that runs and whose socket is lost.
+    func unreachableSentence(_ agent: AgentListener) -> String {
+        let loss = runtime.loss(of: .requests)
+        return "an agent (process \(agent.processID)) runs in \(runtime.path), but can't be asked at \(loss.fault). \(loss.remedy)"
     }
 
     /// The agent that does not answer; nil where it does, or none runs.
@@ -29,6 +50,7 @@ struct RunningAgent {
     /// - Throws: ``CommandFailure`` where none runs, or the folder is not this user's alone.
     func answer() async throws(CommandFailure) -> Answer {
         guard PrivateDirectory(path: runtime.path).isTrusted else { throw Self.none(runtime) }
+        if let agent = await unreachable() { return .unreachable(agent) }
         let request = Task { [client] in
             do throws(AuthorizationError) {
                 return Result<StatusDocument, AuthorizationError>.success(try await client.status())
@@ -53,6 +75,7 @@ struct RunningAgent {
         switch try await answer() {
         case .status(let document): return document
         case .silence(let listener): throw CommandFailure(.failed, listener.silence)
+        case .unreachable(let agent): throw CommandFailure(.failed, unreachableSentence(agent))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KerberosSSO
 internal import SSOAgentClient
 
 /// Whether the session's set-up is complete, and in force in this process.
@@ -31,6 +32,9 @@ struct SessionCheck {
         guard runtime.isServed else { return Result(isGood: false, text: "an agent: ksso agent run --background") }
         if let listener = await RunningAgent(runtime).silent() {
             return Result(isGood: false, text: "an agent that answers: \(listener.silence)")
+        }
+        if let loss = await runtime.cacheLoss() {
+            return Result(isGood: false, text: "an agent whose tickets programs can reach: \(loss.fault). \(loss.remedy)")
         }
         return Result(isGood: true, text: "an agent serves in \(runtime.path)")
     }

@@ -56,7 +56,7 @@ struct Status: AsyncParsableCommand {
     private func document(_ list: SessionList) -> StatusDocument {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
         var document = StatusDocument(list)
-        document.agent = runtime.isServed
+        document.agent = runtime.isServed || runtime.lockHolder != nil
         document.cacheMode = runtime.cacheSocket == nil ? "system" : "agent"
         return document
     }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
@@ -7,6 +8,68 @@ internal import UnixSystem
 extension RuntimeDirectory {
     /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
     package var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
+
+    /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
+    private static let lossLimit = Duration.seconds(3)
+    /// How long the agent may take to say where the tickets are.
+    private static let answerLimit = Duration.seconds(2)
+
+    /// The cache socket of the agent that keeps the tickets; nil if none does.
+    ///
+    /// The socket of an agent that runs may be lost. Because its tickets are still there, it is waited for, and the system's default cache
+    /// does not take its place.
+    ///
+    /// - Throws: `AuthorizationError` (`agentUnavailable`) if the agent does not bind it again; `CancellationError`.
+    package func findCacheSocket() async throws -> String? {
+        if let cacheSocket { return cacheSocket }
+        guard PrivateDirectory(path: path).isTrusted else { return nil }
+        let end = ContinuousClock.now + Self.lossLimit
+        var isKnown = false
+        while hasAgent {
+            if servesCaches { return kcmSocket }
+            if !isKnown, servesRequests {
+                guard await agentKeepsTickets() else { return nil }
+                isKnown = true
+            }
+            guard ContinuousClock.now < end else {
+                guard await agentKeepsTickets() else { return nil }
+                let process = lockHolder.map { " (process \($0.processID))" } ?? ""
+                let loss = loss(of: .caches)
+                throw AuthorizationError(
+                    .agentUnavailable,
+                    "the agent\(process) keeps the tickets, but programs can't reach them at \(loss.fault). \(loss.remedy)"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        // One that has started, or has handed over, meanwhile.
+        return cacheSocket
+    }
+
+    /// Why programs can't reach the tickets that the agent here keeps; nil if they can, or it keeps none.
+    package func cacheLoss() async -> SocketLoss? {
+        guard PrivateDirectory(path: path).isTrusted, !servesCaches, hasAgent, await agentKeepsTickets(), !servesCaches, hasAgent else {
+            return nil
+        }
+        return loss(of: .caches)
+    }
+
+    /// Whether the agent that runs here keeps the tickets, instead of leaving them in the system's default cache.
+    private func agentKeepsTickets() async -> Bool {
+        let mode: String? = await withTaskGroup(of: String?.self) { group in
+            guard servesRequests else { return nil }
+            group.addTask { try? await AgentClient(socketPath: apiSocket).status().cacheMode }
+            group.addTask {
+                try? await Task.sleep(for: Self.answerLimit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        if let mode { return mode == "agent" }
+        // One that can't be asked: the krb5.conf that it has written names the socket.
+        return (try? String(contentsOfFile: sessionConfiguration, encoding: .utf8))?.contains("kcm_socket = \(kcmSocket)\n") == true
+    }
 
     /// Sees that the agent whose caches are about to be used answers: libkrb5 would wait for it without a limit.
     func checkCaches() async throws(AuthorizationError) {

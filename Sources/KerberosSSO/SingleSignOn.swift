@@ -23,30 +23,39 @@ public final class SingleSignOn: CredentialExtension {
     /// Finds the profiles and makes the extension. Nothing is sent; no cache is read. An agent that runs is asked whether it answers.
     ///
     /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs, or
-    ///   one does not answer (`timedOut`).
+    ///   one does not answer (`timedOut`), or keeps the tickets and the socket of its caches is lost (`agentUnavailable`).
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
         switch source.kind {
         case .automatic(let paths, let needsAgent):
             let runtime = RuntimeDirectory(environment: environment)
-            let hasAgent = runtime.cacheSocket != nil
-            guard !needsAgent || hasAgent else {
+            // A program that names a cache does not need the agent's.
+            let usesAgent = settings.defaultCacheName == nil
+            let cacheSocket = needsAgent || usesAgent ? try await runtime.findCacheSocket() : nil
+            guard !needsAgent || cacheSocket != nil else {
                 throw AuthorizationError(.agentNotRunning, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
             }
-            if hasAgent, settings.defaultCacheName == nil { try await runtime.checkCaches() }
+            if cacheSocket != nil, usesAgent { try await runtime.checkCaches() }
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
-            self.init(found, credential: .sessions, settings: settings)
+            self.init(found, credential: .sessions, settings: settings, cacheSocket: usesAgent ? cacheSocket : nil)
         case .inProcess(let profiles, let credential):
-            self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings)
+            // A service's tickets are its own; whoever names a cache gets that one.
+            let usesAgent = credential.isSessions && settings.defaultCacheName == nil
+            let cacheSocket = usesAgent ? RuntimeDirectory(environment: settings.environment).cacheSocket : nil
+            self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings, cacheSocket: cacheSocket)
         }
     }
 
-    private init(_ found: ProfileSearchResult, credential: KerberosExtension.Options.Credential, settings: Settings) {
+    /// - Parameter cacheSocket: Where the agent serves the caches to use; nil uses those of the settings.
+    private init(
+        _ found: ProfileSearchResult,
+        credential: KerberosExtension.Options.Credential,
+        settings: Settings,
+        cacheSocket: String?
+    ) {
         profiles = found.profiles
         warnings = found.warnings
         let runtime = RuntimeDirectory(environment: settings.environment)
-        // A service's tickets are its own; whoever names a cache gets that one.
-        let cacheSocket = credential.isSessions && settings.defaultCacheName == nil ? runtime.cacheSocket : nil
         kerberos = KerberosExtension(
             KerberosExtension.Options(
                 configurations: found.configurations,

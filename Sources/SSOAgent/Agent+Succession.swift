@@ -19,12 +19,12 @@ extension Agent {
     func takeLock() async throws -> AgentLock {
         let directory = options.runtime.path
         do throws(AgentError) {
-            return try AgentLock(directory: directory)
+            return try AgentLock(options.runtime)
         } catch {
             let inherited = InheritedSockets(environment: options.environment, processID: getpid())
             guard error.code == .alreadyRunning, !inherited.descriptors.isEmpty else { throw error }
         }
-        let predecessor = AgentLock.holder(of: directory)
+        let predecessor = options.runtime.lockHolder
         if let predecessor {
             journal.note(
                 "\(directory): systemd starts this agent in place of another one (process \(predecessor.processID)), which is stopped."
@@ -36,7 +36,7 @@ extension Agent {
             kill(predecessor.processID, SIGCONT)
         }
         if let lock = try await lock(within: Self.predecessorLimit) { return lock }
-        if let predecessor, AgentLock.holder(of: directory)?.processID == predecessor.processID {
+        if let predecessor, options.runtime.lockHolder?.processID == predecessor.processID {
             journal.failure("the agent that was stopped (process \(predecessor.processID)) still runs, so it is killed.")
             kill(predecessor.processID, SIGKILL)
             if let lock = try await lock(within: Self.killLimit) { return lock }
@@ -51,7 +51,7 @@ extension Agent {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
             do throws(AgentError) {
-                return try AgentLock(directory: options.runtime.path)
+                return try AgentLock(options.runtime)
             } catch {
                 guard error.code == .alreadyRunning else { throw error }
             }

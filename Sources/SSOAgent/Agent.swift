@@ -100,7 +100,7 @@ package final class Agent: Sendable {
     package func prepare() async throws {
         try makeDirectory()
         do {
-            let lock = try AgentLock(directory: options.runtime.path)
+            let lock = try AgentLock(options.runtime)
             defer { withExtendedLifetime(lock) {} }
             try await writeConfiguration()
         } catch let error as AgentError where error.code == .alreadyRunning {

@@ -56,6 +56,17 @@ package struct AgentListener: Sendable, Hashable {
             ? "systemctl stop ksso-agent@NAME.socket ksso-agent@NAME.service" : "systemctl --user stop ksso-agent.socket ksso-agent.service"
     }
 
+    /// How to restart an agent that systemd did not start.
+    package static let restartCommand = "ksso agent stop; ksso agent run --background"
+
+    /// How to restart the agent together with its sockets.
+    package var restartCommand: String {
+        guard kind == .other(name: "systemd") else { return Self.restartCommand }
+        return processID == 1
+            ? "systemctl restart ksso-agent@NAME.socket ksso-agent@NAME.service"
+            : "systemctl --user restart ksso-agent.socket ksso-agent.service"
+    }
+
     /// The machine's systemd has a service's agent, each user's his own.
     private var unit: String { processID == 1 ? "restart ksso-agent@NAME" : "--user restart ksso-agent" }
 

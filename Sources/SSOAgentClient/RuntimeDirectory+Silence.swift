@@ -46,7 +46,7 @@ extension RuntimeDirectory {
         return connection.ask([], limit: limit) == .nothing ? connection.listener : nil
     }
 
-    private func path(of socket: Socket) -> String {
+    func path(of socket: Socket) -> String {
         switch socket {
         case .caches: kcmSocket
         case .requests: apiSocket

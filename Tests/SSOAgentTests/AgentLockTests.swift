@@ -1,8 +1,7 @@
 import Foundation
+import SSOAgentClient
 import Testing
 import UnixSystem
-
-@testable import SSOAgent
 
 struct AgentLockTests {
     /// Each user's runtime folder is a file system of its own, whose inodes are numbered from the start.
@@ -17,9 +16,9 @@ struct AgentLockTests {
             3: -> FLOCK  ADVISORY  WRITE 301 \(own) 0 EOF
             4: FLOCK  ADVISORY  WRITE 400 \(own)1 0 EOF
             """
-        #expect(AgentLock.holders(of: file, in: table) == [300])
+        #expect(RuntimeDirectory.lockHolders(of: file, in: table) == [300])
         let withoutDevice = table.split(separator: "\n").filter { !$0.contains(own) }.joined(separator: "\n")
-        #expect(AgentLock.holders(of: file, in: withoutDevice) == [100])
+        #expect(RuntimeDirectory.lockHolders(of: file, in: withoutDevice) == [100])
     }
 
     @Test func `the owner of a process is read from its status`() {

@@ -38,6 +38,8 @@ struct DiagnosticFindings: Sendable {
     var answer: (principal: Principal, answer: KDCProbe.Answer)?
     /// Whether the principal of the answer was guessed from the user's name.
     var isGuess = false
+    /// Whether the tickets are an agent's whose cache socket is lost.
+    var isCacheLost = false
     /// Who is signed in.
     var session: Session?
     /// Copies of the user's tickets, for tries that leave his caches as they are.

@@ -11,6 +11,10 @@ extension DiagnosticStep {
         "cache",
         hangingRemedy: silenceRemedy
     ) { findings in
+        if let loss = await RuntimeDirectory(environment: findings.environment).cacheLoss() {
+            findings.isCacheLost = true
+            return .failed("the agent keeps the tickets, but programs can't reach them at \(loss.fault).", remedy: loss.remedy)
+        }
         let client = findings.sso.kerberos.cacheClient
         let name: CredentialCacheName
         do throws(KerberosError) {

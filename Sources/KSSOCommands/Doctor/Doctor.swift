@@ -23,7 +23,7 @@ struct Doctor {
         var checks: [DiagnosticCheck] = []
         var isCacheSilent = false
         for step in steps {
-            guard !isCacheSilent || !Self.cacheReaders.contains(step.name) else {
+            guard !(isCacheSilent || findings.isCacheLost) || !Self.cacheReaders.contains(step.name) else {
                 checks.append(DiagnosticCheck(step.name, .skipped, "the credential cache does not answer."))
                 continue
             }

@@ -3,6 +3,7 @@ internal import ExtensionProfile
 internal import Foundation
 internal import HTTPNegotiate
 internal import KerberosSSO
+internal import SSOAgentClient
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,6 +51,8 @@ struct DoctorCommand: AsyncParsableCommand {
         case .failure(let error): checks = [.profile(error)]
         case nil: checks = [.silentProfiles]
         }
+        // An agent that binds a lost socket again is waited for; one that does not is a check's business.
+        _ = await firstResult(within: .seconds(4)) { try? await RuntimeDirectory(environment: environment).findCacheSocket() }
         let sso = try await common.open(profiles)
         var findings = DiagnosticFindings(sso: sso, url: url, keytab: keytab, environment: environment)
         findings.tls = tls

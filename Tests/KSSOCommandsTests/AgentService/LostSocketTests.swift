@@ -1,0 +1,104 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// An agent that runs while one of its sockets is lost: no command takes it for one that does not run.
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
+struct LostSocketTests {
+    let station: Workstation
+    private var caches: String { "\(station.runtime)/kcm.sock" }
+    private var requests: String { "\(station.runtime)/agent.sock" }
+    private let restart = "ksso agent stop; ksso agent run --background"
+
+    init() throws {
+        station = try Workstation()
+        try station.install(profile())
+    }
+
+    /// Puts a folder with a file in it in the place of a socket, which the agent leaves as it is.
+    private func obstruct(_ path: String) throws {
+        #expect(unlink(path) == 0)
+        try FileManager.default.createDirectory(atPath: "\(path)/folder", withIntermediateDirectories: true)
+    }
+
+    @Test func `a command waits for a cache socket that the agent binds again`() async throws {
+        try await station.withAgent { _ async throws in
+            try await station.signIn()
+            #expect(unlink(caches) == 0)
+            #expect(try await station.ksso("logout", "--all") == .done("alice@EXAMPLE.TEST is signed out.\n"))
+            try await station.signIn()
+            for path in [caches, requests] { #expect(unlink(path) == 0) }
+            #expect(try await station.ksso("logout", "--all") == .done("alice@EXAMPLE.TEST is signed out.\n"))
+        }
+    }
+
+    @Test func `a cache socket that stays lost fails every command, with what to do`() async throws {
+        try await station.withAgent { agent async throws in
+            try await station.signIn()
+            try obstruct(caches)
+            let fault = "\(caches): something else than a socket is there."
+            let remedy = "Remove what is there, then restart the agent: \(restart)"
+            let sentence = "the agent (process \(agent.process)) keeps the tickets, but programs can't reach them at \(fault) \(remedy)"
+            for words in [["logout", "--all"], ["status"], ["refresh"], ["login", "alice", "--quiet"]] {
+                #expect(try await station.run(["ksso"] + words) == .failure(1, sentence), "\(words)")
+            }
+            let status = try await station.ksso("agent", "status")
+            #expect(status.output.hasPrefix("The agent runs, but programs can't reach its tickets, in \(station.runtime): "), "\(status)")
+            #expect(status.output.contains("\n    \(fault) \(remedy)\n"), "\(status)")
+            let doctor = try await station.ksso("doctor")
+            #expect(doctor.exitStatus == 1, "\(doctor)")
+            #expect(
+                doctor.output.contains("✗ cache: the agent keeps the tickets, but programs can't reach them at \(fault)\n"),
+                "\(doctor)"
+            )
+            #expect(doctor.output.contains("\n- session: "), "nobody is told to sign in: \(doctor)")
+        }
+    }
+
+    @Test func `tickets of the system's own cache do not wait for an agent's cache socket`() async throws {
+        try await station.signIn()
+        try await station.withAgent(["--system"]) { _ async throws in
+            #expect(try await station.ksso("status").output.contains("alice@EXAMPLE.TEST"))
+            #expect(try await station.ksso("logout", "--all") == .done("alice@EXAMPLE.TEST is signed out.\n"))
+        }
+    }
+
+    @Test func `an agent whose API socket is lost is found by its lock, and its log stays`() async throws {
+        try await station.withBackgroundAgent { _ async throws in
+            let process = try await station.agentStatus().process.processID
+            let log = "\(station.runtime)/agent.log"
+            try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
+            try obstruct(requests)
+            let fault = "\(requests): something else than a socket is there"
+            let place = "an agent (process \(process)) runs in \(station.runtime), but can't be asked at \(fault)."
+            let sentence = "\(place) Remove what is there, then restart the agent: \(restart)"
+            for words in [["run", "--background"], ["status"], ["status", "--json"]] {
+                #expect(try await station.run(["ksso", "agent"] + words) == .failure(1, sentence), "\(words)")
+            }
+            #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("what the agent has written\n"))
+            #expect(try await station.ksso("status").exitStatus == 5, "its caches are found all the same")
+            #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it is that agent's")
+            let stop = try await station.ksso("agent", "stop")
+            #expect(stop.exitStatus == 0 && stop.output.contains("(process \(process)) could not be asked at \(fault)."), "\(stop)")
+            #expect(kill(process, 0) != 0)
+        }
+    }
+
+    @Test func `a second start finds an agent whose API socket was removed, and leaves its log`() async throws {
+        try await station.withBackgroundAgent { _ async throws in
+            let log = "\(station.runtime)/agent.log"
+            try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
+            #expect(unlink(requests) == 0)
+            let sentence = "an agent runs already in \(station.runtime). See: ksso agent status"
+            #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
+            #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("what the agent has written\n"))
+            #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+        }
+        try await station.withBackgroundAgent { _ async throws in
+            let text = try String(contentsOfFile: "\(station.runtime)/agent.log", encoding: .utf8)
+            #expect(!text.contains("what the agent has written"), "the log of one that is gone is emptied: \(text)")
+        }
+    }
+}

@@ -40,7 +40,7 @@ struct AgentStop: AsyncParsableCommand {
         let process = listener.processID
         try await Self.end(listener)
         Console.print("The agent (process \(process)) \(fault). It was told to end by a signal, and has stopped.")
-        if let kept = runtime.keptTickets { Console.note(kept) }
+        if let kept = runtime.keptTickets { Console.note(kept.note) }
     }
 
     /// Ends an agent by a signal.

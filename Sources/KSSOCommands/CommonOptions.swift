@@ -87,8 +87,16 @@ struct CommonOptions: ParsableArguments {
         } catch let exit as ExitCode {
             throw exit
         } catch {
-            throw CommandFailure(error, verbose: isVerbose)
+            throw CommandFailure(error, verbose: isVerbose).naming(RuntimeDirectory(environment: settings.environment).keptTickets)
         }
+    }
+}
+
+extension CommandFailure {
+    /// The failure with a line on the tickets that an agent left, if those are what the command did not find.
+    fileprivate func naming(_ kept: KeptTickets?) -> CommandFailure {
+        guard let kept, status == .notSignedIn, !message.isEmpty, message != kept.sentence else { return self }
+        return CommandFailure(status, message, details: details + [kept.note])
     }
 }
 

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Kerberos
 internal import KerberosSSO
+internal import SSOAgentClient
 
 struct Login: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Sign in: get a ticket that every program of yours can use.")
@@ -61,6 +62,8 @@ struct Login: AsyncParsableCommand {
                 tell(session, sso)
                 return
             }
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+            if let kept, !quiet { Console.note(kept.note) }
             let (session, place) = try await signIn(sso)
             say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
             if let place { say("The password is kept \(place). To forget it: ksso logout \(session.principal)") }

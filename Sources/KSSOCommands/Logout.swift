@@ -42,7 +42,7 @@ struct Logout: AsyncParsableCommand {
                 Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.")
             }
             if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {
-                throw CommandFailure(.failed, kept)
+                throw CommandFailure(.failed, kept.sentence)
             }
             if whom != nil, !result.left.isEmpty { throw CommandFailure(.failed) }
         }

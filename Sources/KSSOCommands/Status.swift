@@ -39,7 +39,7 @@ struct Status: AsyncParsableCommand {
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
             guard list.sessions.contains(where: { $0.isSignedIn && $0.holds(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
-                let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+                let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets?.sentence
                 throw CommandFailure(.notSignedIn, kept ?? "nobody is signed in. Sign in with: ksso login")
             }
         }

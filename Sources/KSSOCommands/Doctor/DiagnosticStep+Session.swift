@@ -3,6 +3,7 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
+internal import SSOAgentClient
 
 extension DiagnosticStep {
     /// Whether somebody is signed in to the realm.
@@ -25,7 +26,9 @@ extension DiagnosticStep {
             return .failed(error.description)
         }
         let whom = wanted.map { "\($0) is" } ?? "nobody of \(realm) is"
-        let remedy = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
+        let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
+        let kept = RuntimeDirectory(environment: findings.environment).keptTickets
+        let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
         guard let session = list.session(realm: wanted?.realm ?? realm, principal: wanted) else {
             if let damage = list.damagedCaches.first { return .failed("\(damage)") }
             return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)

@@ -1,4 +1,86 @@
+public import Foundation
 public import HTTPNegotiate
+internal import Kerberos
+
+extension KerberosExtension {
+    /// Explains the verdict for a URL and what would answer it. No network.
+    public func explanation(for url: URL) async -> Explanation {
+        let decision = policy.decision(for: url)
+        guard case .answer(let plan) = decision else {
+            return Explanation(url: url.absoluteString, plan: nil, principal: nil, servicePrincipal: nil, reasons: decision.reasons)
+        }
+        var reasons = decision.reasons
+        var session: Session?
+        do throws(KerberosError) {
+            session = try await presentSession(for: plan)
+            reasons.append(sessionReason(session, plan: plan))
+        } catch {
+            reasons.append(DecisionReason(rule: "session", verdict: .failed, detail: error.description))
+        }
+        let ticket: Credential? = if let session { await cachedTicket(for: plan, session: session) } else { nil }
+        if let ticket {
+            let detail = "a ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
+            reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))
+        } else if session != nil {
+            let detail = "no ticket for \(plan.servicePrincipal) yet: the KDC is asked at the first challenge."
+            reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
+        }
+        if let mode = plan.configuration.credentialUseMode { reasons.append(mode.reason) }
+        if let reason = await kdcReason(plan) { reasons.append(reason) }
+        reasons += await processReasons(for: plan, session: session, ticket: ticket)
+        return Explanation(
+            url: url.absoluteString,
+            plan: plan,
+            principal: session?.principal.description,
+            servicePrincipal: ticket?.server.description ?? plan.servicePrincipal,
+            reasons: reasons
+        )
+    }
+
+    /// The session that would answer, as it is: nothing is acquired.
+    private func presentSession(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
+        let list = try await sessions()
+        if keytabSession != nil { return list.sessions.first }
+        let wanted = try wanted(for: plan, named: nil, in: list)
+        return list.session(realm: wanted?.realm ?? plan.realm, principal: wanted).flatMap { $0.isSignedIn ? $0 : nil }
+    }
+
+    /// Where the KDCs are looked for, where the profile has a say in it.
+    private func kdcReason(_ plan: AuthorizationPlan) async -> DecisionReason? {
+        guard !plan.configuration.preferredKDCs.isEmpty, let order = try? await clients.client(for: plan.realm).kdcOrder() else {
+            return nil
+        }
+        let rest = order.asksDNS ? ", then those that DNS names (SRV)" : ""
+        let detail = "the KDCs of \(plan.realm) are tried in this order: \(order.named.joined(separator: ", "))\(rest)."
+        return DecisionReason(rule: "kdc", verdict: .passed, detail: detail)
+    }
+
+    private func sessionReason(_ session: Session?, plan: AuthorizationPlan) -> DecisionReason {
+        if let session {
+            return DecisionReason(
+                rule: "session",
+                verdict: .passed,
+                detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.localText)."
+            )
+        }
+        let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
+        let detail = whom.map { "\($0) is not signed in." } ?? "nobody of \(plan.realm) is signed in."
+        return DecisionReason(rule: "session", verdict: .failed, detail: detail)
+    }
+}
+
+extension CredentialUseMode {
+    /// What the profile says of who answers.
+    fileprivate var reason: DecisionReason {
+        let effect =
+            switch self {
+            case .always: "the extension's credential answers, whichever principal a program names"
+            case .whenNotSpecified: "the extension's credential answers unless a program names another principal"
+            case .kerberosDefault: "libkrb5's default credential answers: the primary cache's principal, whatever its realm"
+            }
+        return DecisionReason(rule: "credentialUseMode", verdict: .passed, detail: "\(rawValue): \(effect).")
+    }
+}
 
 /// Whether and how a challenge from a URL would be answered now, with every rule that was considered: the verdict for the URL, then
 /// what the credential caches hold.
@@ -16,4 +98,51 @@ public struct Explanation: Sendable {
 
     /// Whether a rule covers the URL.
     public var isHandled: Bool { plan != nil }
+}
+
+extension KerberosExtension {
+    /// What the krb5.conf of this process has to say, which GSSAPI reads by itself whatever the profile says; and what stands in the way of
+    /// a delegation that the profile allows.
+    func processReasons(for plan: AuthorizationPlan, session: Session?, ticket: Credential?) async -> [DecisionReason] {
+        do throws(KerberosError) {
+            let process = try await clients.local.processConfiguration(realm: session?.realm ?? plan.realm)
+            return [plan.enforcementReason(process), plan.delegationReason(process, session: session, ticket: ticket)].compactMap { $0 }
+        } catch {
+            let detail = "GSSAPI makes no token here: \(error)"
+            return [DecisionReason(rule: "ticket", verdict: .failed, detail: detail)]
+        }
+    }
+}
+
+extension AuthorizationPlan {
+    /// Whether tokens that carry no bindings are of use to whoever catches them.
+    fileprivate func enforcementReason(_ process: ProcessConfiguration) -> DecisionReason? {
+        guard bindsChannel else { return nil }
+        let detail =
+            process.isAwareOfChannelBindings
+            ? "client_aware_channel_bindings is on: a server that checks channel bindings refuses this user's tokens that carry none."
+            : "client_aware_channel_bindings is off in this process's krb5.conf: a server that checks channel bindings and does not demand them "
+                + "takes this user's tokens without any too, such as one caught on plain http. Set it to true in [libdefaults]."
+        let verdict: DecisionReason.Verdict = process.isAwareOfChannelBindings ? .passed : .notApplicable
+        return DecisionReason(rule: "channelBinding", verdict: verdict, detail: detail)
+    }
+
+    /// What comes of the delegation that the profile allows.
+    fileprivate func delegationReason(_ process: ProcessConfiguration, session: Session?, ticket: Credential?) -> DecisionReason? {
+        guard delegation != .none, let session else { return nil }
+        let detail: String
+        if !session.ticketGrantingTicket.isForwardable {
+            detail =
+                "The ticket of \(session.principal) is not forwardable, so it stays here. Sign in again: ksso login --force \(session.principal)"
+        } else if delegation == .byPolicy, let ticket, !ticket.isForTrustedService {
+            detail = "The KDC does not vouch for \(ticket.server) (no ok-as-delegate), so the user's own ticket stays here."
+        } else if !process.namesKDC {
+            detail =
+                "This process's krb5.conf names no KDC of \(session.realm), and GSSAPI asks that one for the ticket to pass on. "
+                + "Where DNS does not know it, the user's own ticket stays here: name the KDC in the file of KRB5_CONFIG."
+        } else {
+            return nil
+        }
+        return DecisionReason(rule: "delegation", verdict: .notApplicable, detail: detail)
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 public import KerberosTesting
+import Synchronization
 public import Testing
 
 /// Gives a suite, each of its tests, or a single test a realm in `TestRealm.current`.
@@ -132,5 +133,34 @@ extension Trait where Self == RealmTrait {
         ifMissing missingPrograms: RealmTrait.MissingPrograms = .fail
     ) -> RealmTrait {
         RealmTrait(TestRealmOptions(users: users, services: services), scope: scope, ifMissing: missingPrograms)
+    }
+}
+
+/// Sees whether a test records an issue that makes it fail; one that is known does not.
+final class FailureWatch: Sendable {
+    private let state = Mutex(false)
+
+    /// Whether it did.
+    var hasSeenFailure: Bool { state.withLock { $0 } }
+
+    /// Runs a test; its issues are recorded as they are.
+    func observe(_ test: Test, _ testCase: Test.Case?, _ function: @Sendable () async throws -> Void) async throws {
+        let handler = IssueHandlingTrait.compactMapIssues { issue in
+            if issue.isFailure { self.state.withLock { $0 = true } }
+            return issue
+        }
+        guard let provider = handler.scopeProvider(for: test, testCase: testCase) else { return try await function() }
+        try await provider.provideScope(for: test, testCase: testCase, performing: function)
+    }
+}
+
+extension TestRealm {
+    /// Attaches the KDCs' log, the configuration files and libkrb5's trace to the test that runs now; no file that is empty.
+    ///
+    /// `.testRealm(…)` does so by itself for a test that fails. For realms of `withTestRealm` and its like, call it.
+    public func attachLogs(sourceLocation: SourceLocation = #_sourceLocation) {
+        for (file, text) in diagnosticFiles() {
+            Attachment.record(text, named: "\(name)-\(file)", sourceLocation: sourceLocation)
+        }
     }
 }

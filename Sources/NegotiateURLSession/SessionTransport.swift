@@ -1,4 +1,9 @@
+import FoundationNetworking
 import HTTPNegotiate
+import Synchronization
+
+import struct Foundation.Data
+import struct Foundation.URL
 
 /// Carries the requests of one call over the sessions of a store.
 struct SessionTransport: NegotiateTransport {
@@ -46,5 +51,60 @@ struct SessionTransport: NegotiateTransport {
         } catch {
             throw HTTPTransportError.naming(error, origin: origin)
         }
+    }
+}
+
+/// A response whose body is on its way. When the last reference goes before it is read, the rest is not received.
+final class SessionResponse: NegotiableResponse {
+    let head: HTTPURLResponse
+    private let transfer: Transfer
+    private let origin: Origin
+    /// Held until the body is here; before that the session is nobody else's.
+    private let lease: Mutex<SessionLease?>
+
+    init(head: HTTPURLResponse, transfer: Transfer, origin: Origin, lease: SessionLease?) {
+        self.head = head
+        self.transfer = transfer
+        self.origin = origin
+        self.lease = Mutex(lease)
+    }
+
+    deinit {
+        transfer.cancel()
+    }
+
+    var statusCode: Int { head.statusCode }
+    /// Not to be known: libcurl may have agreed on HTTP/2 with an https server.
+    var isMultiplexed: Bool { false }
+    var channelBindings: [UInt8]? { nil }
+
+    /// One value at most: FoundationNetworking joins the lines of a field with commas.
+    func fieldValues(_ name: String) -> [String] {
+        head.value(forHTTPHeaderField: name).map { [$0] } ?? []
+    }
+
+    func drain() async {
+        await transfer.drain()
+        endLease()
+    }
+
+    /// The whole body.
+    func data() async throws -> Data { try await naming { try await transfer.data() } }
+
+    /// The whole body in a file.
+    func file() async throws -> URL { try await naming { try await transfer.file() } }
+
+    private func naming<Value>(_ body: () async throws -> Value) async throws -> Value {
+        defer { endLease() }
+        do {
+            return try await body()
+        } catch {
+            throw HTTPTransportError.naming(error, origin: origin)
+        }
+    }
+
+    /// Other references to this response may last a little longer than the call, and the next call is to find the session.
+    private func endLease() {
+        lease.withLock { $0 = nil }
     }
 }

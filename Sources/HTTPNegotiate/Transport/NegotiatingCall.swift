@@ -64,3 +64,43 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
         }
     }
 }
+
+/// What a caller chose for all its requests.
+package struct CallSettings: Sendable {
+    package var mutualAuthentication: MutualAuthentication?
+    package var unboundTLS: UnboundTLS
+    package var maximumLegs: Int
+    package var maximumRedirects: Int
+    package var maximumReplayableBody: Int
+    package var principal: String?
+    package var isUserInterfaceEnabled: Bool
+
+    package init(
+        mutualAuthentication: MutualAuthentication?,
+        unboundTLS: UnboundTLS,
+        maximumLegs: Int,
+        maximumRedirects: Int,
+        maximumReplayableBody: Int,
+        principal: String?,
+        isUserInterfaceEnabled: Bool
+    ) {
+        self.mutualAuthentication = mutualAuthentication
+        self.unboundTLS = unboundTLS
+        self.maximumLegs = maximumLegs
+        self.maximumRedirects = maximumRedirects
+        self.maximumReplayableBody = maximumReplayableBody
+        self.principal = principal
+        self.isUserInterfaceEnabled = isUserInterfaceEnabled
+    }
+}
+
+/// What becomes of a ticket for an https server when the client library does not show the server's certificate.
+///
+/// A server that enforces channel bindings refuses such a ticket; one that does not can't tell it from a ticket that a relay passes on.
+public enum UnboundTLS: String, Sendable, Hashable {
+    /// It is sent without channel bindings.
+    case allowed
+    /// Nothing is sent, and the error ``AuthorizationError/Code/channelBindingsUnavailable`` thrown; hosts of `NoChannelBindingHosts` and
+    /// plain http excepted.
+    case refused
+}

@@ -112,3 +112,35 @@ extension ByteReader {
         return whole[..<rest.startIndex]
     }
 }
+
+/// The four times of a ticket in seconds since 1970, unsigned as libkrb5 takes them, so that they last until 2106.
+package struct TicketTimes: Hashable, Sendable {
+    package var authentication: UInt32
+    package var start: UInt32
+    package var end: UInt32
+    package var renewTill: UInt32
+
+    package init(authentication: UInt32 = 0, start: UInt32 = 0, end: UInt32 = 0, renewTill: UInt32 = 0) {
+        self.authentication = authentication
+        self.start = start
+        self.end = end
+        self.renewTill = renewTill
+    }
+
+    init(from reader: inout ByteReader) throws(MalformedInput) {
+        authentication = try reader.number("times")
+        start = try reader.number("times")
+        end = try reader.number("times")
+        renewTill = try reader.number("times")
+    }
+}
+
+/// Bytes that take the place of others, in a credential or in a file.
+struct Erasure: Hashable {
+    /// Where they begin.
+    let offset: Int
+    let bytes: [UInt8]
+
+    /// The same behind so many bytes more.
+    func moved(by count: Int) -> Erasure { Erasure(offset: offset + count, bytes: bytes) }
+}

@@ -21,3 +21,163 @@ package enum Request: Sendable {
     case credentialList(CacheName)
     case replace(CacheName, Replacement)
 }
+
+extension Request {
+    /// The version of the protocol.
+    package static let majorVersion: UInt8 = 2
+
+    /// Reads a request from its version on; what follows its body is no matter, as in libkrb5.
+    ///
+    /// Any minor version will do: none but zero was ever sent, and a later one can't mean something else by the same operation.
+    package init(_ frame: [UInt8]) throws(RequestError) {
+        guard frame.count >= 4, frame[0] == Self.majorVersion else { throw .unsupportedVersion(frame.first ?? 0) }
+        let number = UInt16(frame[2]) << 8 | UInt16(frame[3])
+        guard let operation = Operation(rawValue: number) else { throw .unknownOperation(number) }
+        do {
+            var reader = ByteReader(frame[4...])
+            self = try Request(operation, from: &reader)
+        } catch {
+            throw .malformedBody(operation, error)
+        }
+    }
+
+    private init(_ operation: Operation, from reader: inout ByteReader) throws(MalformedInput) {
+        switch operation {
+        case .noOperation: self = .noOperation
+        case .generateName: self = .generateName
+        case .cacheIdentifiers: self = .cacheIdentifiers
+        case .defaultCache: self = .defaultCache
+        case .cacheName: self = .cacheName(try Identifier(from: &reader))
+        default: self = try Request(operation, CacheName(reader.terminatedBytes("name")), from: &reader)
+        }
+    }
+
+    /// The operations on one cache.
+    private init(_ operation: Operation, _ name: CacheName, from reader: inout ByteReader) throws(MalformedInput) {
+        switch operation {
+        // These have no name and were read before; they are here so that a new operation cannot be forgotten.
+        case .noOperation, .generateName, .cacheIdentifiers, .defaultCache, .cacheName: self = .noOperation
+        case .initialize: self = .initialize(name, try MarshalledPrincipal(from: &reader))
+        case .destroy: self = .destroy(name)
+        case .store: self = .store(name, try MarshalledCredential(from: &reader))
+        case .retrieve: self = .retrieve(name, try CredentialPattern(from: &reader))
+        case .principal: self = .principal(name)
+        case .credentialIdentifiers: self = .credentialIdentifiers(name)
+        case .credential: self = .credential(name, try Identifier(from: &reader))
+        case .remove: self = .remove(name, try CredentialPattern(from: &reader))
+        case .setFlags: self = .setFlags(name, try reader.number("flags"))
+        case .move: self = .move(name, to: CacheName(try reader.terminatedBytes("new name")))
+        case .setDefaultCache: self = .setDefaultCache(name)
+        case .clockOffset: self = .clockOffset(name)
+        case .setClockOffset: self = .setClockOffset(name, try reader.number("clock offset"))
+        case .credentialList: self = .credentialList(name)
+        case .replace: self = .replace(name, try Replacement(from: &reader))
+        }
+    }
+}
+
+/// What REPLACE puts in place of everything that a cache holds.
+package struct Replacement: Sendable {
+    /// By how many seconds the KDC's clock is ahead of this machine's.
+    package let clockOffset: Int32
+    /// Whose cache it is.
+    package let principal: MarshalledPrincipal
+    package let credentials: [MarshalledCredential]
+
+    package init(clockOffset: Int32, principal: MarshalledPrincipal, credentials: [MarshalledCredential]) {
+        self.clockOffset = clockOffset
+        self.principal = principal
+        self.credentials = credentials
+    }
+
+    init(from reader: inout ByteReader) throws(MalformedInput) {
+        clockOffset = try reader.number("clock offset")
+        principal = try MarshalledPrincipal(from: &reader)
+        let begin = reader.offset
+        let count = Int(try reader.number("number of credentials", as: UInt32.self))
+        // Each takes four bytes at least; memory is not set aside for a number alone.
+        guard count <= reader.rest.count / 4 else { throw MalformedInput(field: "number of credentials", offset: begin) }
+        var credentials: [MarshalledCredential] = []
+        for _ in 0..<count {
+            var part = ByteReader(try reader.countedBytes("credential"))
+            credentials.append(try MarshalledCredential(from: &part))
+        }
+        self.credentials = credentials
+    }
+}
+
+/// A whole request that cannot be carried out.
+package enum RequestError: Error, Hashable, Sendable {
+    /// Another version of the protocol: nothing is known of how it is answered.
+    case unsupportedVersion(UInt8)
+    /// No operation that is known here.
+    case unknownOperation(UInt16)
+    /// The operation is known, and its body is cut off.
+    case malformedBody(Operation, MalformedInput)
+
+    /// What to answer; nil where the connection is to be closed.
+    ///
+    /// An unknown operation must be answered, for the client tries what it can do without. A malformed body gets a code that ends the
+    /// operation; its frame was whole, so the connection goes on.
+    package var replyCode: ReplyCode? {
+        switch self {
+        case .unsupportedVersion: nil
+        case .unknownOperation: .unsupported
+        case .malformedBody: .malformed
+        }
+    }
+}
+
+extension RequestError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unsupportedVersion(let major): "Version \(major) of the protocol is not known"
+        case .unknownOperation(let number): "Operation \(number) is not known"
+        case .malformedBody(let operation, let error): "The body of \(operation) is malformed: \(error)"
+        }
+    }
+}
+
+/// An operation that MIT libkrb5 1.20 and later or Heimdal's client send. There is no specification; the names are those of `kcm.h`.
+package enum Operation: UInt16, CaseIterable, Sendable {
+    /// `KCM_OP_NOOP`
+    case noOperation = 0
+    /// `KCM_OP_GEN_NEW`
+    case generateName = 3
+    /// `KCM_OP_INITIALIZE`
+    case initialize = 4
+    /// `KCM_OP_DESTROY`
+    case destroy = 5
+    /// `KCM_OP_STORE`
+    case store = 6
+    /// `KCM_OP_RETRIEVE`, sent by libkrb5 since 1.20
+    case retrieve = 7
+    /// `KCM_OP_GET_PRINCIPAL`
+    case principal = 8
+    /// `KCM_OP_GET_CRED_UUID_LIST`
+    case credentialIdentifiers = 9
+    /// `KCM_OP_GET_CRED_BY_UUID`
+    case credential = 10
+    /// `KCM_OP_REMOVE_CRED`
+    case remove = 11
+    /// `KCM_OP_SET_FLAGS`, sent by Heimdal alone
+    case setFlags = 12
+    /// `KCM_OP_MOVE_CACHE`, sent by Heimdal alone
+    case move = 17
+    /// `KCM_OP_GET_CACHE_UUID_LIST`
+    case cacheIdentifiers = 18
+    /// `KCM_OP_GET_CACHE_BY_UUID`
+    case cacheName = 19
+    /// `KCM_OP_GET_DEFAULT_CACHE`
+    case defaultCache = 20
+    /// `KCM_OP_SET_DEFAULT_CACHE`
+    case setDefaultCache = 21
+    /// `KCM_OP_GET_KDC_OFFSET`
+    case clockOffset = 22
+    /// `KCM_OP_SET_KDC_OFFSET`
+    case setClockOffset = 23
+    /// `KCM_OP_GET_CRED_LIST`, sent by MIT libkrb5 since 1.20
+    case credentialList = 13001
+    /// `KCM_OP_REPLACE`, sent by MIT libkrb5 since 1.20
+    case replace = 13002
+}

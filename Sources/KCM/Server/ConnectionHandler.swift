@@ -1,5 +1,11 @@
 internal import NIOCore
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
 /// One client: cuts its bytes into requests and answers one after the other, each when it is this connection's turn (``TurnQueue``).
 ///
 /// While requests wait, and while the client does not read its replies, nothing more is read from it, so that it can make nothing but its
@@ -205,5 +211,17 @@ extension Reply {
         buffer.writeInteger(Int32(0))
         buffer.writeInteger(code.rawValue)
         buffer.writeBytes(body)
+    }
+}
+
+extension ByteBuffer {
+    /// Overwrites what can be read with zeros, in the memory itself: NIO's pool has the buffer too and gives it to the next connection.
+    ///
+    /// Nobody else may still want the bytes.
+    func wipeInPlace() {
+        unsafe withUnsafeReadableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: start), bytes.count)
+        }
     }
 }

@@ -112,3 +112,157 @@ struct CredentialList {
 
     private func candidates(for pattern: CredentialPattern) -> [UInt64] { index.candidates(for: pattern) ?? serials }
 }
+
+/// Finds credentials by their server, so that no search goes through a whole cache.
+///
+/// Three keys for each: client and server, as libkrb5 looks for tickets; the server's components, for a pattern that leaves out the client
+/// or the realm; and all that ``MarshalledCredential/repeats(_:)`` compares. A service that acts for ten thousand users has ten thousand
+/// tickets for itself, so the client is in a key.
+/// Only hashes are kept. Two keys with one hash cost a comparison; the seed is new in each process, so nobody can choose them.
+struct CredentialIndex {
+    /// Serial numbers in ascending order.
+    private var serials: [Int: [UInt64]] = [:]
+
+    mutating func insert(_ credential: MarshalledCredential, serial: UInt64) {
+        for key in Self.keys(of: credential) { serials[key, default: []].append(serial) }
+    }
+
+    mutating func remove(_ credential: MarshalledCredential, serial: UInt64) {
+        for key in Self.keys(of: credential) {
+            guard let position = serials[key]?.position(of: serial) else { continue }
+            serials[key]?.remove(at: position)
+            if serials[key]?.isEmpty == true { serials[key] = nil }
+        }
+    }
+
+    /// The serial numbers of those that may match, in ascending order; nil where a pattern names no server.
+    func candidates(for pattern: CredentialPattern) -> [UInt64]? {
+        guard let server = pattern.server else { return nil }
+        guard pattern.comparesServerRealm, let client = pattern.client else { return serials[Self.componentsKey(server)] ?? [] }
+        return serials[Self.pairKey(client, server)] ?? []
+    }
+
+    /// The serial numbers of those that a credential may repeat.
+    func candidates(like credential: MarshalledCredential) -> [UInt64] { serials[Self.repetitionKey(credential)] ?? [] }
+
+    private static func keys(of credential: MarshalledCredential) -> [Int] {
+        let server = credential.server
+        return [pairKey(credential.client, server), componentsKey(server), repetitionKey(credential)]
+    }
+
+    private static func pairKey(_ client: MarshalledPrincipal, _ server: MarshalledPrincipal) -> Int {
+        hash(0, server.identity, client.identity)
+    }
+    private static func componentsKey(_ server: MarshalledPrincipal) -> Int { hash(1, server.components, []) }
+    /// Of the fields that ``MarshalledCredential/repeats(_:)`` compares.
+    private static func repetitionKey(_ credential: MarshalledCredential) -> Int {
+        var hasher = Hasher()
+        hasher.combine(pairKey(credential.client, credential.server))
+        hasher.combine(credential.isSessionKey)
+        hasher.combine(credential.encryptionType)
+        hasher.combine(credential.secondTicket)
+        hasher.combine(credential.authorizationData)
+        return hasher.finalize()
+    }
+
+    private static func hash(_ kind: UInt8, _ one: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>) -> Int {
+        var hasher = Hasher()
+        hasher.combine(kind)
+        hasher.combine(one)
+        hasher.combine(other)
+        return hasher.finalize()
+    }
+}
+
+extension [UInt64] {
+    /// Where a number is in an ascending list.
+    func position(of number: UInt64) -> Int? {
+        var range = startIndex..<endIndex
+        while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
+            if self[middle] == number { return middle }
+            range = self[middle] < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return nil
+    }
+}
+
+/// The tickets of a cache by the time of their end, so that the expired ones are found without reading the others.
+///
+/// A binary heap. A ticket that has left the cache stays here until it is the first, or until the queue is rebuilt: the caller compares
+/// with its list.
+struct ExpiryQueue {
+    private struct Entry {
+        let end: UInt32
+        let serial: UInt64
+    }
+
+    private var heap: [Entry] = []
+
+    var count: Int { heap.count }
+
+    /// The serial number of the ticket that ends first.
+    var first: UInt64? { heap.first?.serial }
+
+    mutating func insert(_ serial: UInt64, end: UInt32) {
+        heap.append(Entry(end: end, serial: serial))
+        var child = heap.count - 1
+        while child > 0, heap[child].end < heap[(child - 1) / 2].end {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    mutating func removeFirst() {
+        guard let last = heap.popLast(), !heap.isEmpty else { return }
+        heap[0] = last
+        var parent = 0
+        while true {
+            let children = [2 * parent + 1, 2 * parent + 2].filter { $0 < heap.count }
+            guard let least = children.min(by: { heap[$0].end < heap[$1].end }), heap[least].end < heap[parent].end else { return }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+
+    /// The serial numbers of the tickets that end before a time, in no order; reads one or two entries for each of them.
+    func serials(endingBefore time: Int64) -> [UInt64] {
+        var found: [UInt64] = []
+        var positions = [0]
+        while let position = positions.popLast() {
+            guard position < heap.count, Int64(heap[position].end) < time else { continue }
+            found.append(heap[position].serial)
+            positions += [2 * position + 1, 2 * position + 2]
+        }
+        return found
+    }
+}
+
+extension MarshalledCredential {
+    /// Whether this one makes another superfluous, so that storing it replaces the other.
+    ///
+    /// libkrb5 1.20 stores its refresh time again and again and removes nothing, and each acquisition leaves the expired ticket behind: a
+    /// cache would only grow. Tickets that a program can tell apart by asking stay side by side, those with another kind of key too.
+    /// ``CredentialIndex`` has a key of the same fields.
+    package func repeats(_ other: MarshalledCredential) -> Bool {
+        isSessionKey == other.isSessionKey && encryptionType == other.encryptionType && client.isSame(as: other.client)
+            && server.isSame(as: other.server) && secondTicket == other.secondTicket && authorizationData == other.authorizationData
+    }
+
+    /// The seconds by which clocks may differ.
+    static let clockTolerance: Int64 = 300
+
+    /// When the ticket ends, by the KDC's clock; nil for a setting, and for a ticket without an end.
+    var expiry: UInt32? { times.end == 0 || server.isConfiguration ? nil : times.end }
+
+    /// Whether the ticket is of no use any more at a time in seconds since 1970, by the KDC's clock.
+    ///
+    /// An entry that is a setting has an end of zero and never expires.
+    package func hasExpired(at time: Int64) -> Bool { expiry.map { Int64($0) + Self.clockTolerance < time } ?? false }
+
+    /// Until when the ticket can be used or renewed, by the KDC's clock; nil for a setting, and for a ticket without an end.
+    var endOfLife: UInt32? {
+        // RFC 4120 section 2.3: without the flag the time says nothing.
+        let isRenewable = ticketFlags & 0x0080_0000 != 0
+        return expiry.map { isRenewable ? max($0, times.renewTill) : $0 }
+    }
+}

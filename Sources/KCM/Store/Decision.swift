@@ -1,3 +1,182 @@
+extension CredentialStore {
+    /// What a request comes to; the store stays as it is.
+    ///
+    /// - Parameters:
+    ///   - now: The time in seconds since 1970, by which expired tickets are told when room is needed.
+    ///   - replyLimit: The length that a reply may have: a longer one is not made.
+    package func decide(
+        _ request: Request,
+        connection: inout ConnectionState,
+        now: UInt32,
+        replyLimit: Int = Reply.maximumBodyLength
+    ) -> Decision {
+        let decision: Decision
+        switch request {
+        case .noOperation, .setFlags: decision = Decision()
+        case .generateName: decision = Decision(Reply(body: unusedName().terminated))
+        case .defaultCache: decision = Decision(Reply(body: primary.terminated))
+        case .cacheIdentifiers: decision = Decision(Reply(body: Self.encoded(caches.map(\.identifier))))
+        case .cacheName(let identifier): decision = nameOfCache(identifier)
+        case .setDefaultCache(let name): decision = creating(name) { Decision(changes: [.setPrimary($0)]) }
+        case .initialize(let name, let principal): decision = creating(name) { initialize($0, principal, now: now) }
+        case .replace(let name, let replacement):
+            decision = creating(name) { replace($0, replacement, connection: &connection, now: now) }
+        case .move(let name, let target):
+            decision = with(name) { cache in creating(target) { Decision(changes: [.move(cache.name, to: $0)]) } }
+        case .store(let name, let credential): decision = with(name) { store(credential, in: $0, now: now) }
+        case .remove(let name, let pattern): decision = with(name) { remove(pattern, from: $0) }
+        case .destroy(let name): decision = with(name) { Decision(changes: [.destroy($0.name)]) }
+        case .setClockOffset(let name, let offset):
+            decision = with(name) { cache in
+                connection.learn(offset, of: cache.name)
+                return Decision(changes: [.setClockOffset(cache.name, offset)])
+            }
+        case .clockOffset(let name):
+            decision = with(name) { cache in
+                connection.learn(cache.clockOffset, of: cache.name)
+                return Decision(Reply(body: Self.encoded(cache.clockOffset)))
+            }
+        case .retrieve(let name, let pattern):
+            decision = with(name) { cache in
+                connection.knows(cache.clockOffset, of: cache.name) ? retrieve(pattern, from: cache) : Decision(.unsupported)
+            }
+        case .principal(let name): decision = with(name) { Decision(Reply(body: Array($0.principal.bytes))) }
+        case .credentialIdentifiers(let name): decision = with(name) { identifiers($0, limit: replyLimit) }
+        case .credential(let name, let identifier):
+            decision = with(name) { cache in cache[identifier].map { Decision(Reply(body: $0.bytes)) } ?? Decision(.end) }
+        case .credentialList(let name): decision = with(name) { list($0, limit: replyLimit) }
+        }
+        // A reply that libkrb5 would not read leaves it with a connection that it cannot use.
+        return decision.reply.body.count <= replyLimit ? decision : Decision(.limitReached)
+    }
+
+    /// Decides on a request that needs its cache.
+    private func with(_ name: CacheName, _ decide: (CredentialCache) -> Decision) -> Decision {
+        guard let cache = cache(name) else { return Decision(.noCache) }
+        return decide(cache)
+    }
+
+    /// Decides on a request that may bring a name into being.
+    private func creating(_ name: CacheName, _ decide: (CacheName) -> Decision) -> Decision {
+        let name = resolved(name)
+        guard name.bytes.count <= CacheName.maximumLength, !name.belongsToAnother(than: user) else { return Decision(.badName) }
+        return decide(name)
+    }
+
+    private func initialize(_ name: CacheName, _ principal: MarshalledPrincipal, now: UInt32) -> Decision {
+        guard let room = room(replacing: name, cost: cost(of: name, principal, []), now: now) else { return Decision(.quotaExceeded) }
+        return Decision(changes: room + [.initialize(name, principal)])
+    }
+
+    private func replace(_ name: CacheName, _ replacement: Replacement, connection: inout ConnectionState, now: UInt32) -> Decision {
+        let cost = cost(of: name, replacement.principal, replacement.credentials)
+        guard let room = room(replacing: name, cost: cost, now: now) else { return Decision(.quotaExceeded) }
+        connection.learn(replacement.clockOffset, of: name)
+        return Decision(changes: room + [.replace(name, replacement)])
+    }
+
+    private func cost(of name: CacheName, _ principal: MarshalledPrincipal, _ credentials: [MarshalledCredential]) -> Int {
+        let bytes = credentials.reduce(0) { $0 + $1.bytes.count }
+        return CredentialCache.cost(name: name, principal: principal, credentials: credentials.count, bytes: bytes)
+    }
+
+    private func store(_ credential: MarshalledCredential, in cache: CredentialCache, now: UInt32) -> Decision {
+        var examined = 0
+        let serial = cache.list.serial(repeatedBy: credential, examined: &examined)
+        let old = serial.flatMap { cache.list[$0] }.map { $0.bytes.count + CredentialCache.costOfCredential } ?? 0
+        let purge = purge(cache, whenStoring: credential, now: now).filter { $0 != serial }
+        let freed = purge.reduce(0) { $0 + CredentialCache.costOfCredential + (cache.list[$1]?.bytes.count ?? 0) }
+        let added = credential.bytes.count + CredentialCache.costOfCredential - old - freed
+        var decision = Decision(.quotaExceeded)
+        let going = Set(purge + [serial].compactMap(\.self))
+        if let room = room(for: added, now: now, isCounted: { $0 == cache.name && going.contains($1) }) {
+            let removal: [StoreChange] = purge.isEmpty ? [] : [.remove(cache.name, purge)]
+            decision = Decision(changes: removal + room + [.store(cache.name, credential, replacing: serial)])
+        }
+        decision.examined = examined
+        return decision
+    }
+
+    /// The expired tickets that a ticket that is valid takes the place of: a cache that is in use does not grow by what is over.
+    ///
+    /// A setting, or a ticket that has expired itself, displaces none: a program may fill a cache with old tickets and mean it.
+    private func purge(_ cache: CredentialCache, whenStoring credential: MarshalledCredential, now: UInt32) -> [UInt64] {
+        guard !credential.server.isConfiguration, !credential.hasExpired(at: cache.time(at: now)) else { return [] }
+        return Array(cache.expired(now: now).prefix(Self.purgeLimit))
+    }
+
+    /// How many expired tickets one request removes: each costs several system calls, and other users wait for their turn meanwhile. The
+    /// rest goes with the tickets that are stored next.
+    private static let purgeLimit = 64
+
+    private func remove(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
+        var examined = 0
+        let serials = cache.list.serials(matching: pattern, examined: &examined)
+        var decision = serials.isEmpty ? Decision(.notFound) : Decision(changes: [.remove(cache.name, serials)])
+        decision.examined = examined
+        return decision
+    }
+}
+
+extension CredentialStore {
+    /// A name that no cache has, and that no two callers get.
+    func unusedName() -> CacheName {
+        let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+        while true {
+            // Eighty random bits are the reservation: nothing is to be remembered, and a restart forgets nothing.
+            let suffix = (0..<16).map { _ in letters[Int.random(in: 0..<letters.count)] }
+            let name = CacheName("\(user):".utf8 + suffix)
+            if cache(name) == nil, name != primary { return name }
+        }
+    }
+
+    func nameOfCache(_ identifier: Identifier) -> Decision {
+        guard let cache = caches.first(where: { $0.identifier == identifier }) else { return Decision(.end) }
+        return Decision(Reply(body: cache.name.terminated))
+    }
+
+    /// The first credential that matches; where that takes too many comparisons, what makes the client list the cache and search there.
+    func retrieve(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
+        var examined = 0
+        var decision: Decision
+        switch cache.list.first(matching: pattern, examined: &examined) {
+        case .found(let credential): decision = Decision(Reply(body: credential.bytes))
+        case .notFound: decision = Decision(.notFound)
+        case .unknown: decision = Decision(.unsupported)
+        }
+        decision.examined = examined
+        return decision
+    }
+
+    func identifiers(_ cache: CredentialCache, limit: Int) -> Decision {
+        guard cache.list.count * Identifier.length <= limit else { return Decision(.limitReached) }
+        return Decision(Reply(body: Self.encoded(cache.list.all.map { cache.identifier(of: $0.serial) })))
+    }
+
+    /// All credentials at once; where they are too long for one reply, what makes the client ask for one after the other.
+    func list(_ cache: CredentialCache, limit: Int) -> Decision {
+        let length = 4 + 4 * cache.list.count + cache.list.byteCount
+        guard length <= Reply.maximumBodyLength else { return Decision(.unsupported) }
+        guard length <= limit else { return Decision(.limitReached) }
+        var writer = ByteWriter(capacity: length)
+        writer.write(UInt32(truncatingIfNeeded: cache.list.count))
+        for (_, credential) in cache.list.all { writer.writeCounted(credential.bytes) }
+        return Decision(Reply(body: writer.take(), isOnlyCopy: true))
+    }
+
+    static func encoded(_ identifiers: [Identifier]) -> [UInt8] {
+        var writer = ByteWriter(capacity: identifiers.count * Identifier.length)
+        for identifier in identifiers { identifier.write(to: &writer) }
+        return writer.bytes
+    }
+
+    static func encoded(_ offset: Int32) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.write(offset)
+        return writer.bytes
+    }
+}
+
 /// What a request comes to: the changes to make first, then the reply.
 package struct Decision: Sendable {
     package var reply: Reply
@@ -12,4 +191,28 @@ package struct Decision: Sendable {
     }
 
     init(_ code: ReplyCode) { self.init(Reply(code: code)) }
+}
+
+/// What the server knows of one connection: which clock offsets its client has heard of.
+///
+/// libkrb5 asks for a cache's offset when it begins to list the cache and never for RETRIEVE. So behind a KDC whose clock is off, a
+/// program that only retrieves would fail with a clock skew. Where the client does not know the offset, RETRIEVE is refused in a way that
+/// makes it list the cache, and so ask.
+package struct ConnectionState: Sendable {
+    private var offsets: [(name: CacheName, offset: Int32)] = []
+
+    package init() {}
+
+    /// A connection of libkrb5 serves one cache, one of Heimdal several. One that is forgotten costs its client one listing.
+    private static let maximumCount = 16
+
+    /// Whether the client reckons with this offset; one that has heard of none reckons with zero.
+    func knows(_ offset: Int32, of name: CacheName) -> Bool { (offsets.first { $0.name == name }?.offset ?? 0) == offset }
+
+    /// The client was told an offset, or has told it.
+    mutating func learn(_ offset: Int32, of name: CacheName) {
+        offsets.removeAll { $0.name == name }
+        if offsets.count == Self.maximumCount { offsets.removeFirst() }
+        offsets.append((name, offset))
+    }
 }

@@ -98,3 +98,83 @@ private final class OrderHandler: ChannelInboundHandler {
         }
     }
 }
+
+/// What is to be done to a realm that runs.
+struct RealmOrder: Codable, Sendable {
+    enum Action: Codable, Sendable {
+        /// A fault in words, for these transports and so many requests; nil is until it is changed.
+        case fault(String, onUDP: Bool, onTCP: Bool, next: Int?)
+        /// Something done to a KDC, by its number from 1.
+        case kdc(KDCAction, number: Int)
+        /// By how many seconds the KDCs' clock is off.
+        case clock(seconds: Int)
+    }
+
+    enum KDCAction: String, Codable, CaseIterable, Sendable {
+        case stop, start, pause, resume
+    }
+
+    /// The realm; nil is the first one.
+    var realm: String?
+    var action: Action
+}
+
+extension RealmOrder {
+    /// Does it. Throws `KerberosTestingError`.
+    func perform(in realms: [TestRealm]) async throws {
+        guard let realm = realm.map({ name in realms.first { $0.name == name } }) ?? realms.first else {
+            throw KerberosTestingError(
+                .invalidArgument,
+                "There is no realm \(self.realm ?? ""); there are \(realms.map(\.name).joined(separator: ", "))."
+            )
+        }
+        switch action {
+        case .fault(let words, let onUDP, let onTCP, let next):
+            guard let fault = NetworkFault(words: words) else { throw KerberosTestingError(.invalidArgument, NetworkFault.forms) }
+            guard !realm.networks.isEmpty else {
+                throw KerberosTestingError(
+                    .invalidArgument,
+                    "\(realm.name) was started without faults: give ksso realm run --fault pass, or the plan faults: true."
+                )
+            }
+            let transports: NetworkTransports = if onUDP == onTCP { .both } else { onUDP ? .udp : .tcp }
+            for network in realm.networks {
+                try await network.set(fault, on: transports, for: next.map { .next($0) } ?? .untilChanged)
+            }
+        case .kdc(let action, let number):
+            let count = realm.kdcPorts.count
+            guard (1...count).contains(number) else {
+                throw KerberosTestingError(
+                    .invalidArgument,
+                    "\(realm.name) has no KDC \(number): there \(count == 1 ? "is 1" : "are \(count), counted from 1")."
+                )
+            }
+            let number = number - 1
+            switch action {
+            case .stop: try await realm.stopKDC(number)
+            case .start: try await realm.startKDC(number)
+            case .pause: try await realm.pauseKDC(number)
+            case .resume: try await realm.resumeKDC(number)
+            }
+        case .clock(let seconds): try await realm.setKDCClock(offset: .seconds(seconds))
+        }
+    }
+}
+
+/// A name of a socket that fits into a socket's address, which has 107 bytes, however deep the socket's folder is.
+///
+/// The folder is open while the name is in use; it is given up with this value.
+struct ShortSocketPath: ~Copyable {
+    private let folder: Int32
+    let path: String
+
+    /// Throws ``CommandFailure`` where there is no such folder.
+    init(_ path: String) throws {
+        let place = URL(fileURLWithPath: path)
+        folder = open(place.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw CommandFailure(.failed, "\(path): \(String(cString: strerror(errno))).") }
+        self.path = "/proc/self/fd/\(folder)/\(place.lastPathComponent)"
+    }
+
+    deinit { close(folder) }
+}

@@ -1,5 +1,6 @@
 public import Foundation
 public import Kerberos
+internal import Synchronization
 
 /// Asks in a window of its own, or on a named terminal, by one of GnuPG's pinentry programs: for processes without a terminal, such as an
 /// agent.
@@ -140,4 +141,64 @@ public struct PinentryPrompter: Prompter {
 extension Prompter where Self == PinentryPrompter {
     /// Asks in a window, by the pinentry program that the machine prefers.
     public static var pinentry: PinentryPrompter { PinentryPrompter() }
+}
+
+/// Why no question can be put: told when it begins and when it ends, and not again for each that waits.
+final class PinentryFaults: Sendable {
+    private let report: @Sendable (String?) -> Void
+    private let last = Mutex<String?>(nil)
+
+    init(_ report: @escaping @Sendable (String?) -> Void) { self.report = report }
+
+    /// A question could not be put.
+    func note(_ sentence: String) {
+        guard last.withLock({ last in exchange(&last, sentence) }) else { return }
+        report(sentence)
+    }
+
+    /// A question was put.
+    func forget() {
+        guard last.withLock({ last in exchange(&last, nil) }) else { return }
+        report(nil)
+    }
+
+    /// Whether it was another one.
+    private func exchange(_ last: inout String?, _ sentence: String?) -> Bool {
+        defer { last = sentence }
+        return last != sentence
+    }
+}
+
+/// The programs that ask now, so that another thread can end one.
+final class RunningPrograms: Sendable {
+    private let programs = Mutex<[PromptRequest.ID: ChildProgram]>([:])
+
+    /// Starts a program that speaks the Assuan protocol with its standard input and output.
+    ///
+    /// - Throws: `PromptRefusal`; `canceled` where the request has been called off.
+    func start(_ program: String, environment: [String: String], for request: PromptRequest) throws(PromptRefusal) -> AssuanDialogue {
+        // Under the lock, so that whoever calls it off from here on finds the process.
+        try programs.withLock { programs throws(PromptRefusal) in
+            guard !request.isCanceled else { throw .canceled }
+            let dialogue = try AssuanDialogue(program, environment: environment)
+            programs[request.id] = dialogue.child
+            return dialogue
+        }
+    }
+
+    /// Ends a program, and waits for its end.
+    func end(_ dialogue: inout AssuanDialogue, of request: PromptRequest) {
+        // From here on the numbers may be another's.
+        programs.withLock { _ = $0.removeValue(forKey: request.id) }
+        dialogue.end()
+    }
+
+    /// Ends the one that asks this. What talks to it sees the end of its output, whether or not the program heeds the signal.
+    func cancel(_ request: PromptRequest) {
+        programs.withLock { programs in
+            guard let program = programs[request.id] else { return }
+            kill(program.process, SIGTERM)
+            shutdown(program.connection, Int32(SHUT_RDWR))
+        }
+    }
 }

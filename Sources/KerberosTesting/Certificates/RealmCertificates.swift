@@ -1,4 +1,5 @@
 import Foundation
+public import Kerberos
 
 /// The certificate authority of one realm, in its folder: it signs the KDC's certificate and those of users (PKINIT, RFC 4556).
 struct RealmCertificates: Sendable {
@@ -71,5 +72,68 @@ struct RealmCertificates: Sendable {
             [components]
             \(parts.joined(separator: "\n"))
             """
+    }
+}
+
+extension TestRealm {
+    /// Makes a certificate for a user of a realm that takes them: ``TestRealmOptions/acceptsCertificates``.
+    ///
+    /// The user has to be in the database, and needs no password there.
+    /// - Parameters:
+    ///   - principal: The user, without the realm.
+    ///   - pin: If given, certificate and key are in a PKCS #12 file that asks for it.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if the realm takes none, `programMissing` for openssl.
+    public func certificate(for principal: String, pin: String? = nil) async throws -> ClientCertificate {
+        guard try center.configuration.options.acceptsCertificates else {
+            throw KerberosTestingError(.invalidArgument, "\(name) takes no certificates; make it with acceptsCertificates: true.")
+        }
+        guard !principal.contains(where: \.isNewline), pin?.contains(where: \.isNewline) != true else {
+            throw KerberosTestingError(.invalidArgument, "There is a line break in the name or in the PIN.")
+        }
+        let certificates = RealmCertificates(files, environment: environment)
+        let file = UUID().uuidString
+        let path = "\(certificates.directory)/\(file)"
+        try await certificates.issue(file, to: principal, for: .client)
+        if let pin { try await certificates.protect(file, pin: pin) }
+        return ClientCertificate(
+            certificatePath: "\(path).pem",
+            keyPath: "\(path).key",
+            identity: pin == nil ? "FILE:\(path).pem,\(path).key" : "PKCS12:\(path).p12"
+        )
+    }
+
+    /// The certificate of the authority that signed the KDC's and the users' own, in PEM.
+    public var certificateAuthorityPath: String { "\(files.certificateFolder)/ca.pem" }
+}
+
+/// A certificate with which a user signs in (PKINIT, RFC 4556), and its key. The files go with the realm.
+public struct ClientCertificate: Sendable, Hashable {
+    /// The certificate, in PEM.
+    public let certificatePath: String
+    /// The key, in PEM, without a password.
+    public let keyPath: String
+    /// Both as krb5.conf and `kinit -X X509_user_identity=…` name them: `FILE:` and the two paths, or `PKCS12:` and the path of a file that
+    /// wants its PIN.
+    public let identity: String
+}
+
+extension TestRealm {
+    /// Makes a cache with a ticket-granting ticket that protects a sign-in (FAST armor, RFC 6113 section 5.4.1), as a machine's own would.
+    ///
+    /// For a KDC that demands it (``TestRealmOptions/demandsFAST``), and for any other: `kinit -T`, and `RealmConfiguration.armorCache`.
+    /// - Returns: The name of the cache, `FILE:` and a path in the realm's folder.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the KDC gives no ticket, `notAdministered` for a realm that
+    ///   somebody else runs.
+    public func armorCache() async throws -> CredentialCacheName {
+        _ = try center
+        let cache = CredentialCacheName(rawValue: "FILE:\(directory)/armor-\(UUID().uuidString)")
+        // The key is the database's own; the ticket's owner does not matter.
+        _ = try await Command.require(
+            "kinit",
+            ["-k", "-t", "KDB:", "-c", cache.rawValue, "krbtgt/\(name)@\(name)"],
+            environment: environment,
+            scratch: directory
+        )
+        return cache
     }
 }

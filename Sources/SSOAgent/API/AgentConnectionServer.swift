@@ -6,6 +6,7 @@ internal import KerberosEngine
 internal import Logging
 internal import NIOCore
 internal import SSOAgentClient
+internal import Synchronization
 
 /// One connection of the API.
 struct AgentConnectionServer: Sendable {
@@ -53,5 +54,63 @@ struct AgentConnectionServer: Sendable {
     /// Answers requests until the connection ends.
     func run() async {
         await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: logger) }
+    }
+}
+
+/// What a request is answered with: whose it is, and over which connection it came.
+struct AgentContext: RequestContext {
+    typealias Source = AgentContextSource
+
+    var coreContext: CoreRequestContextStorage
+    /// Who sent it.
+    let peer: PeerCredential
+    /// The connection.
+    let channel: any Channel
+    /// What answers the request, and by whose rules; what came into office while the body did counts.
+    var served: CurrentExtension.Office
+    /// What the request carried, once it has come.
+    let body = AgentRequestBody()
+
+    init(source: AgentContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        peer = source.peer
+        channel = source.channel
+        served = source.served
+    }
+}
+
+/// What a context is made from.
+struct AgentContextSource: RequestContextSource {
+    let logger: Logger
+    let channel: any Channel
+    let peer: PeerCredential
+    let served: CurrentExtension.Office
+}
+
+/// The whole body of a request, held until the operation takes it: nobody else has it then, so that a secret in it can be wiped.
+final class AgentRequestBody: Sendable {
+    private let bytes = Mutex(ByteBuffer())
+
+    func put(_ body: ByteBuffer) { bytes.withLock { $0 = body } }
+
+    /// The body; after that there is none.
+    func take() -> ByteBuffer {
+        bytes.withLock { bytes in
+            defer { bytes = ByteBuffer() }
+            return bytes
+        }
+    }
+}
+
+/// Runs a connection's task on the connection's own event loop: a request then costs no change of threads, which would cost more than
+/// its token. Actors with threads of their own, such as the realms', stay on those.
+final class EventLoopTaskExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -82,3 +82,106 @@ struct DBusMessage: Hashable, Sendable {
         return values
     }
 }
+
+/// Cuts the bytes of a bus into messages. Any user of the bus can send us one, so that none of them ends the connection.
+struct DBusFrameDecoder {
+    /// A longer message is passed over: ten thousand login sessions fit, and nobody can make us keep more.
+    static let maximumLength = 4 << 20
+    /// No bus passes on a longer one (D-Bus specification, "Message Format"): where it seems to, the bytes are out of step.
+    static let protocolMaximum = 128 << 20
+
+    private var bytes: [UInt8] = []
+    /// How many bytes are to come of a message that is passed over.
+    private var skipped = 0
+
+    mutating func append(_ more: some Collection<UInt8>) {
+        let count = min(skipped, more.count)
+        skipped -= count
+        bytes += more.dropFirst(count)
+    }
+
+    /// The next whole message that can be read; nil where it has not arrived.
+    ///
+    /// - Throws: `DBusError.malformed` where nobody can tell at which byte the next one begins: the connection is to be closed.
+    mutating func next() throws(DBusError) -> DBusMessage? {
+        while let frame = try nextFrame() {
+            if let message = try? DBusMessage(frame) { return message }
+        }
+        return nil
+    }
+
+    private mutating func nextFrame() throws(DBusError) -> [UInt8]? {
+        while bytes.count >= DBusMessage.fixedLength {
+            let parts = try DBusMessage.length(bytes)
+            let length = parts.header + parts.body
+            guard length <= Self.protocolMaximum else { throw .malformed }
+            if length > Self.maximumLength {
+                skipped = max(0, length - bytes.count)
+                bytes.removeFirst(length - skipped)
+                continue
+            }
+            guard bytes.count >= length else { return nil }
+            defer { bytes.removeFirst(length) }
+            return Array(bytes[..<length])
+        }
+        return nil
+    }
+}
+
+/// A call of a method whose arguments are texts.
+struct DBusCall: Hashable, Sendable {
+    var destination: String
+    var path: String
+    var interface: String
+    var member: String
+    var arguments: [String] = []
+
+    /// The bytes of the message, the low byte of a number first.
+    func encoded(serial: UInt32) -> [UInt8] {
+        var body = Writer()
+        for argument in arguments { body.put(argument) }
+        var header = Writer()
+        // No service is started for it.
+        header.bytes = [UInt8(ascii: "l"), DBusMessage.Kind.methodCall.rawValue, 2, 1]
+        header.put(UInt32(body.bytes.count))
+        header.put(serial)
+        var fields = Writer()
+        // They begin at a multiple of 8 in the message, and here too.
+        fields.put(field: 1, "o", path)
+        fields.put(field: 2, "s", interface)
+        fields.put(field: 3, "s", member)
+        fields.put(field: 6, "s", destination)
+        if !arguments.isEmpty { fields.put(signature: String(repeating: "s", count: arguments.count)) }
+        header.put(UInt32(fields.bytes.count))
+        header.bytes += fields.bytes
+        header.align(8)
+        return header.bytes + body.bytes
+    }
+
+    private struct Writer {
+        var bytes: [UInt8] = []
+
+        mutating func align(_ alignment: Int) { bytes += [UInt8](repeating: 0, count: -bytes.count & (alignment - 1)) }
+
+        mutating func put(_ number: UInt32) {
+            align(4)
+            bytes += (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+
+        mutating func put(_ text: String) {
+            put(UInt32(text.utf8.count))
+            bytes += Array(text.utf8) + [0]
+        }
+
+        mutating func put(field: UInt8, _ type: Character, _ text: String) {
+            align(8)
+            bytes += [field, 1] + Array(String(type).utf8) + [0]
+            put(text)
+        }
+
+        mutating func put(signature: String) {
+            align(8)
+            bytes += [8, 1, UInt8(ascii: "g"), 0, UInt8(truncatingIfNeeded: signature.utf8.count)] + Array(signature.utf8) + [0]
+        }
+    }
+}

@@ -1,3 +1,6 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosEngine
 internal import Synchronization
 
 /// Sees that a user locks the screen or leaves the machine, through systemd-logind.
@@ -138,5 +141,83 @@ package final class LoginWatch: Sendable {
             "no systemd-logind answers on the system's message bus: whether the screen is locked or the login session has ended is not known, "
                 + "and SignOutOnLock, SignOutOnSessionEnd and ScreenLockedBehavior wait for it."
         )
+    }
+}
+
+/// What the bus has told since somebody last looked.
+final class LoginInbox: Sendable {
+    /// A session was told to lock itself, by somebody who says to be logind.
+    struct LockRequest: Hashable, Sendable {
+        var sender: String
+        var session: String
+    }
+
+    private struct Contents {
+        var owner: String?
+        var requests: Set<LockRequest> = []
+    }
+
+    /// Yields when there is something to look at; ends with the connection.
+    let rings: AsyncStream<Void>
+    private let bell: AsyncStream<Void>.Continuation
+    private let contents = Mutex(Contents())
+
+    init() { (rings, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func ring() { bell.yield() }
+
+    func close() { bell.finish() }
+
+    /// Takes a signal. Any user of the bus can send us one: once it is known who logind is, those of others are not even looked at.
+    func put(_ message: DBusMessage) {
+        guard let sender = message.sender else { return }
+        let matters = contents.withLock { contents in
+            guard contents.owner == nil || sender == contents.owner || sender == "org.freedesktop.DBus" else { return false }
+            let isRequest = message.interface == Logind.interface("Session") && message.member == "Lock"
+            if isRequest, let path = message.path, contents.requests.count < 256 {
+                contents.requests.insert(LockRequest(sender: sender, session: path))
+            }
+            return true
+        }
+        if matters { ring() }
+    }
+
+    /// The sessions that logind has told to lock themselves.
+    ///
+    /// - Parameter owner: logind's connection; nil where none runs.
+    func takeRequests(of owner: String?) -> Set<String> {
+        contents.withLock { contents in
+            defer { contents = Contents(owner: owner) }
+            return Set(contents.requests.filter { $0.sender == owner }.map(\.session))
+        }
+    }
+}
+
+/// What a user did at the machine, as far as it ends sessions.
+package enum LoginChange: Sendable, Hashable, CaseIterable {
+    /// The screen was locked.
+    case locked
+    /// The last of the user's login sessions has ended.
+    case sessionEnded
+}
+
+extension Agent {
+    /// What sees that the user locks the screen or leaves, where a profile in force makes something of it.
+    func makeLoginWatch(_ current: CurrentExtension) -> LoginWatch {
+        LoginWatch(
+            LoginWatch.Options(
+                environment: options.environment,
+                user: geteuid(),
+                isWanted: { current.value.policy.configurations.contains(where: \.dependsOnLogin) },
+                log: journal.failure
+            )
+        )
+    }
+}
+
+extension ExtensionConfiguration {
+    /// Whether it matters what the user does at the machine.
+    fileprivate var dependsOnLogin: Bool {
+        sessionLimits.signOutOnLock || sessionLimits.signOutOnSessionEnd || screenLockedBehavior != nil
     }
 }

@@ -1,0 +1,112 @@
+import HTTPNegotiate
+
+/// The keys of our own that list hosts: how those are answered that `Hosts` covers.
+enum HostList: String, Sendable, Hashable, CaseIterable {
+    case plainHTTP = "PlainHTTPHosts"
+    case preemptive = "PreemptiveHosts"
+    case delegation = "DelegationHosts"
+    case unconditionalDelegation = "UnconditionalDelegationHosts"
+    case optionalMutualAuthentication = "OptionalMutualAuthenticationHosts"
+    case noMutualAuthentication = "NoMutualAuthenticationHosts"
+    case noChannelBinding = "NoChannelBindingHosts"
+
+    /// The list's entries that are host rules, each with its place in the list.
+    func entries(in keys: [String: ProfileValue]) -> [(offset: Int, rule: HostRule)] {
+        (keys[rawValue]?.strings ?? []).enumerated().compactMap { offset, text in (try? HostRule(text)).map { (offset, $0) } }
+    }
+
+    /// The list's entries that are host rules.
+    func rules(in keys: [String: ProfileValue]) -> [HostRule] { entries(in: keys).map(\.rule) }
+
+    /// The list that decides where a host stands in both.
+    var stronger: HostList? {
+        switch self {
+        case .delegation: .unconditionalDelegation
+        case .noMutualAuthentication: .optionalMutualAuthentication
+        default: nil
+        }
+    }
+
+    /// What holds for a host of the list, as a part of a sentence.
+    var effect: String {
+        switch self {
+        case .plainHTTP: "the server is answered over plain http as well"
+        case .preemptive: "the server gets a ticket without asking for it"
+        case .delegation: "the server gets the user's own ticket if the KDC vouches for it"
+        case .unconditionalDelegation: "the server gets the user's own ticket whatever the KDC says of it"
+        case .optionalMutualAuthentication: "the server need not prove itself, but a proof that it sends must hold"
+        case .noMutualAuthentication: "the server is not asked to prove itself"
+        case .noChannelBinding: "the ticket is not bound to the server's certificate"
+        }
+    }
+}
+
+/// The keys of our own: whether what they name is answered at all, and which list decides where two name the same host.
+extension PayloadChecker {
+    func hostListAdvice() -> [ProfileAdvice] {
+        HostList.allCases.flatMap { list in
+            list.entries(in: keys).flatMap { offset, rule in
+                let place = path.appending(key: list.rawValue).appending(index: offset)
+                let remarks = [coverageRemark(on: rule, of: list), strengthRemark(on: rule, of: list)]
+                return remarks.compactMap { $0 }.map { ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence) }
+            }
+        }
+    }
+
+    func servicePrincipalAdvice() -> [ProfileAdvice] {
+        ServicePrincipalEntry.all(in: keys).compactMap { entry in
+            let place = path.appending(key: ServicePrincipalEntry.key).appending(key: entry.text)
+            return remark(on: entry).map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
+        }
+    }
+
+    private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
+
+    /// What to say of an entry that `Hosts` does not cover, or covers in part.
+    private func coverageRemark(on rule: HostRule, of list: HostList) -> Remark? {
+        let rules = hosts.map(\.rule)
+        guard !rules.contains(where: { PayloadChecker.covers($0, rule) }) else { return nil }
+        if let part = rules.first(where: { PayloadChecker.covers(rule, $0) }) {
+            return (.advice, "\(rule) is covered by Hosts in part only, as with \(part). The entry says nothing of its other hosts.")
+        }
+        let consequence =
+            list == .plainHTTP ? "so it is not answered over http either" : "so it is not answered, and this entry changes nothing"
+        return (.warning, "\(rule) is covered by no entry of Hosts, \(consequence). List it there too.")
+    }
+
+    /// What to say of an entry whose hosts, or some of them, are named by the list that decides.
+    private func strengthRemark(on rule: HostRule, of list: HostList) -> Remark? {
+        guard let stronger = list.stronger else { return nil }
+        let rules = stronger.rules(in: keys)
+        if let winner = rules.first(where: { PayloadChecker.covers($0, rule) }) {
+            let whole = winner == rule ? "stands in \(stronger.rawValue) too" : "is covered by \(winner) of \(stronger.rawValue)"
+            return (.warning, "\(rule) \(whole), which wins: \(stronger.effect). This entry changes nothing; leave one of the two out.")
+        }
+        if let exception = rules.first(where: { PayloadChecker.covers(rule, $0) }) {
+            return (.advice, "\(rule) does not decide for \(exception): \(stronger.rawValue) has it and wins; there \(stronger.effect).")
+        }
+        return nil
+    }
+
+    private func remark(on entry: ServicePrincipalEntry) -> String? {
+        let host = entry.origin.host
+        if !hosts.contains(where: { $0.rule.matches(host: host) }) {
+            return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry changes nothing. List it there too."
+        }
+        if entry.origin.scheme == .http, !HostList.plainHTTP.rules(in: keys).contains(where: { $0.matches(host: host) }) {
+            return "\(host) is not answered over plain http, so this entry changes nothing. Write https, or list it in PlainHTTPHosts."
+        }
+        if entry.service != "HTTP" {
+            return "The service of a web server is HTTP, in capitals, and a ticket for \(entry.principal) is of use at another service."
+        }
+        return nil
+    }
+
+    /// Whether every host of `inner` is one of `outer`.
+    private static func covers(_ outer: HostRule, _ inner: HostRule) -> Bool {
+        switch inner.kind {
+        case .exact: outer.matches(host: inner.name)
+        case .suffix: outer.kind == .suffix && (outer.name == inner.name || inner.name.hasSuffix(outer.name))
+        }
+    }
+}

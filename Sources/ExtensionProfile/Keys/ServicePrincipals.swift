@@ -1,0 +1,118 @@
+import HTTPNegotiate
+
+/// One entry of `ServicePrincipals`: an origin, and the principal that a ticket is asked for there.
+struct ServicePrincipalEntry {
+    static let key = "ServicePrincipals"
+
+    /// The origin as it was written.
+    let text: String
+    let origin: Origin
+    /// `service/host`, with or without `@REALM`.
+    let principal: String
+
+    /// The part before the slash.
+    var service: Substring { principal.prefix { $0 != "/" } }
+
+    /// The entries of a payload that have no fault, in the order of their origins' texts.
+    static func all(in keys: [String: ProfileValue]) -> [ServicePrincipalEntry] {
+        (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { text, value in
+            guard let principal = value.string, let origin = try? origin(text), (try? check(principal)) != nil else { return nil }
+            return ServicePrincipalEntry(text: text, origin: origin, principal: principal)
+        }
+    }
+
+    /// Reads an origin: a URL with nothing after its host and port but a slash.
+    static func origin(_ text: String) throws(HostRuleError) -> Origin {
+        let quoted = text.debugDescription
+        let origin: Origin
+        do {
+            origin = try Origin(url: text)
+        } catch {
+            throw HostRuleError(
+                .schemeOrPath,
+                text: text,
+                reason: "\(quoted) is no origin such as https://www.example.com. \(error.message)"
+            )
+        }
+        guard hasNothingButHostAndPort(text) else {
+            let reason = "\(quoted) is more than an origin: write scheme, host and port alone, such as \(origin)."
+            throw HostRuleError(.schemeOrPath, text: text, reason: reason)
+        }
+        guard !origin.isAddress else {
+            throw HostRuleError(.address, text: text, reason: "\(quoted) has an address, which is never answered: write the host's name.")
+        }
+        return origin
+    }
+
+    /// `Origin` passes over what stands around host and port; here it would only look as if it counted.
+    private static func hasNothingButHostAndPort(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 3 || (parts.count == 4 && parts[3].isEmpty) else { return false }
+        return !parts[2].contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    }
+
+    /// Checks a principal: `service/host`, where the host may have a port, with or without `@REALM`.
+    static func check(_ text: String) throws(HostRuleError) {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: ".-_:/@".utf8.contains(byte)
+            }
+        }
+        guard isPlain else { throw fault(text, "letters, digits and . - _ : may stand in it, and nothing else, no space either") }
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count <= 2 else { throw fault(text, "one @ may stand in it, before the realm") }
+        if parts.count == 2, KeyChecker.realmFault(String(parts[1])) != nil { throw fault(text, "a realm belongs after its @") }
+        let names = parts[0].split(separator: "/", omittingEmptySubsequences: false)
+        guard names.count == 2 else { throw fault(text, "it needs one slash, between the service and the host") }
+        guard !names[0].isEmpty, !names[0].contains(":") else { throw fault(text, "a service, which is HTTP, belongs before its slash") }
+        try checkHost(names[1], of: text)
+    }
+
+    /// The host is named as the KDC has it: what is the same host in a URL, such as one with a dot at its end, is another principal.
+    private static func checkHost(_ text: Substring, of principal: String) throws(HostRuleError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = parts.first ?? ""
+        guard let rule = try? HostRule(String(name)), rule.kind == .exact, name.last != "." else {
+            throw fault(principal, "a host's name belongs after its slash, no address and no dot at an end")
+        }
+        guard parts.count == 1 || UInt16(parts[1]).map({ $0 > 0 }) == true else {
+            throw fault(principal, "a port from 1 to 65535 belongs after its colon")
+        }
+    }
+
+    private static func fault(_ text: String, _ clause: String) -> HostRuleError {
+        let example = "HTTP/www.example.com or HTTP/www.example.com@EXAMPLE.COM"
+        return HostRuleError(
+            .badLabel,
+            text: text,
+            reason: "\(text.debugDescription) is no service principal: \(clause). Write \(example)."
+        )
+    }
+}
+
+extension KeyChecker {
+    /// Entry by entry: the origin, the principal, and that no origin stands twice.
+    static func servicePrincipalFaults(_ entries: [String: ProfileValue]) -> [Fault] {
+        var faults: [Fault] = []
+        var texts: [Origin: String] = [:]
+        for (text, value) in entries.sorted(by: { $0.key < $1.key }) {
+            do throws(HostRuleError) {
+                let origin = try ServicePrincipalEntry.origin(text)
+                if let other = texts[origin] {
+                    let reason = "this is the same origin as \(ProfileKeyPath.readable(other)); leave one of the two out"
+                    faults.append(Fault(.badValue(reason: reason), at: [.key(text)]))
+                }
+                texts[origin] = text
+            } catch {
+                faults.append(Fault(.badValue(reason: error.reason), at: [.key(text)]))
+            }
+            do throws(HostRuleError) {
+                try ServicePrincipalEntry.check(value.string ?? "")
+            } catch {
+                faults.append(Fault(.badValue(reason: error.reason), at: [.key(text)]))
+            }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,164 @@
+public import Foundation
+public import HTTPNegotiate
+
+/// A configuration profile: the file that tells Macs, and here Linux, which realm answers which hosts.
+///
+/// The file is the `.mobileconfig` that a device management sends to Macs (XML or binary property list), or YAML with the same keys.
+/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed
+/// file (CMS) is refused when its signature does not match; whether the signer counts says ``signature``, and a ``ProfilePolicy`` can
+/// demand it. The check runs the machine's `openssl`, for some ten milliseconds.
+public struct Profile: Sendable, Hashable {
+    /// The file, as it was named.
+    public let source: String
+    /// The payloads for the Kerberos extension.
+    public let payloads: [ExtensionPayload]
+    /// What was made of every key.
+    public let report: ProfileReport
+    /// What was read, to be checked again where the machine's policy has changed.
+    let data: Data
+    /// Who signed the file; nil where nobody did.
+    public var signature: ProfileSignature? { report.signature }
+
+    /// Reads a file.
+    ///
+    /// Throws a ``ProfileError`` when it cannot be read, is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    public init(contentsOf path: String, policy: ProfilePolicy) throws(ProfileError) {
+        try self.init(data: ProfileFile.read(path: path), source: path, policy: policy)
+    }
+
+    /// Reads a file of a machine that demands nothing; see ``init(contentsOf:policy:)``.
+    public init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
+
+    /// Reads a profile's content; `source` is the name that messages and verdicts use.
+    ///
+    /// Throws a ``ProfileError`` when it is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    public init(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) {
+        let reader = try ProfileReader(data: data, source: source, policy: policy)
+        if let rejection = reader.report.rejection { throw rejection }
+        self.source = source
+        self.data = data
+        payloads = reader.payloads
+        report = reader.report
+    }
+
+    /// What the profile says to those who answer challenges, one for each payload.
+    public var configurations: [ExtensionConfiguration] { payloads.map { $0.configuration(source: source) } }
+
+    /// Reports on every key without refusing a profile for its faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
+    public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
+        try ProfileReport.check(data: data, source: source)
+    }
+
+    /// Reports on every key of a file; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
+    public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
+        try ProfileReport.check(contentsOf: path)
+    }
+
+    /// Whether both say the same, although it may be written in other words.
+    public static func == (left: Profile, right: Profile) -> Bool {
+        left.source == right.source && left.payloads == right.payloads && left.report == right.report
+    }
+
+    /// Source and payloads.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(source)
+        hasher.combine(payloads)
+    }
+}
+
+/// Goes through a file once: the report on every key, and the payloads that are usable.
+struct ProfileReader {
+    static let payloadType = "com.apple.extensiblesso"
+    static let extensionIdentifier = "com.apple.AppSSOKerberos.KerberosExtension"
+
+    private(set) var report: ProfileReport
+    private(set) var payloads: [ExtensionPayload] = []
+    private var hosts: [PayloadChecker.Host] = []
+
+    /// - Parameter policy: What the machine demands. A signature is checked whether or not one is demanded.
+    init(data: Data, source: String, policy: ProfilePolicy) throws(ProfileError) {
+        report = ProfileReport(source: source)
+        var content = data
+        if data.count <= ProfileDocument.maximumSize, ProfileDocument.isSigned(data) {
+            (content, report.signature) = try ProfileSignature.check(data, source: source, anchors: policy.anchors)
+        }
+        report.refusal = policy.refusal(of: report.signature, source: source)
+        let document = try ProfileDocument(data: content, source: source)
+        for envelope in document.envelopes { checkEnvelope(envelope) }
+        for entry in document.entries { read(entry, format: document.format) }
+        checkFile()
+    }
+
+    private mutating func checkEnvelope(_ envelope: ProfileDocument.Envelope) {
+        for (name, value) in envelope.keys.sorted(by: { $0.key < $1.key }) {
+            let verdict = KeyChecker.verdict(name: name, value: value, place: .envelope)
+            let path = envelope.path.appending(key: name)
+            report.rows.append(ProfileReportRow(key: name, path: path, payloadIndex: nil, value: value, verdict: verdict, isActedOn: false))
+        }
+    }
+
+    private mutating func read(_ entry: ProfileDocument.Entry, format: ProfileDocument.Format) {
+        guard let keys = entry.value.dictionary else {
+            let verdict = KeyVerdict.wrongType(expected: "a dictionary with a payload's keys", found: entry.value.typeName)
+            let row = ProfileReportRow(
+                key: "PayloadContent",
+                path: entry.path,
+                payloadIndex: entry.index,
+                value: entry.value,
+                verdict: verdict,
+                isActedOn: true
+            )
+            report.rows.append(row)
+            return
+        }
+        if let reason = ProfileReader.reasonToIgnore(keys) {
+            report.ignoredPayloads.append(
+                IgnoredPayload(payloadIndex: entry.index, path: entry.path, type: keys["PayloadType"]?.string, reason: reason)
+            )
+            return
+        }
+        report.kerberosPayloadCount += 1
+        var checker = PayloadChecker(index: entry.index, path: entry.path, keys: keys)
+        checker.check(isPropertyList: format == .propertyList)
+        report.rows += checker.rows
+        report.advice += checker.advice
+        hosts += checker.hosts
+        if let payload = ExtensionPayload(index: entry.index, path: entry.path, keys: keys) { payloads.append(payload) }
+    }
+
+    /// Why a payload is for somebody else. A name that is almost right is not: that one is reported as a bad value.
+    private static func reasonToIgnore(_ keys: [String: ProfileValue]) -> String? {
+        if let type = keys["PayloadType"]?.string, type != payloadType, !Spelling.isClose(type, to: payloadType) {
+            return "payloads of type \(ProfileKeyPath.readable(type)) configure something else"
+        }
+        if keys["Type"]?.string == "Redirect" {
+            return "its Type is Redirect, and the Kerberos extension answers challenges (Type Credential)"
+        }
+        if let identifier = keys["ExtensionIdentifier"]?.string, !Spelling.isClose(identifier, to: extensionIdentifier) {
+            return "it is for the extension \(ProfileKeyPath.readable(identifier))"
+        }
+        return nil
+    }
+
+    /// What only shows when all payloads are seen.
+    private mutating func checkFile() {
+        var seen: [HostRule: ProfileKeyPath] = [:]
+        for host in hosts {
+            guard let first = seen[host.rule] else {
+                seen[host.rule] = host.path
+                continue
+            }
+            let sentence =
+                "The host \(host.rule) stands here and at \(first). A host belongs to one payload; leave one of the two out."
+            report.advice.append(ProfileAdvice(.error, path: host.path, payloadIndex: host.payloadIndex, sentence))
+        }
+        let defaults = payloads.filter { $0.extensionData.isDefaultRealm == true }
+        if defaults.count > 1, let last = defaults.last {
+            let realms = defaults.map(\.realm).joined(separator: ", ")
+            let path = last.path.appending(key: "ExtensionData").appending(key: "isDefaultRealm")
+            report.advice.append(
+                ProfileAdvice(.warning, path: path, payloadIndex: last.index, "More than one realm is the default: \(realms). Keep one.")
+            )
+        }
+    }
+}

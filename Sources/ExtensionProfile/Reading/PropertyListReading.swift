@@ -1,0 +1,158 @@
+public import Foundation
+
+extension ProfileValue {
+    /// How deep values may be nested. A profile needs six levels.
+    static let maximumDepth = 32
+
+    /// Reads an XML or binary property list.
+    ///
+    /// Throws a ``ProfileError`` with code `malformed` that says in which line the file stops being one.
+    public init(propertyList data: Data, source: String) throws(ProfileError) {
+        if data.starts(with: Array("bplist".utf8)) {
+            guard BinaryPropertyListOutline(data).isModest else {
+                throw ProfileError(
+                    .malformed,
+                    source: source,
+                    reason: "This binary property list is damaged, or its lists hold one another. Export the profile anew."
+                )
+            }
+        }
+        do {
+            self = try PropertyListDecoder().decode(PropertyListValue.self, from: data).value
+        } catch {
+            let reason = "This is not a property list that a profile can be read from (\(Self.detail(error))). Export the profile anew."
+            throw ProfileError(.malformed, source: source, reason: reason)
+        }
+    }
+
+    /// The parser's own words; they stand in the error beneath, where there is one.
+    private static func detail(_ error: any Error) -> String {
+        guard case DecodingError.dataCorrupted(let context) = error else { return error.localizedDescription }
+        let beneath = (context.underlyingError as? NSError)?.userInfo["NSDebugDescription"] as? String
+        return beneath ?? context.debugDescription
+    }
+}
+
+/// A value of any type, found by asking for one after the other. The decoder tells truth values from numbers; casts from `Any` do not.
+private struct PropertyListValue: Decodable {
+    let value: ProfileValue
+
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count < ProfileValue.maximumDepth else {
+            let context = DecodingError.Context(codingPath: [], debugDescription: "values are nested deeper than a profile needs")
+            throw DecodingError.dataCorrupted(context)
+        }
+        if let container = try? decoder.container(keyedBy: Key.self) {
+            var entries: [String: ProfileValue] = [:]
+            for key in container.allKeys { entries[key.stringValue] = try container.decode(Self.self, forKey: key).value }
+            value = .dictionary(entries)
+        } else if var container = try? decoder.unkeyedContainer() {
+            var elements: [ProfileValue] = []
+            while !container.isAtEnd { elements.append(try container.decode(Self.self).value) }
+            value = .array(elements)
+        } else {
+            value = try Self.scalar(decoder.singleValueContainer())
+        }
+    }
+
+    /// Whole numbers are asked for before fractions: one that is written as a real without a fraction counts as an integer.
+    private static func scalar(_ container: any SingleValueDecodingContainer) throws -> ProfileValue {
+        if let text = try? container.decode(String.self) { return .string(text) }
+        if let truth = try? container.decode(Bool.self) { return .boolean(truth) }
+        if let data = try? container.decode(Data.self) { return .data(data) }
+        if let date = try? container.decode(Date.self) { return .date(date) }
+        if let number = try? container.decode(Int.self) { return .integer(number) }
+        return .real(try container.decode(Double.self))
+    }
+}
+
+/// The skeleton of a binary property list, read to learn how large its values become.
+///
+/// Objects refer to one another by number, so forty small lists can stand for a million million values, and a list can hold itself.
+/// This is counted before the file is given to a parser that builds them all.
+struct BinaryPropertyListOutline {
+    private let bytes: [UInt8]
+    private var offsetSize = 0
+    private var referenceSize = 0
+    private var count = 0
+    private var root = 0
+    private var table = 0
+
+    /// How many values a profile may come to.
+    private static let maximumValues = 100_000
+
+    init(_ data: Data) { bytes = Array(data) }
+
+    /// Whether the file stands for a number of values that a profile may have.
+    var isModest: Bool {
+        var copy = self
+        guard copy.readTrailer() else { return false }
+        var sizes: [Int?] = Array(repeating: nil, count: copy.count)
+        return copy.size(of: copy.root, depth: 0, sizes: &sizes) != nil
+    }
+
+    private mutating func readTrailer() -> Bool {
+        guard bytes.count >= 40 else { return false }
+        let trailer = bytes.count - 32
+        offsetSize = Int(bytes[trailer + 6])
+        referenceSize = Int(bytes[trailer + 7])
+        guard let count = number(at: trailer + 8, size: 8), let root = number(at: trailer + 16, size: 8),
+            let table = number(at: trailer + 24, size: 8), (1...8).contains(offsetSize), (1...8).contains(referenceSize)
+        else { return false }
+        // Each object has an entry in the table, so a number beyond the file's size is a lie.
+        guard count <= bytes.count, root < count, table < trailer, count * offsetSize <= trailer - table else { return false }
+        (self.count, self.root, self.table) = (count, root, table)
+        return true
+    }
+
+    /// The number of values that an object stands for; nil when they are too many, too deep, or the file is damaged.
+    private func size(of object: Int, depth: Int, sizes: inout [Int?]) -> Int? {
+        guard object < count, depth < ProfileValue.maximumDepth else { return nil }
+        if let known = sizes[object] { return known }
+        guard let offset = number(at: table + object * offsetSize, size: offsetSize), offset < table else { return nil }
+        let marker = bytes[offset]
+        guard (0xA0...0xDF).contains(marker) else {
+            sizes[object] = 1
+            return 1
+        }
+        guard let (first, length) = references(at: offset) else { return nil }
+        let references = marker >= 0xD0 ? length * 2 : length
+        guard references <= (table - first) / referenceSize else { return nil }
+        var total = 1
+        for index in 0..<references {
+            guard let child = number(at: first + index * referenceSize, size: referenceSize),
+                let size = size(of: child, depth: depth + 1, sizes: &sizes)
+            else { return nil }
+            total += size
+            guard total <= Self.maximumValues else { return nil }
+        }
+        sizes[object] = total
+        return total
+    }
+
+    /// Where a container's references begin and how many elements it has: in the marker, or in the integer that follows it.
+    private func references(at offset: Int) -> (first: Int, length: Int)? {
+        let short = Int(bytes[offset] & 0x0F)
+        guard short == 0x0F else { return (offset + 1, short) }
+        guard offset + 1 < table, bytes[offset + 1] & 0xF0 == 0x10, bytes[offset + 1] & 0x0F <= 3 else { return nil }
+        let size = 1 << Int(bytes[offset + 1] & 0x0F)
+        guard let length = number(at: offset + 2, size: size), offset + 2 + size <= table, length <= bytes.count else { return nil }
+        return (offset + 2 + size, length)
+    }
+
+    /// A big-endian number; nil beyond the file's end, and for one so large that no offset can be.
+    private func number(at offset: Int, size: Int) -> Int? {
+        guard offset >= 0, offset <= bytes.count - size else { return nil }
+        let value = bytes[offset..<offset + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return value <= UInt64(Int32.max) ? Int(value) : nil
+    }
+}

@@ -1,0 +1,88 @@
+/// Another local user who gets tokens for some hosts from this user's agent: one entry of `AllowedPeers`.
+public struct AllowedPeer: Sendable, Hashable {
+    /// Who is meant.
+    public enum Peer: Sendable, Hashable {
+        /// The user with this number.
+        case user(UInt32)
+        /// The processes whose group has this number; their further groups do not count.
+        case group(UInt32)
+    }
+
+    /// Who is meant.
+    public let peer: Peer
+    /// The hosts that tokens are made for.
+    public let hosts: [HostRule]
+
+    /// Makes an entry.
+    public init(_ peer: Peer, hosts: [HostRule]) {
+        self.peer = peer
+        self.hosts = hosts
+    }
+}
+
+extension AllowedPeer.Peer: CustomStringConvertible {
+    /// Reads `uid:33` or `gid:33`; nil for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = UInt32(parts[1]), String(number) == parts[1] else { return nil }
+        switch parts[0] {
+        case "uid": self = .user(number)
+        case "gid": self = .group(number)
+        default: return nil
+        }
+    }
+
+    /// As a profile writes it.
+    public var description: String {
+        switch self {
+        case .user(let number): "uid:\(number)"
+        case .group(let number): "gid:\(number)"
+        }
+    }
+}
+
+/// A program that may use the agent's tickets: one entry of `credentialBundleIdACL` in the form that Linux has for it.
+public enum CredentialCaller: Sendable, Hashable {
+    /// The program of this file: `/usr/bin/curl`.
+    case executable(String)
+    /// Every program below this folder: `/opt/app/`.
+    case folder(String)
+    /// What runs in this systemd unit: `unit:backup.service`.
+    case unit(String)
+
+    /// Reads an entry; nil for one of another form, such as a Mac's bundle identifier.
+    public init?(_ text: String) {
+        if text.hasPrefix("/") {
+            self = text.hasSuffix("/") ? .folder(text) : .executable(text)
+        } else if text.hasPrefix("unit:") {
+            self = .unit(String(text.dropFirst("unit:".count)))
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether a process is meant, by its program's file and its innermost systemd unit.
+    public func matches(executable: String?, unit: String?) -> Bool {
+        switch self {
+        case .executable(let path): executable == path
+        case .folder(let path): executable?.hasPrefix(path) == true
+        case .unit(let name): unit == name
+        }
+    }
+
+    /// The stock programs that `includeKerberosAppsInBundleIdACL` means, MIT's and Heimdal's.
+    public static let kerberosTools: [CredentialCaller] = [
+        "kinit", "klist", "kdestroy", "kswitch", "kvno", "kpasswd", "ktutil", "ksu", "kinit.heimdal", "kinit.mit", "klist.heimdal",
+        "kdestroy.heimdal", "kswitch.heimdal", "kgetcred", "kpasswd.heimdal", "heimtools",
+    ].flatMap { name in [.executable("/usr/bin/\(name)"), .executable("/usr/local/bin/\(name)")] }
+}
+
+extension CredentialCaller: CustomStringConvertible {
+    /// As a profile writes it.
+    public var description: String {
+        switch self {
+        case .executable(let path), .folder(let path): path
+        case .unit(let name): "unit:\(name)"
+        }
+    }
+}

@@ -1,0 +1,236 @@
+public import struct Foundation.URL
+
+/// All configurations in force, and the verdict that they give. Pure: no network, no cache, no clock.
+///
+/// Over all configurations an exact rule beats a suffix, and the longest suffix wins; of equal rules the first. An address is never
+/// answered, and plain http only where the winning configuration opts the host in.
+public struct DecisionPolicy: Sendable, Hashable {
+    /// The configurations, in their order.
+    public let configurations: [ExtensionConfiguration]
+
+    /// Makes a policy.
+    public init(_ configurations: [ExtensionConfiguration]) { self.configurations = configurations }
+
+    /// The configuration when nothing else decides: the one with `isDefaultRealm`, else the only one.
+    public var defaultConfiguration: ExtensionConfiguration? {
+        configurations.first(where: \.isDefaultRealm) ?? (configurations.count == 1 ? configurations.first : nil)
+    }
+
+    /// The verdict for a URL; one that is no origin is ignored, and the reason says why.
+    public func decision(for url: URL) -> AuthorizationDecision {
+        do {
+            return decision(for: try Origin(url: url))
+        } catch {
+            return .ignore([DecisionReason(rule: "url", verdict: .failed, detail: error.message)])
+        }
+    }
+
+    /// The verdict for an origin, with every rule that was considered.
+    public func decision(for origin: Origin) -> AuthorizationDecision {
+        let matches = HostRuleMatch.all(in: configurations, host: origin.host)
+        guard !origin.isAddress, let winner = matches.first else {
+            let scheme = schemeReason(origin, winner: nil)
+            return .ignore([scheme, addressReason(origin)] + uncoveredReasons(origin))
+        }
+        // How a host is answered is of no interest where it is not.
+        guard origin.scheme == .https || winner.plainHTTPRule(for: origin) != nil else {
+            return .ignore(ruleReasons(origin, winner: winner, losers: matches.dropFirst()))
+        }
+        return .answer(
+            AuthorizationPlan(
+                origin: origin,
+                hostRule: winner.rule,
+                configuration: winner.configuration,
+                serviceRealm: DomainRealmMatch.best(in: winner.configuration, host: origin.host)?.realm,
+                reasons: PlanReasons(self, for: origin)
+            )
+        )
+    }
+}
+
+extension DecisionPolicy {
+    /// Every rule that was considered for an origin that is answered.
+    func reasonsToAnswer(_ origin: Origin) -> [DecisionReason] {
+        let matches = HostRuleMatch.all(in: configurations, host: origin.host)
+        guard let winner = matches.first else { return [] }
+        let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
+        return ruleReasons(origin, winner: winner, losers: matches.dropFirst())
+            + [serviceRealmReason(mapping, of: origin, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
+    }
+
+    /// Whether an origin that a rule covers is answered.
+    func ruleReasons(_ origin: Origin, winner: HostRuleMatch, losers: ArraySlice<HostRuleMatch>) -> [DecisionReason] {
+        [schemeReason(origin, winner: winner), addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: losers)
+    }
+
+    func schemeReason(_ origin: Origin, winner: HostRuleMatch?) -> DecisionReason {
+        guard origin.scheme == .http else {
+            return DecisionReason(rule: "scheme", verdict: .passed, detail: "The scheme is https.")
+        }
+        guard let rule = winner?.plainHTTPRule(for: origin) else {
+            let detail = "Plain http is answered only for hosts in PlainHTTPHosts, and \(origin.host) is not there: use https."
+            return DecisionReason(rule: "scheme", verdict: .failed, detail: detail)
+        }
+        return DecisionReason(rule: "scheme", verdict: .passed, detail: "PlainHTTPHosts lets \(rule) be answered over plain http.")
+    }
+
+    func addressReason(_ origin: Origin) -> DecisionReason {
+        guard origin.isAddress else {
+            return DecisionReason(rule: "address", verdict: .passed, detail: "\(origin.host) is a name.")
+        }
+        let detail = "\(origin.host) is an address, and no service principal is named after one: use the host's name."
+        return DecisionReason(rule: "address", verdict: .failed, detail: detail)
+    }
+
+    /// The rule that won, and the ones that cover the host and lost; then the configurations that do not cover it.
+    func hostRuleReasons(_ origin: Origin, winner: HostRuleMatch, losers: ArraySlice<HostRuleMatch>) -> [DecisionReason] {
+        let won = "\(winner.rule) of \(winner.configuration.label) covers \(origin.host)."
+        var reasons = [DecisionReason(rule: "hostRule", verdict: .passed, detail: won)]
+        for loser in losers {
+            let comparison = loser.rule == winner.rule ? "stands after the same rule" : "is less specific"
+            let lost = "\(loser.rule) of \(loser.configuration.label) covers \(origin.host) too, but \(comparison)."
+            reasons.append(DecisionReason(rule: "hostRule", verdict: .notApplicable, detail: lost))
+        }
+        let covering = Set([winner.position] + losers.map(\.position))
+        for (position, configuration) in configurations.enumerated() where !covering.contains(position) {
+            reasons.append(uncoveredReason(origin, configuration, verdict: .notApplicable))
+        }
+        return reasons
+    }
+
+    func uncoveredReasons(_ origin: Origin) -> [DecisionReason] {
+        guard !configurations.isEmpty else {
+            return [DecisionReason(rule: "hostRule", verdict: .failed, detail: "No configuration is in force: install a profile.")]
+        }
+        return configurations.map { uncoveredReason(origin, $0, verdict: origin.isAddress ? .notApplicable : .failed) }
+    }
+
+    func serviceRealmReason(
+        _ mapping: DomainRealmMatch?,
+        of origin: Origin,
+        in configuration: ExtensionConfiguration
+    ) -> DecisionReason {
+        if let service = configuration.servicePrincipals[origin], service.utf8.contains(UInt8(ascii: "@")) {
+            return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: "ServicePrincipals names the realm too: \(service).")
+        }
+        guard let mapping else {
+            let detail =
+                "domainRealmMapping does not name the host: the KDC of \(configuration.realm) is asked, and its referrals followed."
+            return DecisionReason(rule: "serviceRealm", verdict: .notApplicable, detail: detail)
+        }
+        let detail = "domainRealmMapping puts \(mapping.entry) into \(mapping.realm)."
+        return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: detail)
+    }
+
+    private func uncoveredReason(
+        _ origin: Origin,
+        _ configuration: ExtensionConfiguration,
+        verdict: DecisionReason.Verdict
+    ) -> DecisionReason {
+        var detail = "No host rule of \(configuration.label) covers \(origin.host)."
+        if configuration.hosts.contains(where: { $0.kind == .suffix && $0.name.dropFirst() == origin.host }) {
+            detail += " .\(origin.host) covers the subdomains only: add \(origin.host)."
+        } else if let parent = configuration.hosts.first(where: { $0.kind == .exact && origin.host.hasSuffix("." + $0.name) }) {
+            detail += " \(parent) covers that host only: add .\(parent) for its subdomains."
+        }
+        return DecisionReason(rule: "hostRule", verdict: verdict, detail: detail)
+    }
+}
+
+extension ExtensionConfiguration {
+    /// Realm and file, for a sentence.
+    fileprivate var label: String { source.isEmpty ? "realm \(realm)" : "realm \(realm) (\(source))" }
+}
+
+extension DecisionPolicy {
+    /// How the host is answered: one reason for each setting, whether a list of the profile names the host or not.
+    func settingReasons(_ origin: Origin, in configuration: ExtensionConfiguration) -> [DecisionReason] {
+        [
+            servicePrincipalReason(origin, in: configuration), channelBindingReason(origin, in: configuration),
+            mutualAuthenticationReason(origin, in: configuration), delegationReason(origin, in: configuration),
+            preemptiveReason(origin, in: configuration),
+        ]
+    }
+
+    private func servicePrincipalReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard let service = configuration.servicePrincipals[origin] else {
+            let detail = "The service principal comes from the URL's host: ServicePrincipals does not name \(origin)."
+            return DecisionReason(rule: "servicePrincipal", verdict: .notApplicable, detail: detail)
+        }
+        return DecisionReason(rule: "servicePrincipal", verdict: .passed, detail: "ServicePrincipals names \(service) for \(origin).")
+    }
+
+    private func channelBindingReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard origin.scheme == .https else {
+            let detail = "Without TLS there is no certificate to bind the ticket to."
+            return DecisionReason(rule: "channelBinding", verdict: .notApplicable, detail: detail)
+        }
+        if let rule = configuration.unboundRule(for: origin.host) {
+            let detail = "NoChannelBindingHosts has \(rule): the ticket is not bound to the server's certificate."
+            return DecisionReason(rule: "channelBinding", verdict: .notApplicable, detail: detail)
+        }
+        return DecisionReason(rule: "channelBinding", verdict: .passed, detail: "The ticket is bound to the server's certificate.")
+    }
+
+    private func mutualAuthenticationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        let (mutual, rule) = configuration.mutualAuthentication(for: origin.host)
+        guard let rule else {
+            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: "The server must prove itself.")
+        }
+        let detail =
+            mutual == .optional
+            ? "OptionalMutualAuthenticationHosts has \(rule): the server need not prove itself."
+            : "NoMutualAuthenticationHosts has \(rule): the server is not asked to prove itself."
+        return DecisionReason(rule: "mutualAuthentication", verdict: .notApplicable, detail: detail)
+    }
+
+    private func delegationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        let (delegation, rule) = configuration.delegation(for: origin.host)
+        guard let rule else {
+            let detail = "The user's own ticket stays here: DelegationHosts does not cover \(origin.host)."
+            return DecisionReason(rule: "delegation", verdict: .notApplicable, detail: detail)
+        }
+        let detail =
+            delegation == .always
+            ? "UnconditionalDelegationHosts has \(rule): the server gets the user's own ticket."
+            : "DelegationHosts has \(rule): the server gets the user's own ticket if the KDC vouches for it (ok-as-delegate)."
+        return DecisionReason(rule: "delegation", verdict: .passed, detail: detail)
+    }
+
+    private func preemptiveReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard let rule = configuration.preemptiveRule(for: origin.host) else {
+            let detail = "A request goes without a ticket first: PreemptiveHosts does not cover \(origin.host)."
+            return DecisionReason(rule: "preemptive", verdict: .notApplicable, detail: detail)
+        }
+        let detail = "PreemptiveHosts has \(rule): once the server has asked for a ticket, later requests carry one unasked."
+        return DecisionReason(rule: "preemptive", verdict: .passed, detail: detail)
+    }
+}
+
+/// One rule that was considered on the way to a verdict.
+public struct DecisionReason: Sendable, Hashable, Codable {
+    /// What the rule said.
+    public enum Verdict: String, Sendable, Hashable, Codable {
+        /// The rule lets the request through.
+        case passed
+        /// The rule stops the request.
+        case failed
+        /// The rule has no say here.
+        case notApplicable
+    }
+
+    /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`.
+    public let rule: String
+    /// What the rule said.
+    public let verdict: Verdict
+    /// A sentence for people.
+    public let detail: String
+
+    /// Makes a reason.
+    public init(rule: String, verdict: Verdict, detail: String) {
+        self.rule = rule
+        self.verdict = verdict
+        self.detail = detail
+    }
+}

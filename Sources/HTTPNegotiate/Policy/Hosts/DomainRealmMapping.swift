@@ -1,0 +1,45 @@
+/// An entry of `domainRealmMapping` that covers a host.
+struct DomainRealmMatch: Sendable, Hashable {
+    let entry: String
+    let realm: String
+
+    /// The entry that names the host itself, else the one with the longest suffix.
+    ///
+    /// Realms are gone through by name, so that the same profile always gives the same answer. An entry that is no host name covers
+    /// nothing.
+    static func best(in configuration: ExtensionConfiguration, host: String) -> DomainRealmMatch? {
+        var best: (match: DomainRealmMatch, rank: Int)?
+        for (realm, entries) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
+            for entry in entries {
+                guard let rank = rank(of: entry, host: host), rank > best?.rank ?? -1 else { continue }
+                best = (DomainRealmMatch(entry: entry, realm: realm), rank)
+            }
+        }
+        return best?.match
+    }
+
+    /// How well an entry fits: any suffix is shorter than the host it covers.
+    private static func rank(of entry: String, host: String) -> Int? {
+        guard let rule = try? HostRule(entry) else { return nil }
+        if rule.matches(host: host) { return rule.name.utf8.count }
+        // Unlike an entry of `Hosts`, a name without a dot covers its subdomains as well.
+        guard rule.kind == .exact, let suffix = try? HostRule("." + rule.name), suffix.matches(host: host) else { return nil }
+        return rule.name.utf8.count
+    }
+}
+
+extension [ExtensionConfiguration] {
+    /// Every `domainRealmMapping` as entries of krb5.conf's `[domain_realm]`: by host, or by suffix with a leading dot.
+    ///
+    /// A profile's `example.com` covers the host and its subdomains, and krb5.conf needs an entry for each; an entry that a profile itself
+    /// has with the dot comes before one that only follows from another. The first profile wins: the machine's stand before the user's.
+    package var domainRealmEntries: [String: String] {
+        let entries = flatMap { configuration in
+            configuration.domainRealmMapping.sorted { $0.key < $1.key }.flatMap { realm, suffixes in
+                suffixes.map { ($0.asciiLowercased, realm) }
+            }
+        }
+        let implied = entries.filter { !$0.0.hasPrefix(".") }.map { (".\($0.0)", $0.1) }
+        return Dictionary(entries + implied) { first, _ in first }
+    }
+}

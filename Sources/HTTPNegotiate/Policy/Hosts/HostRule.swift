@@ -1,0 +1,225 @@
+/// One entry of a profile's `Hosts`: a host, or with a leading dot all its subdomains.
+///
+/// `www.example.com` is that host alone. `.example.com` is every host below `example.com`, at any depth, but not `example.com` itself.
+/// Case and one trailing dot do not matter, and a match ends at a dot: `evilexample.com` is below nothing but `com`.
+public struct HostRule: Sendable, Hashable, CustomStringConvertible {
+    /// How a rule compares.
+    public enum Kind: Sendable, Hashable {
+        /// The host itself.
+        case exact
+        /// Every subdomain of the name, not the name itself.
+        case suffix
+    }
+
+    /// How the rule compares.
+    public let kind: Kind
+    /// Lower case, no trailing dot; a suffix with its leading dot.
+    public let name: String
+
+    /// Reads an entry.
+    ///
+    /// Throws a ``HostRuleError`` for a port, a wildcard, a scheme or path, an IP address in any spelling, a character outside ASCII or a
+    /// label that no host name has.
+    public init(_ text: String) throws(HostRuleError) {
+        try HostRule.refuseOtherSyntax(text)
+        let isSuffix = text.utf8.first == UInt8(ascii: ".")
+        let host: HostName
+        do {
+            // By bytes: a dot and a combining mark would be one Character.
+            host = try HostName(isSuffix ? text[text.utf8.index(after: text.startIndex)...] : text[...])
+        } catch {
+            throw HostRuleError(error, text: text)
+        }
+        guard !host.isAddress else { throw HostRule.addressError(text) }
+        kind = isSuffix ? .suffix : .exact
+        name = isSuffix ? "." + host.text : host.text
+    }
+
+    /// Whether the rule covers a host. What is no host name, an address included, is covered by no rule.
+    public func matches(host: String) -> Bool {
+        guard let host = try? HostName(host), !host.isAddress else { return false }
+        switch kind {
+        case .exact: return host.text == name
+        // The name begins with its dot, so the match ends at a label; the host's own first label is never empty.
+        case .suffix: return host.text.utf8.count > name.utf8.count && host.text.hasSuffix(name)
+        }
+    }
+
+    /// The rule as a profile writes it.
+    public var description: String { name }
+
+    /// Entries that other programs' lists allow, told apart so that the message can say what to write.
+    private static func refuseOtherSyntax(_ text: String) throws(HostRuleError) {
+        guard !text.isEmpty else {
+            throw HostRuleError(
+                .empty,
+                text: text,
+                reason: "An empty text is no host: write www.example.com, or .example.com for its subdomains."
+            )
+        }
+        let quoted = text.debugDescription
+        if text.utf8.contains(UInt8(ascii: "*")) || text.utf8.contains(UInt8(ascii: "?")) {
+            throw HostRuleError(
+                .glob,
+                text: text,
+                reason: "\(quoted) has a wildcard: write .example.com for all subdomains of example.com."
+            )
+        }
+        let path: Set<UInt8> = [UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "@"), UInt8(ascii: "#")]
+        if text.utf8.contains(where: path.contains) {
+            throw HostRuleError(
+                .schemeOrPath,
+                text: text,
+                reason: "\(quoted) is more than a host: write the host alone, without scheme, user or path."
+            )
+        }
+        if text.utf8.first == UInt8(ascii: "[") || IPv6Address(text) != nil { throw addressError(text) }
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            throw HostRuleError(.port, text: text, reason: "\(quoted) has a port: write the host alone; a rule covers all its ports.")
+        }
+    }
+
+    private static func addressError(_ text: String) -> HostRuleError {
+        HostRuleError(
+            .address,
+            text: text,
+            reason: "\(text.debugDescription) is an address: write the host's name; no service principal is named after an address."
+        )
+    }
+}
+
+extension HostRule {
+    /// Names that are never delegated in the public DNS (RFC 2606, RFC 6762 appendix G, RFC 8375), or that ICANN keeps for private use.
+    private static let privateDomains: Set<String> = [
+        "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain", "localhost", "mail", "private",
+        "test",
+    ]
+    /// Labels under which the registries of countries register names for others, such as the `co` of `co.uk`.
+    private static let registryLabels: Set<String> = [
+        "ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "gv", "ltd", "mil", "ne", "net", "nhs", "nom", "or", "org", "plc",
+        "sch",
+    ]
+
+    /// Whether the rule covers domains of many owners: a suffix that is a top-level domain, such as `.com`, or a common second level
+    /// below a country's, such as `.co.uk`.
+    ///
+    /// It is a rule of thumb instead of the Public Suffix List, whose ten thousand entries change every week: it finds the suffixes that
+    /// people write by mistake, and it accepts the names that private networks use.
+    package var isPublicSuffix: Bool {
+        guard kind == .suffix else { return false }
+        let labels = name.dropFirst().split(separator: ".").map(String.init)
+        switch labels.count {
+        case 1: return !Self.privateDomains.contains(labels[0])
+        case 2: return labels[1].utf8.count == 2 && Self.registryLabels.contains(labels[0])
+        default: return false
+        }
+    }
+
+    /// What to do about such a rule.
+    package var publicSuffixWarning: String {
+        "\(name) covers the domains of everyone under it, so any of their servers can request the user's tickets. "
+            + "List the organization's own domains, such as .example\(name)."
+    }
+}
+
+/// A rule that covers a host, and where it stands.
+struct HostRuleMatch: Sendable, Hashable {
+    let rule: HostRule
+    let configuration: ExtensionConfiguration
+    /// The configuration's place among all.
+    let position: Int
+
+    /// The rule that lets an origin be answered without TLS.
+    func plainHTTPRule(for origin: Origin) -> HostRule? { configuration.plainHTTPHosts.first { $0.matches(host: origin.host) } }
+
+    /// All rules that cover a host: exact before suffix, then the longest, then in their order.
+    static func all(in configurations: [ExtensionConfiguration], host: String) -> [HostRuleMatch] {
+        let matches = configurations.enumerated().flatMap { position, configuration in
+            configuration.hosts.filter { $0.matches(host: host) }.map {
+                HostRuleMatch(rule: $0, configuration: configuration, position: position)
+            }
+        }
+        guard matches.count > 1 else { return matches }
+        // The standard library's sort keeps equal elements in order only by accident, so the place decides in the end.
+        return matches.enumerated().sorted { left, right in
+            let (first, second) = (left.element.rule, right.element.rule)
+            if first.kind != second.kind { return first.kind == .exact }
+            if first.name.utf8.count != second.name.utf8.count { return first.name.utf8.count > second.name.utf8.count }
+            return left.offset < right.offset
+        }.map(\.element)
+    }
+}
+
+/// Why an entry of a profile is no host rule, or no address of a KDC.
+public struct HostRuleError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong with the entry.
+    public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+        /// The stable name, such as `glob`.
+        public let rawValue: String
+
+        /// Makes a code.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The stable name.
+        public var description: String { rawValue }
+
+        /// Nothing is there.
+        public static let empty = Code(rawValue: "empty")
+        /// A character outside ASCII.
+        public static let notASCII = Code(rawValue: "notASCII")
+        /// A port where none may be, or one that is no port.
+        public static let port = Code(rawValue: "port")
+        /// A wildcard such as `*.example.com`.
+        public static let glob = Code(rawValue: "glob")
+        /// A scheme, user or path where only a host may be, or one that is not known.
+        public static let schemeOrPath = Code(rawValue: "schemeOrPath")
+        /// An IP address, which no service principal is named after.
+        public static let address = Code(rawValue: "address")
+        /// A label that no host name has.
+        public static let badLabel = Code(rawValue: "badLabel")
+    }
+
+    /// What is wrong with the entry.
+    public let code: Code
+    /// The entry as it was written.
+    public let text: String
+    /// A sentence that says what is wrong and what to write.
+    public let reason: String
+
+    /// Makes an error.
+    ///
+    /// - Parameters:
+    ///   - code: What is wrong.
+    ///   - text: The entry as it was written.
+    ///   - reason: A sentence that says what to write.
+    public init(_ code: Code, text: String, reason: String) {
+        self.code = code
+        self.text = text
+        self.reason = reason
+    }
+
+    /// The reason.
+    public var description: String { reason }
+}
+
+extension HostRuleError {
+    /// The same verdict on a host, in the words of a profile.
+    init(_ problem: HostName.Problem, text: String) {
+        let code: Code =
+            switch problem {
+            case .empty: .empty
+            case .notASCII: .notASCII
+            case .badCharacter(UInt8(ascii: "*")), .badCharacter(UInt8(ascii: "?")): .glob
+            case .badAddress: .address
+            default: .badLabel
+            }
+        let isSuffix = text.utf8.first == UInt8(ascii: ".")
+        let host = isSuffix ? text[text.utf8.index(after: text.startIndex)...] : text[...]
+        if code == .notASCII, let form = HostName.asciiForm(of: host) {
+            let reason = "The host in \(text.debugDescription) is not ASCII; write \(isSuffix ? "." : "")\(form)."
+            self.init(code, text: text, reason: reason)
+        } else {
+            self.init(code, text: text, reason: "The host in \(text.debugDescription) \(problem.clause).")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+public import struct Foundation.URL
+
+/// Scheme, host and port of a request's URL (RFC 6454 section 4), validated strictly.
+///
+/// What a lenient parser might read in two ways is refused, so that the host that is judged is the host that is connected to.
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+    /// The schemes that can be answered.
+    public enum Scheme: String, Sendable, Hashable {
+        /// Without TLS. Answered only where a profile opts the host in.
+        case http
+        /// With TLS.
+        case https
+
+        /// The port when the URL names none.
+        public var defaultPort: Int { self == .https ? 443 : 80 }
+    }
+
+    /// The scheme.
+    public let scheme: Scheme
+    /// ASCII, in lower case, without the trailing dot. An address is in its usual form and without brackets.
+    public let host: String
+    /// The port of the URL, or the scheme's own.
+    public let port: Int
+    /// Whether the host is an IPv4 or IPv6 address, odd spellings such as `127.1`, `0x7f000001` and `2130706433` included.
+    public let isAddress: Bool
+
+    /// Reads a URL.
+    ///
+    /// Throws an ``AuthorizationError`` with the code ``AuthorizationError/Code/invalidURL`` for a character outside RFC 3986, a scheme
+    /// other than http and https, and a host or port that cannot be. User information is skipped: in `https://example.com@evil.test/` the
+    /// host is `evil.test`.
+    public init(url: String) throws(AuthorizationError) {
+        do throws(AuthorizationError) {
+            try Origin.checkCharacters(url)
+        } catch {
+            throw Origin.international(url) ?? error
+        }
+        let (scheme, rest) = try Origin.scheme(of: url)
+        let hostAndPort = try Origin.withoutUserInformation(rest)
+        let authority: Authority
+        do {
+            authority = try Authority(hostAndPort)
+        } catch {
+            throw Origin.refusal(error)
+        }
+        self.scheme = scheme
+        host = authority.host
+        port = authority.port ?? scheme.defaultPort
+        isAddress = authority.isAddress
+    }
+
+    /// Reads a URL by its absolute text. Throws as ``init(url:)-(String)`` does.
+    public init(url: URL) throws(AuthorizationError) {
+        try self.init(url: url.absoluteString)
+    }
+
+    /// `https://host:port`, the scheme's own port left out.
+    public var description: String {
+        let bracketed = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return port == scheme.defaultPort ? "\(scheme.rawValue)://\(bracketed)" : "\(scheme.rawValue)://\(bracketed):\(port)"
+    }
+}
+
+extension Origin {
+    /// The error for a URL with an international host, which names the host to write; nil for any other URL.
+    ///
+    /// Nothing is converted by itself: what looks like `example.com` may have a Cyrillic letter, or become it by what Unicode maps away.
+    static func international(_ url: String) -> AuthorizationError? {
+        let ascii = url.unicodeScalars.filter(\.isASCII)
+        guard ascii.count < url.unicodeScalars.count, (try? checkCharacters(String(String.UnicodeScalarView(ascii)))) != nil,
+            let form = URL(string: url)?.absoluteString, let host = try? Origin(url: form).host, !url.contains(host)
+        else { return nil }
+        return invalid("has a host outside ASCII; if you trust it, write it as \(host), and anything else percent-encoded")
+    }
+
+    /// Refuses what RFC 3986 has no place for, anywhere in the URL.
+    static func checkCharacters(_ url: String) throws(AuthorizationError) {
+        var pendingHexDigits = 0
+        for byte in url.utf8 {
+            if pendingHexDigits > 0 {
+                guard byte.isHexDigit else { break }
+                pendingHexDigits -= 1
+                continue
+            }
+            guard byte < 0x80 else {
+                throw invalid("has a character outside ASCII; write a host in its xn-- form and anything else percent-encoded")
+            }
+            guard byte.isURICharacter else {
+                throw invalid("has a space, a control character, a backslash or another character that no URL has; percent-encode it")
+            }
+            if byte == UInt8(ascii: "%") { pendingHexDigits = 2 }
+        }
+        guard pendingHexDigits == 0 else { throw invalid("has a percent sign without two hexadecimal digits after it") }
+    }
+
+    /// The scheme, and what stands between `//` and the path.
+    static func scheme(of url: String) throws(AuthorizationError) -> (Scheme, Substring) {
+        let separator = "://"
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix(separator) else {
+            throw invalid("has no scheme; write it whole, such as https://www.example.com/")
+        }
+        guard let scheme = Scheme(rawValue: url[..<colon].asciiLowercased) else {
+            throw invalid("is neither http nor https")
+        }
+        let start = url.utf8.index(colon, offsetBy: separator.utf8.count)
+        let delimiters: Set<UInt8> = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
+        let end = url[start...].utf8.firstIndex(where: delimiters.contains) ?? url.endIndex
+        return (scheme, url[start..<end])
+    }
+
+    /// The authority after its `@`. A second `@` is outside RFC 3986, and parsers differ about it.
+    static func withoutUserInformation(_ authority: Substring) throws(AuthorizationError) -> Substring {
+        guard let sign = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return authority }
+        let isValid = authority[..<sign].utf8.allSatisfy { byte in
+            byte.isUnreserved || byte.isSubDelimiter || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
+        }
+        guard isValid else { throw invalid("has a second @ or a bracket before its host; percent-encode it") }
+        return authority[authority.utf8.index(after: sign)...]
+    }
+
+    /// The error for a URL's host or port. The text of the URL stays out of it: user information may hold a password.
+    static func refusal(_ problem: Authority.Problem) -> AuthorizationError {
+        switch problem {
+        case .host(let problem): AuthorizationError(.invalidURL, "The URL's host \(problem.clause).")
+        case .port: invalid("has no valid port; write a number from 1 to 65535")
+        case .address: invalid("has no valid IPv6 address between its brackets")
+        }
+    }
+
+    private static func invalid(_ clause: String) -> AuthorizationError {
+        AuthorizationError(.invalidURL, "The URL \(clause).")
+    }
+}

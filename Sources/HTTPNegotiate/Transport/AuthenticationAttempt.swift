@@ -1,0 +1,231 @@
+internal import HTTPTypes
+
+extension NegotiatingCall {
+    /// A ticket for a request, and how it is to travel.
+    struct Attempt {
+        let target: Target
+        var grant: AuthorizationGrant
+        /// As it stands before the first token goes out.
+        let exchange: NegotiateExchange
+        var channelBindings: [UInt8]?
+        var isMultiplexed: Bool
+
+        /// The request with its first token.
+        var request: Transport.Request {
+            var request = target.request
+            request.replace(with: grant.headers)
+            return request
+        }
+    }
+
+    /// How often one request gets a new context because its connection was not the one expected.
+    static var maximumAttempts: Int { 3 }
+
+    /// Sends the request with a token. A connection that turns out to be another than expected gets a new security context.
+    func authenticate(_ first: Attempt) async throws -> Answer {
+        var attempt = first
+        var mayReplaceTicket = true
+        var failure: HTTPTransportError?
+        for number in 1...Self.maximumAttempts {
+            if attempt.isMultiplexed { attempt.isMultiplexed = transport.fitsMultiplexed(attempt.request) }
+            do {
+                let answer = try await run(attempt)
+                guard mayReplaceTicket, number < Self.maximumAttempts, let grant = await grant(afterRefusal: answer, of: attempt) else {
+                    return answer
+                }
+                mayReplaceTicket = false
+                await answer.response.drain()
+                attempt.grant = grant
+                continue
+            } catch let error as HTTPTransportError {
+                throw error.suspectingSize(of: attempt.request)
+            } catch let change as ConnectionChange {
+                failure = nil
+                switch change {
+                case .connection: break
+                case .unanswered(let error): failure = error
+                case .certificate(let bindings): attempt.channelBindings = attempt.target.bindsChannel ? bindings : nil
+                case .protocolVersion: attempt.isMultiplexed = false
+                }
+            }
+            guard number < Self.maximumAttempts,
+                let grant = try await grant(for: attempt.target, channelBindings: attempt.channelBindings)
+            else { break }
+            attempt.grant = grant
+        }
+        if let failure { throw failure.suspectingSize(of: attempt.request) }
+        let message = "\(attempt.target.origin) changed its connection or certificate during each of several attempts. Try again."
+        throw AuthorizationError(.failed, message)
+    }
+
+    /// A grant from another ticket, where the server refused the token and a fresh ticket is to be had: the server's key may be newer than
+    /// the ticket. Nil leaves the refusal to the caller.
+    private func grant(afterRefusal answer: Answer, of attempt: Attempt) async -> AuthorizationGrant? {
+        guard case .refused = answer.report.delivery, await attempt.grant.exchange.replaceRefusedTicket() else { return nil }
+        return try? await grant(for: attempt.target, channelBindings: attempt.channelBindings)
+    }
+
+    /// The legs with our tokens, all over one connection.
+    private func run(_ attempt: Attempt) async throws -> Answer {
+        let target = attempt.target
+        let identity = target.connectionIdentity(attempt.grant.identity, channelBindings: attempt.channelBindings)
+        let connection = try transport.connection(for: identity, isMultiplexed: attempt.isMultiplexed)
+        var (exchange, request, fields) = (attempt.exchange, target.request, attempt.grant.headers)
+        while true {
+            request.replace(with: fields)
+            let response = try await transport.send(request, over: connection, to: target.origin)
+            exchange.sent(fieldSize: fields[.authorization]?.utf8.count ?? 0)
+            let action = exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate"))
+            switch try await perform(action, &exchange, attempt.grant.exchange, of: response, origin: target.origin) {
+            case .send(let next):
+                await response.drain()
+                // Legs belong to one connection, and streams of a multiplexed one can't be told apart by the server.
+                guard !attempt.isMultiplexed else { throw ConnectionChange.protocolVersion }
+                fields = next
+            case .deliver(let delivery):
+                if delivery == .authenticated { settle(response, attempt, connection) }
+                let report = NegotiationReport(
+                    delivery: delivery,
+                    identity: attempt.grant.identity,
+                    isChannelBound: attempt.channelBindings != nil,
+                    isDelegated: attempt.grant.exchange.isDelegated
+                )
+                return Answer(response: response, report: report)
+            }
+        }
+    }
+
+    private enum Step {
+        case send(HTTPFields)
+        case deliver(NegotiateExchange.Delivery)
+    }
+
+    /// Does what the state machine says about a response.
+    private func perform(
+        _ action: NegotiateExchange.Action,
+        _ exchange: inout NegotiateExchange,
+        _ context: any AuthorizationExchange,
+        of response: Transport.Response,
+        origin: Origin
+    ) async throws(AuthorizationError) -> Step {
+        let token: [UInt8]
+        switch action {
+        case .respond(let bytes), .verify(let bytes): token = bytes
+        default: return .deliver(try action.delivery(from: origin))
+        }
+        let step: AuthorizationExchangeStep
+        do throws(AuthorizationError) {
+            step = try await context.respond(to: token)
+        } catch {
+            switch error.code {
+            case .mutualAuthenticationFailed:
+                return .deliver(try exchange.unproven(status: response.statusCode).delivery(from: origin))
+            // A refusal that says why is the caller's 401, as it is from a server that refuses without a word.
+            case .refusedByServer where response.statusCode == 401: return .deliver(.refused(error.message))
+            default: throw error
+            }
+        }
+        switch step {
+        case .established: return .deliver(try exchange.verified().delivery(from: origin))
+        case .send(let fields):
+            if case .respond = action { return .send(fields) }
+            let message = "\(origin) answered before the exchange was complete. Report it to its administrator."
+            throw AuthorizationError(.invalidResponse, message)
+        }
+    }
+
+    /// The server took the ticket: its connection may serve the same identity again, and it is remembered.
+    private func settle(_ response: Transport.Response, _ attempt: Attempt, _ connection: Transport.Connection) {
+        let claim = response.fieldValues("Persistent-Auth").contains { $0.asciiLowercased == "true" }
+        // Over HTTP/2 the claim is not to be trusted: the next stream is asked again.
+        let isConnectionBound = claim && !attempt.isMultiplexed
+        connection.keep(isAuthenticated: isConnectionBound)
+        let entry = OriginMemory.Entry(
+            channelBindings: attempt.channelBindings,
+            isMultiplexed: response.isMultiplexed,
+            isConnectionBound: isConnectionBound
+        )
+        memory.learn(entry, of: attempt.target.origin)
+    }
+}
+
+extension NegotiatingCall {
+    /// The longest `Authorization` field that is sent: a token of 64 KiB in base64.
+    private static var maximumFieldSize: Int { "Negotiate ".utf8.count + (NegotiateChallenge.maximumTokenSize + 2) / 3 * 4 }
+
+    /// What is ready, or else a token that the extension is asked for; nil when it does not handle the request.
+    func grant(
+        for target: Target,
+        channelBindings: [UInt8]?,
+        ready: ReadyGrant? = nil
+    ) async throws(AuthorizationError) -> AuthorizationGrant? {
+        if let ready, ready.answers(channelBindings: channelBindings) { return ready.grant }
+        try checkBindings(channelBindings, for: target)
+        let authorization = request(for: target, channelBindings: channelBindings)
+        guard case .headers(let grant) = try await credentialExtension.beginAuthorization(with: authorization) else { return nil }
+        let size = Self.fieldSize(grant)
+        guard size <= Self.maximumFieldSize else {
+            let message =
+                "The ticket for \(grant.servicePrincipal) makes a header field of \(size) bytes, more than any server takes. "
+                + "Its authorization data, such as group memberships, must shrink."
+            throw AuthorizationError(.tokenTooLarge, message)
+        }
+        return grant
+    }
+
+    /// What the extension can make at once, for a server that will most likely ask; nil where the challenge is to be waited for.
+    func readyGrant(for target: Target, channelBindings: [UInt8]?) async -> ReadyGrant? {
+        guard (try? checkBindings(channelBindings, for: target)) != nil,
+            let grant = await credentialExtension.readyGrant(for: request(for: target, channelBindings: channelBindings)),
+            Self.fieldSize(grant) <= Self.maximumFieldSize
+        else { return nil }
+        return ReadyGrant(grant, channelBindings: channelBindings)
+    }
+
+    private static func fieldSize(_ grant: AuthorizationGrant) -> Int { grant.headers[.authorization]?.utf8.count ?? 0 }
+
+    /// A ticket that is to be bound is bound or not sent: the other end chooses its certificate, and must not choose it so that none binds.
+    private func checkBindings(_ channelBindings: [UInt8]?, for target: Target) throws(AuthorizationError) {
+        guard target.bindsChannel, channelBindings == nil, settings.unboundTLS == .refused else { return }
+        let message =
+            transport.showsCertificates
+            ? "\(target.origin) asks for a ticket, and its certificate can't be bound to (RFC 5929 names no hash for its signature). "
+                + "Give the server a certificate signed with SHA-256, or name the host in NoChannelBindingHosts."
+            : "\(target.origin) asks for a ticket, and this client can't bind it to the server's certificate. "
+                + "Allow tickets without channel bindings, name the host in NoChannelBindingHosts, or use a client that shows certificates."
+        throw AuthorizationError(.channelBindingsUnavailable, message)
+    }
+
+    func request(for target: Target, channelBindings: [UInt8]?) -> AuthorizationRequest {
+        AuthorizationRequest(
+            url: target.url,
+            headers: target.request.fields,
+            principal: settings.principal,
+            isUserInterfaceEnabled: settings.isUserInterfaceEnabled,
+            channelBindings: channelBindings,
+            mutualAuthentication: settings.mutualAuthentication
+        )
+    }
+}
+
+/// A grant that was made before the server asked for it.
+package struct ReadyGrant: Sendable {
+    package let grant: AuthorizationGrant
+    /// What its token is bound to.
+    private let channelBindings: [UInt8]?
+    private let madeAt: ContinuousClock.Instant
+
+    /// A token carries the time, and a sign-out must count: beyond it a slow server gets one that is new.
+    private static let longestWait = Duration.seconds(1)
+
+    package init(_ grant: AuthorizationGrant, channelBindings: [UInt8]?, madeAt: ContinuousClock.Instant = .now) {
+        self.grant = grant
+        self.channelBindings = channelBindings
+        self.madeAt = madeAt
+    }
+
+    /// Whether it answers a challenge that comes now, over a connection with these channel bindings.
+    package func answers(channelBindings: [UInt8]?, now: ContinuousClock.Instant = .now) -> Bool {
+        channelBindings == self.channelBindings && now - madeAt <= Self.longestWait
+    }
+}

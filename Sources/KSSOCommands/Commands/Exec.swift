@@ -1,0 +1,130 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgentClient
+
+struct Exec: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run a command that shares the tickets: KRB5_CONFIG and KRB5CCNAME are set for it.",
+        usage: "ksso exec [--file] [--profile <file>] -- COMMAND…",
+        discussion: """
+            Java and Go know caches of the type FILE only: with --file the command has one of its own, in which the ticket-granting ticket is kept \
+            in step with the session's for as long as the command runs; sign-in, renewal and sign-out reach it. Java's HttpURLConnection needs no \
+            options for it where /etc/krb5.conf knows the realm; else -Djava.security.krb5.conf=FILE, since Java does not read KRB5_CONFIG. Other \
+            users of JGSS need -Djavax.security.auth.useSubjectCredsOnly=false as well.
+
+            Programs with Heimdal's Kerberos inside, such as samba-tool, ldbsearch and kgetcred, look for an agent at the system's own socket \
+            only: run them with --file too.
+
+            Examples: ksso exec -- curl --negotiate -u : https://intranet.corp.example/
+            ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
+            """
+    )
+
+    @Flag(help: "Give the command a private cache of the type FILE, for programs that read nothing else: Java, Go, Samba's tools.")
+    var file = false
+
+    @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
+    var command: [String] = []
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if command.isEmpty { throw ValidationError("Say what to run: ksso exec -- COMMAND…") }
+    }
+
+    func run() async throws {
+        let given = OpenDescriptors.current
+        try await common.run { sso in
+            var environment = ProcessInfo.processInfo.environment
+            for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
+            let cache = file ? try await privateCache(sso, environment: environment) : nil
+            if let cache { environment["KRB5CCNAME"] = "FILE:\(cache.path)" }
+            DispatchLog.restore(in: &environment)
+            given.closeOthersOnReplacement()
+            let failure = replaceProcess(command, environment: environment)
+            cache?.remove()
+            throw failure
+        }
+    }
+
+    /// Fills a cache for the command, and has it kept in step.
+    private func privateCache(_ sso: SingleSignOn, environment: [String: String]) async throws -> PrivateCache {
+        let runtime = RuntimeDirectory(environment: environment)
+        try runtime.makePrivate()
+        guard let process = RunningProcess.current else { throw CommandFailure(.failed, "/proc is not there.") }
+        let cache = PrivateCache(of: process, in: runtime)
+        do {
+            _ = try await cache.update(from: sso, last: nil)
+            try CacheKeeper.start(for: process, common)
+        } catch {
+            cache.remove()
+            throw error
+        }
+        return cache
+    }
+
+    /// Becomes the command; returns only if that fails.
+    private func replaceProcess(_ command: [String], environment: [String: String]) -> CommandFailure {
+        var reason = ENOENT
+        for path in Self.candidates(for: command[0], path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin") {
+            let code = ProcessReplacement(path: path, arguments: command, environment: environment).begin()
+            if access(path, F_OK) == 0 { reason = code }  // a folder of PATH that is closed to the user says nothing of the program
+        }
+        let status = ExitStatus(rawValue: reason == ENOENT ? 127 : 126)
+        return CommandFailure(status, "\(command[0]): \(String(cString: strerror(reason)))")
+    }
+
+    private static func candidates(for program: String, path: String) -> [String] {
+        if program.contains("/") { return [program] }
+        return path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? program : "\($0)/\(program)" }
+    }
+}
+
+struct Env: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print shell exports with which stock Kerberos programs share the tickets.",
+        discussion: "Use: eval \"$(ksso env)\""
+    )
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let environment = try await KerberosEnvironment(sso, environment: ProcessInfo.processInfo.environment)
+            Console.printExports(environment.variables)
+        }
+    }
+}
+
+/// The variables with which stock Kerberos programs share our tickets, and the configuration file they name.
+struct KerberosEnvironment {
+    let variables: [(name: String, value: String)]
+
+    /// Writes the configuration file and finds the cache of the default session.
+    init(_ sso: SingleSignOn, environment: [String: String]) async throws {
+        let cacheSocket = RuntimeDirectory(environment: environment).cacheSocket
+        let realm = try await sso.kerberos.defaultRealm()
+        let sessions = try await sso.sessions().sessions
+        let session = sessions.first { $0.realm == realm && $0.isDefault } ?? sessions.first(where: \.isDefault)
+        var variables: [(name: String, value: String)] = []
+        if !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil {
+            // Most programs bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
+            let file = KerberosConfigurationFile(
+                sso.kerberos.policy.configurations,
+                defaultRealm: realm,
+                bindsTokens: false,
+                cacheSocket: cacheSocket
+            )
+            variables.append(("KRB5_CONFIG", try file.install(environment: environment)))
+        }
+        if cacheSocket != nil {
+            // The collection: who signs in, or is switched to, later answers as well.
+            variables.append(("KRB5CCNAME", "KCM:"))
+        } else if let session {
+            variables.append(("KRB5CCNAME", session.cache.rawValue))
+        }
+        self.variables = variables
+    }
+}

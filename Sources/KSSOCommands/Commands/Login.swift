@@ -1,0 +1,180 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Kerberos
+internal import KerberosSSO
+internal import SSOAgentClient
+
+struct Login: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Sign in: get a ticket that every program of yours can use.")
+
+    @Argument(help: "Who signs in; by default the profile's principal, else $USER.")
+    var principal: String?
+    @Option(help: "The realm of a principal that names none.")
+    var realm: String?
+    @Option(help: ArgumentHelp("Sign in with a key of this keytab, without asking.", valueName: "file"))
+    var keytab: String?
+    @Option(
+        help: ArgumentHelp(
+            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; default is the one that the profile or krb5.conf names.",
+            valueName: "identity"
+        )
+    )
+    var certificate: String?
+    @Flag(help: "Read the password, or with --certificate the PIN, from standard input: its first line.")
+    var passwordStdin = false
+    @Option(help: "How long the ticket shall hold, such as 10h.", transform: Lifetime.option)
+    var lifetime: Lifetime?
+    @Option(help: "How long it shall be renewable, such as 7d.", transform: Lifetime.option)
+    var renewable: Lifetime?
+    @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
+    var cache: String?
+    @Option(
+        help: ArgumentHelp(
+            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's: what kinit -k -c NAME or kinit -n -c NAME got.",
+            valueName: "name"
+        )
+    )
+    var armorCache: String?
+    @Flag(
+        help: "Keep the password once the KDC has taken it, so that the next ticket is got with it and nobody is asked; logout forgets it."
+    )
+    var remember = false
+    @Flag(help: "Sign in again although a ticket is there.")
+    var force = false
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
+    var quiet = false
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin exclude each other.") }
+        if remember, keytab != nil || certificate != nil {
+            throw ValidationError("--remember keeps a password: it excludes --keytab and --certificate.")
+        }
+        if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate exclude each other.") }
+    }
+
+    func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try LoginFiles.checkCertificate(certificate)
+        try await common.run(armorCache: armorCache) { sso in
+            if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+                say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
+                tell(session, sso)
+                return
+            }
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+            if let kept, !quiet { Console.note(kept.note) }
+            let (session, place) = try await signIn(sso)
+            say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+            if let place { say("The password is kept \(place). To forget it: ksso logout \(session.principal)") }
+            tell(session, sso)
+        }
+    }
+
+    /// Signs in. The place is where the password is kept.
+    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+        let options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
+        let cache = cache.map(CredentialCacheName.init(rawValue:))
+        guard remember else {
+            let source = try await source(sso)
+            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
+        }
+        let whom = try await sso.principal(principal, realm: realm)
+        try await sso.kerberos.checkRemembering(of: whom)
+        let source = try await source(sso)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
+        return (result.session, result.place)
+    }
+
+    private func say(_ text: String) {
+        if !quiet { Console.print(text) }
+    }
+
+    /// Says that the password expires soon, on standard error.
+    private func tell(_ session: Session, _ sso: SingleSignOn) {
+        guard !quiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
+        Console.note("\(session.principal): \(notice)")
+    }
+
+    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
+        let wanted = try await sso.principal(principal, realm: realm)
+        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
+    }
+
+    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
+        if let keytab { return .keytab(keytab) }
+        if let certificate {
+            let identity = certificate == "default" ? nil : certificate
+            if passwordStdin { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            // One without a PIN needs nobody to be asked.
+            return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
+        }
+        if passwordStdin { return .password(try await StandardInput.secretLine()) }
+        guard !quiet else { throw CommandFailure(.notInteractive, "a password is needed, and --quiet forbids asking.") }
+        guard Console.hasTerminal else {
+            let message = "a password is needed, and there is no terminal to ask on. Give it with --password-stdin, or use --keytab."
+            throw CommandFailure(.notInteractive, message)
+        }
+        let realm = try await sso.principal(principal, realm: realm).realm
+        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+    }
+}
+
+/// What is wrong with the names that a sign-in is given, seen before the KDC, or anybody, is asked.
+enum LoginFiles {
+    /// The types of caches that hold tickets for more than one process.
+    private static let cacheTypes = ["FILE", "DIR", "KEYRING", "KCM"]
+
+    /// Refuses an armour cache of a type that libkrb5 does not know: nothing could get a ticket into it.
+    static func checkArmorCache(_ name: String?) throws(CommandFailure) {
+        guard let name, name.contains(":") else { return }
+        let type = String(name.prefix { $0 != ":" })
+        guard !cacheTypes.contains(type) else { return }
+        let sentence =
+            "--armor-cache \(name): there are no credential caches of the type \(type). There are \(cacheTypes.joined(separator: ", "))."
+        throw CommandFailure(.usage, sentence)
+    }
+
+    /// Refuses a certificate or a key that is not there: nobody shall be asked for its PIN.
+    static func checkCertificate(_ identity: String?) throws(CommandFailure) {
+        guard let identity, identity != "default" else { return }
+        for path in paths(of: identity) where access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno) {
+            throw CommandFailure(.failed, "--certificate \(identity): there is no such file: \(path)")
+        }
+    }
+
+    /// The files that an identity names, which without a type is a file's (krb5.conf(5), "Specifying PKINIT identity information").
+    private static func paths(of identity: String) -> [String] {
+        let type = identity.prefix { $0 != ":" && $0 != "/" && $0 != "," }
+        let hasType = identity.dropFirst(type.count).first == ":"
+        let rest = hasType ? String(identity.dropFirst(type.count + 1)) : identity
+        switch hasType ? String(type) : "FILE" {
+        // A certificate and its key.
+        case "FILE": return rest.split(separator: ",").map(String.init)
+        case "PKCS12", "DIR": return rest.isEmpty ? [] : [rest]
+        default: return []
+        }
+    }
+}
+
+/// Standard input, read where it may block: on the main actor, which has nothing else to do.
+@MainActor
+enum StandardInput {
+    /// The first line, without its end, as a secret.
+    static func secretLine() throws -> Secret {
+        var line: [UInt8] = []
+        line.reserveCapacity(1024)
+        defer { line.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }
+        var byte: UInt8 = 0
+        while line.count < 1024 {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 || byte == UInt8(ascii: "\n") { break }
+            line.append(byte)
+        }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        guard !line.isEmpty else { throw CommandFailure(.notInteractive, "standard input holds no password.") }
+        guard line.count < 1024 else { throw CommandFailure(.failed, "the password on standard input is longer than 1,023 bytes.") }
+        return Secret(bytes: line)
+    }
+}

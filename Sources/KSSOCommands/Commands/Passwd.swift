@@ -1,0 +1,72 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+struct Passwd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change your password; the tickets that you have go on holding.",
+        discussion: """
+            The profile's rules for passwords are checked before the KDC is asked, whose word is the last. Where the profile names a page for \
+            changing passwords, that is said and nothing is changed.
+            """
+    )
+
+    @Argument(help: "Whose password; by default that of the profile's principal, else of $USER.")
+    var principal: String?
+    @Option(help: "The realm of a principal that names none.")
+    var realm: String?
+    @Flag(help: "Read the passwords from standard input: the current one, then the new one, a line each.")
+    var passwordStdin = false
+    @Option(help: ArgumentHelp("Protect the sign-in (FAST) with the ticket in this cache.", valueName: "name"))
+    var armorCache: String?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try await common.run(armorCache: armorCache) { sso in
+            // Before anybody is asked for a password.
+            let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
+            let change: PasswordChange
+            do {
+                change = try await self.change(of: whom, sso)
+            } catch let error as KerberosError where error.code == .wrongPassword {
+                throw CommandFailure(.failed, "\(whom): the current password is wrong (preauthentication failed). Nothing was changed.")
+            }
+            let expiry = change.expires.map { "; the new one expires on \(Console.text($0))" } ?? ""
+            Console.print("The password of \(change.principal) was changed\(expiry).")
+        }
+    }
+
+    private func change(of whom: Principal, _ sso: SingleSignOn) async throws -> PasswordChange {
+        if passwordStdin {
+            let current = try await StandardInput.secretLine()
+            let new = try await StandardInput.secretLine()
+            return try await sso.changePassword(of: whom.description, from: current, to: new)
+        }
+        guard Console.hasTerminal else {
+            let message = "passwords are needed, and there is no terminal to ask on. Give them with --password-stdin, a line each."
+            throw CommandFailure(.notInteractive, message)
+        }
+        return try await sso.changePassword(of: whom.description, prompt: .terminal)
+    }
+}
+
+extension Session {
+    /// What is to be said of a password that expires soon; nil where it is not time to.
+    func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
+        guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
+        let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
+        let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
+        let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
+        return "the password expires \(left), on \(Console.text(passwordExpires)).\(advice)"
+    }
+
+    /// Where the password is changed; nil where the profile does not let the user change it.
+    func passwordAdvice(_ rules: PasswordRules) -> String? {
+        if let url = rules.changeURL { return "Change it at: \(url)" }
+        return rules.isChangeAllowed ? "Change it with: ksso passwd \(principal)" : nil
+    }
+}

@@ -1,0 +1,179 @@
+internal import ArgumentParser
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosSSO
+
+struct ProfileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "Check a profile, or show what is in force.",
+        subcommands: [Check.self, Show.self]
+    )
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check a profile key by key; ends with 1 when something must be mended.",
+            discussion: "Each line is a key, and what becomes of it here; ! marks what must be mended. The last line counts them."
+        )
+
+        @Argument(help: "The profile: a .mobileconfig, or YAML.")
+        var file: String
+        @Flag(help: "Print one JSON document.")
+        var json = false
+
+        func run() async throws {
+            // The check of a signature may take a while.
+            let checked = await BlockingCall.run { [file] in
+                Result { () throws(ProfileError) in try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy()) }
+            }
+            let report: ProfileReport
+            do throws(ProfileError) {
+                report = try checked.get()
+            } catch {
+                throw CommandFailure(.failed, error.message)
+            }
+            if json { try Console.printJSON(ProfileCheckDocument(report)) } else { show(report) }
+            guard report.hasErrors else { return }
+            throw CommandFailure(.failed, json ? "\(file): it must be mended." : "\(file): the lines marked with ! must be mended.")
+        }
+
+        private func show(_ report: ProfileReport) {
+            let width = report.rows.map { $0.path.description.count }.max() ?? 0
+            for row in report.rows {
+                let path = row.path.description.padding(toLength: width, withPad: " ", startingAt: 0)
+                Console.print("\(row.verdict.isError ? "!" : " ") \(path)  \(row.verdict)")
+            }
+            if let signature = report.signature { Console.print("  \(signature)") }
+            if let refusal = report.refusal { Console.print("! \(refusal.reason)") }
+            for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
+            for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
+            if report.kerberosPayloadCount == 0 { Console.print("! there is no payload for the Kerberos extension in this file") }
+            let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
+            let order = ["used", "notApplicable", "unknown", "misspelt", "wrongType", "badValue", "missing"]
+            Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Print what is in force.")
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            try await common.run { sso in
+                for profile in sso.profiles {
+                    for configuration in profile.configurations { show(configuration) }
+                    if let signature = profile.signature { Console.print("    \(signature)") }
+                }
+                if sso.profiles.isEmpty {
+                    Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.")
+                }
+            }
+        }
+
+        private func show(_ configuration: ExtensionConfiguration) {
+            Console.print("\(configuration.realm)\(configuration.isDefaultRealm ? " (default realm)" : ""), from \(configuration.source)")
+            Console.print("    hosts: \(configuration.hosts.map(\.description).joined(separator: " "))")
+            showSettings(configuration)
+            if let name = configuration.principalName { Console.print("    principal: \(name)") }
+            if !configuration.preferredKDCs.isEmpty {
+                Console.print("    KDCs first: \(configuration.preferredKDCs.map(\.description).joined(separator: " "))")
+            }
+            for (realm, suffixes) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
+                Console.print("    \(realm) serves: \(suffixes.joined(separator: " "))")
+            }
+        }
+
+        /// The lists that say how a host is answered, where they are not empty.
+        private func showSettings(_ configuration: ExtensionConfiguration) {
+            let lists = [
+                ("over plain http as well", configuration.plainHTTPHosts),
+                ("a ticket without asking, once they have asked", configuration.preemptiveHosts),
+                ("the user's own ticket, if the KDC vouches for them", configuration.delegationHosts),
+                ("the user's own ticket, whatever the KDC says", configuration.unconditionalDelegationHosts),
+                ("need not prove themselves", configuration.optionalMutualAuthenticationHosts),
+                ("are not asked to prove themselves", configuration.noMutualAuthenticationHosts),
+                ("a ticket that is not bound to the TLS connection", configuration.noChannelBindingHosts),
+            ]
+            for (label, rules) in lists where !rules.isEmpty {
+                Console.print("    \(label): \(rules.map(\.description).joined(separator: " "))")
+            }
+            for (origin, principal) in configuration.servicePrincipals.sorted(by: { $0.key.description < $1.key.description }) {
+                Console.print("    service principal at \(origin): \(principal)")
+            }
+        }
+    }
+}
+
+/// What `ksso profile check --json` prints.
+struct ProfileCheckDocument: Encodable {
+    /// One key, or a faulty part of its value.
+    struct Key: Encodable {
+        let path: String
+        let key: String
+        /// The value on one line; null where a required key is missing.
+        let value: String?
+        /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
+        let verdict: String
+        /// The verdict in words.
+        let detail: String
+        let isError: Bool
+    }
+
+    struct Signature: Encodable {
+        struct Signer: Encodable {
+            let subject: String
+            let issuer: String
+            let validUntil: Date
+        }
+
+        let signers: [Signer]
+        let isTrusted: Bool
+        let trust: String
+    }
+
+    /// A remark on more than one value.
+    struct Advice: Encodable {
+        let path: String
+        /// `error`, `warning` or `advice`.
+        let severity: String
+        let detail: String
+    }
+
+    let file: String
+    /// Whether the profile can be used without being mended.
+    let isValid: Bool
+    let keys: [Key]
+    let advice: [Advice]
+    /// Payloads for somebody else, each with the reason.
+    let ignoredPayloads: [String]
+    let signature: Signature?
+    /// Why the machine's policy refuses the file; null where it does not.
+    let refusal: String?
+
+    init(_ report: ProfileReport) {
+        file = report.source
+        isValid = !report.hasErrors
+        keys = report.rows.map { row in
+            Key(
+                path: row.path.description,
+                key: row.key,
+                value: row.value?.description,
+                verdict: row.verdict.name,
+                detail: row.verdict.description,
+                isError: row.verdict.isError
+            )
+        }
+        advice = report.advice.map { Advice(path: $0.path.description, severity: $0.severity.rawValue, detail: $0.sentence) }
+        ignoredPayloads = report.ignoredPayloads.map(\.description)
+        signature = report.signature.map { signature in
+            Signature(
+                signers: signature.signers.map { .init(subject: $0.subject, issuer: $0.issuer, validUntil: $0.validUntil) },
+                isTrusted: signature.isTrusted,
+                trust: signature.trust.description
+            )
+        }
+        refusal = report.refusal?.reason
+    }
+}

@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import Foundation
+internal import KerberosTesting
+
+extension NetworkFault {
+    /// How faults are written.
+    static let forms =
+        "a fault is one of pass, drop, drop-reply, refuse, black-hole, reply-too-big, corrupt, corrupt-request, "
+        + "delay=200ms, truncate=20 and error=CODE, such as error=29."
+
+    /// A fault as people write it: `drop`, `delay=200ms`, `error=29`.
+    init?(words: String) {
+        let parts = words.split(separator: "=", maxSplits: 1).map(String.init)
+        switch (parts.first, parts.count > 1 ? parts[1] : nil) {
+        case ("pass", nil): self = .pass
+        case ("drop", nil): self = .drop
+        case ("drop-reply", nil): self = .drop(.reply)
+        case ("refuse", nil): self = .refuse
+        case ("black-hole", nil): self = .blackHole
+        case ("reply-too-big", nil): self = .replyTooBig
+        case ("corrupt", nil): self = .corrupt
+        case ("corrupt-request", nil): self = .corrupt(.request)
+        case ("delay", let time?):
+            guard let duration = Self.duration(time) else { return nil }
+            self = .delay(duration)
+        case ("truncate", let length?):
+            guard let length = Int(length), length >= 0 else { return nil }
+            self = .truncate(to: length)
+        case ("error", let code?):
+            guard let code = Int32(code), code >= 0 else { return nil }
+            self = .error(KDCErrorCode(rawValue: code))
+        default: return nil
+        }
+    }
+
+    /// Milliseconds, or what a lifetime may be.
+    private static func duration(_ text: String) -> Duration? {
+        guard text.hasSuffix("ms") else { return Lifetime(argument: text)?.duration }
+        return Int(text.dropLast(2)).flatMap { $0 >= 0 ? .milliseconds($0) : nil }
+    }
+}
+
+extension RealmTrust {
+    /// A trust as people write it: `A.TEST -> B.TEST`, or `A.TEST <-> B.TEST` for both ways.
+    init?(words: String) {
+        for (arrow, isMutual) in [("<->", true), ("->", false)] {
+            let ends = words.components(separatedBy: arrow).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard ends.count == 2 else { continue }
+            guard ends.allSatisfy({ !$0.isEmpty }) else { return nil }
+            self = isMutual ? .twoWay(ends[0], ends[1]) : .oneWay(from: ends[0], to: ends[1])
+            return
+        }
+        return nil
+    }
+}
+
+/// How far a clock is from this machine's: `+5m`, `-90s`.
+struct ClockOffset: ExpressibleByArgument {
+    static let form = "by how much the clock is off is wanted here, such as +5m or -90s."
+
+    let duration: Duration
+
+    init?(argument: String) {
+        let isBehind = argument.hasPrefix("-")
+        let rest = isBehind || argument.hasPrefix("+") ? argument.dropFirst() : argument[...]
+        if rest == "0" {
+            duration = .zero
+            return
+        }
+        guard let lifetime = Lifetime(argument: String(rest)) else { return nil }
+        duration = isBehind ? .zero - lifetime.duration : lifetime.duration
+    }
+}
+
+extension KerberosTestingError {
+    /// The error in the command's terms: what is an argument in Swift is none here.
+    var commandText: String { "\(self)".replacing(/, or name its folder[^.]*pluginDirectory/, with: "") }
+}

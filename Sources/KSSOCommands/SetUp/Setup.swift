@@ -1,0 +1,147 @@
+internal import ArgumentParser
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosEngine
+internal import KerberosSSO
+internal import Subprocess
+internal import SystemPackage
+
+/// `ksso setup`: from a profile to a session whose programs are signed in.
+struct Setup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Install a profile, or make one; sign in; set the session up; and check it all.",
+        discussion: """
+            With a file, or with --realm and --host, the profile is checked and put into ~/.config/ksso; with neither, those that are installed \
+            count. Then you sign in, unless you are, and the session's programs are told where the tickets are. What is done already is left \
+            as it is, so that it can be repeated. At last every layer is checked, as by ksso doctor: what fails is named, and the command \
+            ends with 1.
+
+            With --system the profile goes to /etc/ksso, for every user of the machine, and that is all: signing in is each user's own.
+            """
+    )
+
+    @Argument(help: "The profile: a .mobileconfig, or YAML.")
+    var file: String?
+    @Option(help: "Make a profile for this realm.")
+    var realm: String?
+    @Option(help: ArgumentHelp("A host that it answers; .corp.example is every host below corp.example.", valueName: "host"))
+    var host: [String] = []
+    @Option(help: "Who signs in; a profile that is made names it.")
+    var principal: String?
+    @Flag(help: "Read the password from standard input: its first line.")
+    var passwordStdin = false
+    @Flag(help: "Do not sign in.")
+    var noLogin = false
+    @Flag(help: "Install for every user of the machine, as root.")
+    var system = false
+    @Flag(help: "Replace another profile of the same name.")
+    var force = false
+
+    func validate() throws {
+        if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm exclude each other.") }
+        if realm == nil, !host.isEmpty { throw ValidationError("--host wants --realm.") }
+        if realm != nil, host.isEmpty { throw ValidationError("--realm wants at least one --host.") }
+        if system, file == nil, realm == nil { throw ValidationError("--system wants a file, or --realm and --host.") }
+        if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin exclude each other.") }
+    }
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        try RealmControl.refuseInside(environment: environment)
+        let search = ProfileSearch()
+        var realm = realm
+        if let installation = try await installation(search) {
+            do {
+                realm = try await installation.run(force: force).configurations.first?.realm ?? realm
+            } catch {
+                throw CommandFailure(error, verbose: false)
+            }
+        } else if try await search.runAside().profiles.isEmpty {
+            throw CommandFailure(.usage, "no profile is installed. Name one, or make one: ksso setup --realm REALM --host .corp.example")
+        }
+        guard !system else { return Console.note("Each user then runs: ksso setup") }
+        if !noLogin {
+            do {
+                try await signIn(realm)
+            } catch {
+                Console.note("The profile is installed; the session is not set up yet. When you can sign in, run again: ksso setup")
+                throw error
+            }
+        }
+        let session = try ConfigureSession.parse(["--install"])
+        try await session.run()
+        if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
+    }
+
+    /// What is to be installed; nil where nothing was named.
+    private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
+        if system, geteuid() != 0 { throw CommandFailure(.failed, "--system writes to \(search.systemDirectory), as root only.") }
+        guard let directory = system ? search.systemDirectory : search.userDirectory else {
+            throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
+        }
+        let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
+        if let file { return try await ProfileInstallation(copying: file, to: place) }
+        guard let realm else { return nil }
+        return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
+    }
+
+    /// The realm as an installed profile or krb5.conf writes it.
+    private func known(_ realm: String, _ search: ProfileSearch) async -> String {
+        let profiles = (try? await search.runAside().profiles) ?? []
+        guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
+        return await sso.kerberos.knownRealm(realm)
+    }
+
+    private func signIn(_ realm: String?) async throws {
+        var words = realm.map { ["--realm", $0] } ?? []
+        if passwordStdin { words.append("--password-stdin") }
+        if let principal { words += ["--", principal] }
+        let login = try Login.parse(words)
+        try await login.run()
+    }
+}
+
+/// The last step of `ksso setup`: whether all that was set up works, and what to do next.
+struct SetupCheck {
+    /// The variables as the command was started with them.
+    let environment: [String: String]
+
+    /// Has the doctor look at the realm, and names a page to try.
+    ///
+    /// - Parameter realm: The realm that was set up; nil is the default one.
+    /// - Throws: `CommandFailure` with the first layer that fails, and its remedy.
+    func run(realm: String?) async throws {
+        let diagnosis = try await diagnosis(of: realm)
+        if let cause = diagnosis.firstFailure {
+            let message = "the set-up is complete, but the check \(cause.name) failed: \(cause.detail)"
+            throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
+        }
+        let warnings = diagnosis.checks.count { $0.verdict == .warning }
+        let found =
+            warnings == 0 ? "nothing fails" : "nothing fails, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
+        Console.print("Checked: \(found). To see each layer: ksso doctor")
+        let configurations = try await ProfileSearch().runAside().configurations
+        let configuration = configurations.first { $0.realm == realm } ?? configurations.first
+        guard let rule = configuration?.hosts.first else { return }
+        let host = rule.kind == .suffix ? "HOST\(rule.name)" : rule.name
+        Console.note("Try it: ksso fetch https://\(host)/")
+    }
+
+    /// In a process of its own, which sees what the user's next command will see: this one has read other profiles, and has libkrb5 set up.
+    private func diagnosis(of realm: String?) async throws -> Diagnosis {
+        let variables = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
+        let result = try await Subprocess.run(
+            .path(FilePath(OwnProgram.executable)),
+            arguments: Arguments(["doctor", "--json"] + (realm.map { [$0] } ?? [])),
+            environment: .custom(Dictionary(variables) { $1 }),
+            input: .none,
+            output: .data(limit: 1 << 20),
+            error: .discarded
+        )
+        guard let diagnosis = try? JSONDecoder().decode(Diagnosis.self, from: result.standardOutput) else {
+            throw CommandFailure(.failed, "all is set up, and the check of it did not end well. See: ksso doctor")
+        }
+        return diagnosis
+    }
+}

@@ -1,0 +1,356 @@
+internal import CKerberos
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+extension KerberosClient {
+    /// The default cache: ``RealmConfiguration/defaultCacheName``, else `KRB5CCNAME`, krb5.conf or the library's own (`krb5_cc_default`).
+    public func defaultCacheName() async throws(KerberosError) -> CredentialCacheName {
+        try await perform { context throws(KerberosError) in
+            // The name is enough: opening a KCM cache would need its daemon.
+            guard let name = krb5_cc_default_name(context.raw) else {
+                throw KerberosError(.cacheUnusable, subject: "default cache", message: "the default cache has no name. Set KRB5CCNAME.")
+            }
+            return CredentialCacheName(rawValue: String(cString: name))
+        }
+    }
+
+    /// The caches that the default cache's collection holds (`krb5_cccol_cursor_next`), the primary one first.
+    public func cacheNames() async throws(KerberosError) -> [CredentialCacheName] {
+        try await perform { context throws(KerberosError) in
+            var cursor: krb5_cccol_cursor?
+            try context.check(krb5_cccol_cursor_new(context.raw, &cursor), .readCache, subject: "credential caches")
+            defer { krb5_cccol_cursor_free(context.raw, &cursor) }
+            var names: [CredentialCacheName] = []
+            while true {
+                var cache: krb5_ccache?
+                try context.check(krb5_cccol_cursor_next(context.raw, cursor, &cache), .readCache, subject: "credential caches")
+                guard let cache else { return names }
+                defer { krb5_cc_close(context.raw, cache) }
+                names.append(try context.name(of: cache))
+            }
+        }
+    }
+
+    /// Whether a type of cache can hold several caches side by side (`krb5_cc_support_switch`).
+    public func supportsCollections(_ name: CredentialCacheName) async throws(KerberosError) -> Bool {
+        try await perform { context in krb5_cc_support_switch(context.raw, name.type) != 0 }
+    }
+
+    /// Reads a cache.
+    ///
+    /// - Throws: ``KerberosError``; `noCredentials` when it is not there or empty, `cacheCorrupt` when it is no cache.
+    public func contents(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheContents {
+        try await perform { context throws(KerberosError) in
+            try context.contentsAndClock(of: name)
+        }
+    }
+
+    /// Reads a cache, and keeps no service ticket of it.
+    ///
+    /// - Throws: as ``contents(of:)``.
+    package func listing(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheListing {
+        try await perform { context throws(KerberosError) in
+            try context.listingAndClock(of: name)
+        }
+    }
+
+    /// The last ticket of a cache that is for a client and that the body takes by its service's name and its times; nil where there is
+    /// none.
+    ///
+    /// - Throws: as ``contents(of:)``.
+    package func ticket(
+        in name: CredentialCacheName,
+        for client: Principal,
+        where isWanted: @escaping @Sendable (Principal, TicketTimes) -> Bool
+    ) async throws(KerberosError) -> Credential? {
+        try await perform { context throws(KerberosError) in
+            try context.withCache(name) { cache throws(KerberosError) in
+                try context.lastCredential(in: cache, for: client, where: isWanted)
+            }
+        }
+    }
+
+    /// A name for a new cache in the collection of a type that has collections (`krb5_cc_new_unique`). The cache is made by
+    /// ``replace(_:principal:credentials:marks:)``.
+    public func newCacheName(type: String) async throws(KerberosError) -> CredentialCacheName {
+        try await perform { context throws(KerberosError) in
+            var cache: krb5_ccache?
+            try context.check(krb5_cc_new_unique(context.raw, type, nil, &cache), .writeCache, subject: type)
+            guard let cache else { throw KerberosError(.cacheUnusable, subject: type, message: "no new cache can be made.") }
+            defer { krb5_cc_close(context.raw, cache) }
+            return try context.name(of: cache)
+        }
+    }
+
+    /// Puts a principal, tickets and marks in the place of what a cache held.
+    ///
+    /// A cache that is a file is written beside and renamed, so that a reader sees the old content or the new, never none.
+    public func replace(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String] = [:]
+    ) async throws(KerberosError) {
+        try await replace(name, principal: principal, credentials: credentials, marks: marks, clockOffset: nil)
+    }
+
+    /// The same for tickets that come from another cache, with its KDC's clock: in seconds by which it is ahead; nil is what this client
+    /// knows.
+    package func replace(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String] = [:],
+        clockOffset: Double?
+    ) async throws(KerberosError) {
+        try await perform { context throws(KerberosError) in
+            try context.withClock(offset: clockOffset) { () throws(KerberosError) in
+                try Self.replace(name, principal: principal, credentials: credentials, marks: marks, context: context)
+            }
+        }
+    }
+
+    static func replace(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String],
+        context: Context
+    ) throws(KerberosError) {
+        guard let path = name.path else {
+            return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
+        }
+        let draft = CredentialCacheName(rawValue: "FILE:\(draftPath(beside: path))")
+        do throws(KerberosError) {
+            try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
+            guard rename(draft.residual, path) == 0 else {
+                let reason = String(cString: strerror(errno))
+                throw KerberosError(.cacheUnusable, subject: path, message: "the credential cache can't be written (\(reason)).")
+            }
+        } catch {
+            unlink(draft.residual)
+            throw error.about(path)
+        }
+    }
+
+    /// A hidden file in the same folder: in a DIR collection a name that begins with `tkt` would count as a cache.
+    private static func draftPath(beside path: String) -> String {
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        return "\(path[..<start]).\(path[start...]).\(UInt64.random(in: .min ... .max))"
+    }
+
+    /// Adds a ticket to a cache (`krb5_cc_store_cred`).
+    public func store(_ credential: Credential, in name: CredentialCacheName) async throws(KerberosError) {
+        try await perform { context throws(KerberosError) in
+            try context.withCache(name) { cache throws(KerberosError) in try context.store(credential, in: cache) }
+        }
+    }
+
+    /// Leaves a mark in a cache, beside its tickets (`krb5_cc_set_config`).
+    public func setMark(_ key: String, to value: String, in name: CredentialCacheName) async throws(KerberosError) {
+        try await perform { context throws(KerberosError) in
+            try context.withCache(name) { cache throws(KerberosError) in try context.setMark(key, to: value, in: cache) }
+        }
+    }
+
+    /// Removes a cache and its tickets (`krb5_cc_destroy`). One that is not there is no fault.
+    public func destroy(_ name: CredentialCacheName) async throws(KerberosError) {
+        try await perform { context throws(KerberosError) in
+            var cache: krb5_ccache?
+            try context.check(krb5_cc_resolve(context.raw, name.rawValue, &cache), .writeCache, subject: name.rawValue)
+            let status = krb5_cc_destroy(context.raw, cache)
+            if Int(status) != Int(KRB5_FCC_NOFILE) { try context.check(status, .writeCache, subject: name.rawValue) }
+        }
+    }
+
+    /// Makes a cache the primary one of its collection (`krb5_cc_switch`). A type with no collections has nothing to switch.
+    public func makePrimary(_ name: CredentialCacheName) async throws(KerberosError) {
+        try await perform { context throws(KerberosError) in
+            try context.withCache(name) { cache throws(KerberosError) in
+                try context.check(krb5_cc_switch(context.raw, cache), .writeCache, subject: name.rawValue)
+            }
+        }
+    }
+}
+
+extension Context {
+    /// Opens a cache by name for the length of the call: one that is the user's own, or one that may protect the user's sign-ins.
+    func withCache<Value>(
+        _ name: CredentialCacheName,
+        isArmor: Bool = false,
+        _ body: (krb5_ccache) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        try isArmor ? checkOwnership(ofArmor: name) : CacheFileOwnership.check(name)
+        var cache: krb5_ccache?
+        try check(krb5_cc_resolve(raw, name.rawValue, &cache), .readCache, subject: name.rawValue)
+        guard let cache else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the cache can't be opened.") }
+        defer { krb5_cc_close(raw, cache) }
+        return try body(cache)
+    }
+
+    /// The full name, type included.
+    func name(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheName {
+        var text: UnsafeMutablePointer<CChar>?
+        try check(krb5_cc_get_full_name(raw, cache, &text), .readCache, subject: "credential cache")
+        defer { krb5_free_string(raw, text) }
+        return CredentialCacheName(rawValue: text.map { String(cString: $0) } ?? "")
+    }
+
+    func principal(of cache: krb5_ccache) throws(KerberosError) -> Principal {
+        var principal: krb5_principal?
+        let subject = try name(of: cache).rawValue
+        try check(krb5_cc_get_principal(raw, cache, &principal), .readCache, subject: subject)
+        guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the cache is empty.") }
+        defer { krb5_free_principal(raw, principal) }
+        return try Principal(copying: principal, context: self)
+    }
+
+    func contents(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheContents {
+        let name = try name(of: cache)
+        let principal = try principal(of: cache)
+        var credentials: [Credential] = []
+        var marks: [String: String] = [:]
+        var notes: [Credential] = []
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            if krb5_is_config_principal(self.raw, raw.server) == 0 {
+                credentials.append(try Credential(copying: &raw, context: self))
+            } else if let (key, value) = mark(in: raw) {
+                marks[key] = value
+            } else {
+                notes.append(try Credential(copying: &raw, context: self))
+            }
+        }
+        return CredentialCacheContents(name: name, principal: principal, credentials: credentials, marks: marks, notes: notes)
+    }
+
+    func listing(of cache: krb5_ccache) throws(KerberosError) -> CredentialCacheListing {
+        var listing = CredentialCacheListing(name: try name(of: cache), principal: try principal(of: cache))
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            if krb5_is_config_principal(self.raw, raw.server) != 0 {
+                if let (key, value) = mark(in: raw) { listing.marks[key] = value }
+                return
+            }
+            let client = try Principal(copying: raw.client, context: self)
+            let ticket = CredentialCacheListing.Ticket(
+                server: try Credential.server(of: raw, context: self),
+                isOwn: client == listing.principal,
+                expires: TicketTimes(raw.times).expires
+            )
+            let isTicketGranting = ticket.isOwn && ticket.server.isTicketGrantingService(of: listing.principal.realm)
+            if isTicketGranting { listing.ticketGrantingTicket = try Credential(copying: &raw, context: self) }
+            listing.tickets.append(ticket)
+        }
+        return listing
+    }
+
+    /// The last credential of a cache that is for a client and that the body takes by its service's name and its times.
+    func lastCredential(
+        in cache: krb5_ccache,
+        for client: Principal,
+        where isWanted: (Principal, TicketTimes) -> Bool
+    ) throws(KerberosError) -> Credential? {
+        var found: Credential?
+        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
+            guard krb5_is_config_principal(self.raw, raw.server) == 0,
+                try isWanted(Credential.server(of: raw, context: self), TicketTimes(raw.times)),
+                try Principal(copying: raw.client, context: self) == client
+            else { return }
+            found = try Credential(copying: &raw, context: self)
+        }
+        return found
+    }
+
+    /// Goes through a cache from its beginning: tickets, and what programs note beside them.
+    private func forEachCredential(
+        in cache: krb5_ccache,
+        _ body: (inout krb5_creds) throws(KerberosError) -> Void
+    ) throws(KerberosError) {
+        let name = try name(of: cache)
+        var cursor: krb5_cc_cursor?
+        try check(krb5_cc_start_seq_get(raw, cache, &cursor), .readCache, subject: name.rawValue)
+        defer { krb5_cc_end_seq_get(raw, cache, &cursor) }
+        while true {
+            var credential = krb5_creds()
+            let status = krb5_cc_next_cred(raw, cache, &cursor, &credential)
+            if Int(status) == Int(KRB5_CC_END) { break }
+            try check(status, .readCache, subject: name.rawValue)
+            defer { krb5_free_cred_contents(raw, &credential) }
+            try body(&credential)
+        }
+        if let path = name.path, !FileCacheLayout.isWhole(path) {
+            throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
+        }
+    }
+
+    /// A mark of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, its value in the place of the ticket.
+    private func mark(in credential: krb5_creds) -> (key: String, value: String)? {
+        let server = credential.server.pointee
+        guard server.length == 2 else { return nil }
+        return (String(copying: server.data[1]), String(copying: credential.ticket))
+    }
+
+    /// Fills a cache anew: its principal, tickets and marks replace what was there.
+    ///
+    /// Where the cache's type can, a reader sees the old content or the new, never a part: `krb5_cc_move` hands KCM all in one request.
+    func fill(
+        _ name: CredentialCacheName,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String]
+    ) throws(KerberosError) {
+        try withCache(name) { cache throws(KerberosError) in
+            // A file that is written beside has no reader, and nothing is gained by moving memory to memory.
+            guard !["FILE", "MEMORY"].contains(name.type) else {
+                return try fill(cache, principal: principal, credentials: credentials, marks: marks)
+            }
+            var draft: krb5_ccache?
+            try check(krb5_cc_new_unique(raw, "MEMORY", nil, &draft), .writeCache, subject: name.rawValue)
+            guard let draft else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "no cache can be made.") }
+            do throws(KerberosError) {
+                try fill(draft, principal: principal, credentials: credentials, marks: marks)
+                try check(krb5_cc_move(raw, draft, cache), .writeCache, subject: name.rawValue)
+            } catch {
+                // Only a move that succeeds ends the draft.
+                krb5_cc_destroy(raw, draft)
+                throw error.about(name.rawValue)
+            }
+        }
+    }
+
+    private func fill(
+        _ cache: krb5_ccache,
+        principal: Principal,
+        credentials: [Credential],
+        marks: [String: String]
+    ) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        try principal.withRaw(in: self) { client throws(KerberosError) in
+            try check(krb5_cc_initialize(raw, cache, client), .writeCache, subject: subject)
+        }
+        for (key, value) in marks.sorted(by: { $0.key < $1.key }) { try setMark(key, to: value, in: cache) }
+        for credential in credentials { try store(credential, in: cache) }
+    }
+
+    func store(_ credential: Credential, in cache: krb5_ccache) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        try credential.withRaw(in: self) { raw throws(KerberosError) in
+            try check(krb5_cc_store_cred(self.raw, cache, raw), .writeCache, subject: subject)
+        }
+    }
+
+    func setMark(_ key: String, to value: String, in cache: krb5_ccache) throws(KerberosError) {
+        let subject = try name(of: cache).rawValue
+        let bytes = Array(value.utf8CString)
+        let status = bytes.withUnsafeBufferPointer { buffer in
+            var data = krb5_data()
+            data.length = UInt32(buffer.count - 1)
+            data.data = UnsafeMutablePointer(mutating: buffer.baseAddress)
+            return krb5_cc_set_config(raw, cache, nil, key, &data)
+        }
+        try check(status, .writeCache, subject: subject)
+    }
+}

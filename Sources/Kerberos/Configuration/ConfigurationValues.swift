@@ -1,0 +1,118 @@
+internal import CKerberos
+
+extension Context {
+    /// The values of a relation, as libkrb5 itself sees them.
+    func values(_ path: [String]) throws(KerberosError) -> [String] {
+        var profile: profile_t?
+        try check(krb5_get_profile(raw, &profile), .readConfiguration, subject: path.joined(separator: "."))
+        guard let profile else { return [] }
+        defer { profile_release(profile) }
+        return Self.values(path, of: profile)
+    }
+
+    /// The names of the sections in a section of krb5.conf. The relations of ``RealmConfiguration`` are not among them.
+    func subsections(_ path: [String]) throws(KerberosError) -> [String] {
+        var profile: profile_t?
+        try check(krb5_get_profile(raw, &profile), .readConfiguration, subject: path.joined(separator: "."))
+        guard let profile else { return [] }
+        defer { profile_release(profile) }
+        let copies = path.map { strdup($0) }
+        defer { copies.forEach { free($0) } }
+        var names = copies.map { $0.map { UnsafePointer<CChar>($0) } } + [nil]
+        var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        guard profile_get_subsection_names(profile, &names, &list) == 0, let list else { return [] }
+        return Self.taken(list)
+    }
+
+    /// The values of a relation of a profile.
+    static func values(_ path: [String], of profile: profile_t) -> [String] {
+        let copies = path.map { strdup($0) }
+        defer { copies.forEach { free($0) } }
+        var names = copies.map { $0.map { UnsafePointer<CChar>($0) } } + [nil]
+        var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        guard profile_get_values(profile, &names, &list) == 0, let list else { return [] }
+        return taken(list)
+    }
+
+    private static func taken(_ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [String] {
+        defer { profile_free_list(list) }
+        var values: [String] = []
+        var next = list
+        while let value = next.pointee {
+            values.append(String(cString: value))
+            next += 1
+        }
+        return values
+    }
+}
+
+extension KerberosClient {
+    /// The realm that `[domain_realm]` of the configuration names for a host (`krb5_get_host_realm`); nil leaves it to the KDC.
+    public func configuredRealm(ofHost host: String) async throws(KerberosError) -> String? {
+        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in  // it may ask DNS, if so configured
+            var realms: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+            guard krb5_get_host_realm(context.raw, host, &realms) == 0, let realms else { return nil }
+            defer { krb5_free_host_realm(context.raw, realms) }
+            guard let first = realms.pointee, first.pointee != 0 else { return nil }
+            return String(cString: first)
+        }
+    }
+
+    /// The default realm of krb5.conf (`krb5_get_default_realm`); nil when none is set.
+    public func defaultRealm() async throws(KerberosError) -> String? {
+        try await perform { context throws(KerberosError) in
+            var realm: UnsafeMutablePointer<CChar>?
+            guard krb5_get_default_realm(context.raw, &realm) == 0, let realm else { return nil }
+            defer { krb5_free_default_realm(context.raw, realm) }
+            return String(cString: realm)
+        }
+    }
+
+    /// The realms that krb5.conf names: the default one, and those with a section of their own.
+    package func configuredRealms() async throws(KerberosError) -> [String] {
+        let standard = try await defaultRealm()
+        let sections = try await perform { context throws(KerberosError) in try context.subsections(["realms"]) }
+        return (standard.map { [$0] } ?? []) + sections.filter { $0 != standard }
+    }
+}
+
+extension KerberosClient {
+    /// By how many seconds clocks may differ: `clockskew`.
+    package func clockTolerance() async throws(KerberosError) -> Double {
+        try await libdefault("clockskew").flatMap(Double.init) ?? 300
+    }
+
+    /// A relation of `[libdefaults]`, as libkrb5 sees it here.
+    package func libdefault(_ name: String) async throws(KerberosError) -> String? {
+        try await perform { context throws(KerberosError) in try context.values(["libdefaults", name]).first }
+    }
+}
+
+/// What GSSAPI finds in this process's own krb5.conf (`KRB5_CONFIG`, else /etc/krb5.conf): it reads no other, whatever a
+/// ``RealmConfiguration`` says.
+public struct ProcessConfiguration: Sendable, Hashable {
+    /// Whether tokens say that their maker knows of channel bindings, so that an acceptor with bindings refuses those that carry none:
+    /// `client_aware_channel_bindings`.
+    public let isAwareOfChannelBindings: Bool
+    /// Whether it names a KDC of the realm. Where it does not, GSSAPI looks in DNS for the one that it needs to delegate.
+    public let namesKDC: Bool
+}
+
+extension KerberosClient {
+    /// Reads what GSSAPI would read now.
+    ///
+    /// - Parameter realm: whose KDCs to look for; nil is the realm of ``configuration``.
+    /// - Throws: ``KerberosError``; `configurationInvalid` when the file has a fault, with which GSSAPI makes no token at all.
+    public func processConfiguration(realm: String? = nil) async throws(KerberosError) -> ProcessConfiguration {
+        try await perform { [realm = realm ?? configuration.realm] _ throws(KerberosError) in
+            guard let profile = try RealmConfiguration.openProcessProfile() else {
+                return ProcessConfiguration(isAwareOfChannelBindings: false, namesKDC: false)
+            }
+            defer { profile_release(profile) }
+            var isAware: Int32 = 0
+            profile_get_boolean(profile, "libdefaults", "client_aware_channel_bindings", nil, 0, &isAware)
+            let kdcs = Context.values(["realms", realm, "kdc"], of: profile)
+            return ProcessConfiguration(isAwareOfChannelBindings: isAware != 0, namesKDC: !kdcs.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+internal import CKerberos
+
+extension KerberosError {
+    /// What was being done when libkrb5 returned a status; decides what the sentence advises.
+    enum Operation {
+        case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, changePassword, readCache, writeCache,
+            readKeytab
+    }
+
+    /// The error for a status of libkrb5. Call it on the thread of the failed call: the detail of the text is kept in the context.
+    static func library(
+        _ status: krb5_error_code,
+        _ operation: Operation,
+        subject: String,
+        client: String? = nil,
+        detail: String? = nil,
+        context: krb5_context?
+    ) -> KerberosError {
+        let text = libraryText(status, context: context)
+        let code = Code(status: status, operation: operation, text: text)
+        let whole = detail.map { "\(text); the KDC's own words: \($0)" } ?? text
+        let message = sentence(for: code, status: status, operation: operation, subject: subject, text: whole)
+        return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text, client: client)
+    }
+
+    /// The same failure with the cause that libkrb5 did not hand on.
+    func because(_ code: Code) -> KerberosError {
+        let message = Self.sentence(for: code, status: libraryCode, operation: .signIn, subject: subject, text: libraryMessage)
+        return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
+    }
+
+    /// Whether the KDC gave no code that names the fault (`KRB5KRB_ERR_GENERIC`), so that it may be another than it seems, and pass.
+    package var isGeneric: Bool { Int(libraryCode) == Int(KRB5KRB_ERR_GENERIC) }
+
+    static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
+        guard let text = krb5_get_error_message(context, status) else { return "" }
+        defer { krb5_free_error_message(context, text) }
+        return String(cString: text).escapedForDisplay()
+    }
+
+    private static func sentence(
+        for code: Code,
+        status: krb5_error_code,
+        operation: Operation,
+        subject: String,
+        text: String
+    ) -> String {
+        let subject = subject.escapedForDisplay()
+        return switch code {
+        case .wrongPassword where operation == .signInWithKeytab:
+            "the keytab's key is not the one the KDC has (\(text)). Export the keytab again with ktadd or ktpass."
+        case .wrongPassword: "the password is wrong (preauthentication failed)."
+        case .unknownPrincipal: "the KDC does not know this principal. Check the name and the realm."
+        case .unknownService:
+            "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
+        case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
+        case .accountLocked:
+            "the account is locked, disabled or expired, or this is outside its logon hours (\(text)). Ask your administrator which it is."
+        case .accountExpired: "the account has expired. Ask your administrator."
+        case .realmUnknown where operation == .changePassword:
+            "nothing says where this realm's password server is. Name it by kpasswd_server or admin_server in krb5.conf; the password is as it was."
+        case .kdcUnreachable where operation == .changePassword:
+            "the realm's password server can't be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the password is as it was."
+        case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
+        case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."
+        case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
+        case .ticketExpired: "the ticket has expired. Sign in again."
+        case .ticketRefused:
+            "the KDC can't read the ticket-granting ticket (\(text)): it is from before the realm's key was changed, or its KDC set up anew"
+                + "\(operation == .renew ? "" : ", or the keys of a trust with another realm differ"). Sign in again."
+        case .notRenewable: "the ticket can't be renewed. Sign in again."
+        case .noCredentials: "there is no ticket. Sign in first."
+        case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
+        case .cacheUnusable where text.contains("KCM"):
+            "nothing serves the credential caches (\(text)). Start this user's agent: ksso agent run --background; or the machine's server: "
+                + "systemctl start ksso-kcm.socket"
+        case .cacheUnusable: "the credential cache can't be used (\(text))."
+        case .keytabUnusable: "the keytab can't be read (\(text))."
+        case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."
+        case .configurationInvalid: "krb5.conf has a fault (\(text)). Correct the file that KRB5_CONFIG or /etc/krb5.conf names."
+        case .malformedPrincipal: "this is not a principal's name (\(text)). Write it as name@REALM."
+        case .notInteractive: "a password is needed and nobody can be asked. Sign in with: ksso login \(subject)"
+        case .canceled: "canceled."
+        case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
+        case .certificateRefused where Int(status) == Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH):
+            "the certificate is another principal's (\(text)). Give that of \(subject) by --certificate, or sign in as its owner."
+        case .certificateRefused:
+            "no certificate could be used (\(text)). Check file, key, card and PIN, and whether the KDC knows the certificate; no password was tried."
+        case .preauthenticationRefused:
+            "the KDC takes no kind of sign-in that this machine can make (\(text)). If it takes protected ones alone (FAST), name the cache of a "
+                + "ticket that protects: ksso login --armor-cache NAME"
+        case .policyRefused: "the KDC's policy refuses this (\(text)). Ask your administrator."
+        default: text.isEmpty ? "unexpected failure of libkrb5." : "\(text)."
+        }
+    }
+}
+
+extension KerberosError.Code {
+    fileprivate init(status: krb5_error_code, operation: KerberosError.Operation, text: String) {
+        // libkrb5 says "no such entry" for a keytab that is not there, is empty or is no keytab.
+        self =
+            operation == .readKeytab
+            ? .keytabUnusable : Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status, text: text)
+    }
+
+    /// Statuses that mean one thing wherever they come from.
+    private static let byStatus: [Int: Self] = {
+        var table: [Int: Self] = [:]
+        func map(_ code: Self, _ statuses: [Int]) { for status in statuses { table[status] = code } }
+        map(.preauthenticationRefused, [Int(KRB5_PREAUTH_FAILED)])
+        map(.unknownPrincipal, [Int(KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN)])
+        map(.unknownService, [Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN)])
+        map(.passwordExpired, [Int(KRB5KDC_ERR_KEY_EXP)])
+        map(.accountLocked, [Int(KRB5KDC_ERR_CLIENT_REVOKED)])
+        map(.certificateRefused, [Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH)])
+        map(.accountExpired, [Int(KRB5KDC_ERR_NAME_EXP)])
+        map(.kdcUnreachable, [Int(KRB5_KDC_UNREACH)])
+        map(.realmUnknown, [KRB5_REALM_UNKNOWN, KRB5_REALM_CANT_RESOLVE].map { Int($0) })
+        map(.clockSkew, [KRB5KRB_AP_ERR_SKEW, KRB5_KDCREP_SKEW].map { Int($0) })
+        map(.ticketExpired, [Int(KRB5KRB_AP_ERR_TKT_EXPIRED)])
+        map(.cacheCorrupt, [KRB5_CC_FORMAT, KRB5_CCACHE_BADVNO, KRB5_CC_END].map { Int($0) })
+        map(.keytabEntryMissing, [Int(KRB5_KT_NOTFOUND)])
+        map(.keytabUnusable, [KRB5_KEYTAB_BADVNO, KRB5_KT_FORMAT, KRB5_KT_END, KRB5_KT_IOERR].map { Int($0) })
+        map(.malformedPrincipal, [KRB5_PARSE_MALFORMED, KRB5_PARSE_ILLCHAR].map { Int($0) })
+        map(.notInteractive, [Int(KRB5_LIBOS_CANTREADPWD)])
+        map(.canceled, [Int(KRB5_LIBOS_PWDINTR)])
+        map(.encryptionTypeRefused, [KRB5KDC_ERR_ETYPE_NOSUPP, KRB5_PROG_ETYPE_NOSUPP, KRB5_CONFIG_ETYPE_NOSUPP].map { Int($0) })
+        map(.policyRefused, [Int(KRB5KDC_ERR_POLICY)])
+        return table
+    }()
+
+    /// Statuses that tell of a password or a key where one is sent, and of a ticket where that is.
+    private static let refusalsOfProof = [KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY].map { Int($0) }
+    private static let refusalsOfTicket = [
+        KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY, KRB5KRB_AP_ERR_BADKEYVER,
+    ].map { Int($0) }
+
+    /// MIT's KDC has no code for a ticket made with a key that it no longer has: it says where in its work it stopped. It says no more
+    /// where it can't read its database.
+    private static func isRefusalOfTicket(_ status: krb5_error_code, text: String) -> Bool {
+        refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
+    }
+
+    private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code, text: String) -> Self {
+        switch operation {
+        case .signIn where refusalsOfProof.contains(Int(status)), .signInWithKeytab where refusalsOfProof.contains(Int(status)):
+            .wrongPassword
+        case .getServiceTicket where isRefusalOfTicket(status, text: text), .renew where isRefusalOfTicket(status, text: text):
+            .ticketRefused
+        case .readConfiguration: .configurationInvalid
+        case .writeCache: .cacheUnusable
+        case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable
+        case .signInWithKeytab where status > 0 && status < 256: .keytabUnusable  // an errno: not there, not readable
+        case _ where [KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_CC_NOSUPP].contains(where: { Int($0) == Int(status) }): .noCredentials
+        case .readCache: .cacheUnusable
+        default: .other
+        }
+    }
+}
+
+extension KerberosError {
+    /// The error for a status of GSSAPI (RFC 2743 section 1.2.1.1). The minor status's text is kept per thread: call it at once.
+    static func gss(_ major: OM_uint32, _ minor: OM_uint32, subject: String) -> KerberosError {
+        let majorText = gssText(major, type: GSS_C_GSS_CODE)
+        // Of a ticket that ends in this very moment the mechanism says that all is well.
+        let mechanismText = gssText(minor, type: GSS_C_MECH_CODE)
+        let minorText = mechanismText == "Success" ? "" : mechanismText
+        let text = minorText.isEmpty ? majorText : minorText
+        let code = code(of: major, text: minorText)
+        let message =
+            switch code {
+            case .channelBindingsDiffer: "the server sees another TLS connection than we do: channel bindings differ. Is a proxy between?"
+            case .invalidToken: "the server's token is no valid answer (\(text))."
+            case .noCredentials: "there is no ticket that fits (\(text)). Sign in again."
+            case .ticketExpired: "the ticket has expired. Sign in again."
+            case .clockSkew: "the clocks of client and server differ too much (\(text)). Set both right (timedatectl set-ntp true)."
+            default: "\(text.isEmpty ? "GSSAPI failed" : text)."
+            }
+        let number = Int32(bitPattern: minor)
+        return KerberosError(code, subject: subject, message: message, libraryCode: number, libraryMessage: "\(majorText): \(minorText)")
+    }
+
+    /// The same failure, as the other end's refusal.
+    var asRefusal: KerberosError {
+        KerberosError(
+            .refusedByServer,
+            subject: subject,
+            message: "\(message) The ticket or the server's keytab may be older than the KDC's key, or its clock may be off.",
+            libraryCode: libraryCode,
+            libraryMessage: libraryMessage
+        )
+    }
+
+    /// Whether another ticket of the same service may be taken where this one was refused: not if the server could read it and refuses the
+    /// request for another reason.
+    package var mayEndWithAnotherTicket: Bool {
+        code == .refusedByServer && !Self.refusalsOfRequests.contains { libraryMessage.hasSuffix($0) }
+    }
+
+    private static let refusalsOfRequests: [String] = [KRB5KRB_AP_ERR_REPEAT, KRB5KRB_AP_ERR_BADADDR, KRB5KRB_AP_ERR_BADMATCH].map {
+        libraryText(krb5_error_code(truncatingIfNeeded: $0), context: nil)
+    }
+
+    private static func code(of major: OM_uint32, text: String) -> Code {
+        switch ckerberos_gss_routine_error(major) {
+        case ckerberos_s_bad_bindings: .channelBindingsDiffer
+        case ckerberos_s_no_cred: .noCredentials
+        case ckerberos_s_credentials_expired: .ticketExpired
+        case ckerberos_s_defective_token, ckerberos_s_bad_mech: .invalidToken
+        default: causes.first { text.hasPrefix($0.text) }?.code ?? .other
+        }
+    }
+
+    /// What stands behind a bare `GSS_S_FAILURE`, told by its text: libgssapi gives a mechanism's status a number of its own.
+    private static let causes: [(text: String, code: Code)] = {
+        let statuses: [(status: Int, code: Code)] = [
+            (KRB5KRB_AP_ERR_SKEW, .clockSkew),
+            (KRB5KRB_AP_ERR_TKT_NYV, .clockSkew),
+            (KRB5KRB_AP_ERR_TKT_EXPIRED, .ticketExpired),
+            (KRB5_CC_NOTFOUND, .noCredentials),
+            (Int(ckerberos_g_bad_tok_header), .invalidToken),
+        ]
+        return statuses.map { (libraryText(krb5_error_code(truncatingIfNeeded: $0.status), context: nil), $0.code) }
+    }()
+
+    /// A status may have several lines: they are asked for until the message context is 0 again.
+    private static func gssText(_ status: OM_uint32, type: Int32) -> String {
+        guard status != 0 else { return "" }
+        var lines: [String] = []
+        var context: OM_uint32 = 0
+        repeat {
+            var minor: OM_uint32 = 0
+            var buffer = gss_buffer_desc()
+            let mechanism = type == GSS_C_MECH_CODE ? ckerberos_mech_krb5() : nil
+            let major = gss_display_status(&minor, status, type, mechanism, &context, &buffer)
+            guard major == GSS_S_COMPLETE else { break }
+            lines.append(String(text: buffer.bytes).escapedForDisplay())
+            gss_release_buffer(&minor, &buffer)
+        } while context != 0 && lines.count < 8
+        return lines.joined(separator: "; ")
+    }
+}
+
+extension String {
+    /// The text in a buffer of C. NUL bytes at its end are not part of it: Heimdal's servers count C's own, and so do some libraries.
+    init(text bytes: UnsafeRawBufferPointer) {
+        let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
+        self.init(decoding: bytes[..<end], as: UTF8.self)
+    }
+}
+
+extension gss_buffer_desc {
+    /// The bytes, valid until the buffer is released.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: value, count: length) }
+}

@@ -1,0 +1,96 @@
+internal import CKerberos
+
+internal import struct Foundation.UUID
+
+/// A `MEMORY:` keytab of this process with a name of its own; its keys go with the object. Use it from any thread.
+public final class MemoryKeytab: Sendable {
+    /// The name, for everything that takes a keytab: ``AcceptorCredential``, ``InitialCredentialSource/keytab(_:)``.
+    public let name: String
+    /// libkrb5 counts the handles that are open and drops the keys with the last one.
+    private let handle: Handle
+
+    /// Copies all the entries of a keytab: a path, or a name such as `FILE:/etc/app.keytab`.
+    ///
+    /// - Throws: ``KerberosError`` when the keytab is not there or is empty.
+    public init(copying original: String) throws(KerberosError) {
+        let context = try Context(RealmConfiguration(realm: "", base: .none))
+        let name = "MEMORY:\(UUID().uuidString)"
+        var keytab: krb5_keytab?
+        try context.check(krb5_kt_resolve(context.raw, name, &keytab), .readKeytab, subject: name)
+        guard let keytab else { throw KerberosError(.keytabUnusable, subject: name, message: "no keytab can be made.") }
+        handle = Handle(context: context, keytab: keytab)
+        self.name = name
+        try context.withKeytab(.keytab(original), subject: original) { source throws(KerberosError) in
+            try context.copyEntries(of: source, to: keytab, subject: original)
+        }
+    }
+
+    /// Touched by `init` and `deinit` alone, of which no two run at a time.
+    private final class Handle: @unchecked Sendable {
+        let context: Context
+        let keytab: krb5_keytab
+
+        init(context: Context, keytab: krb5_keytab) {
+            self.context = context
+            self.keytab = keytab
+        }
+
+        deinit { ProcessEnd.free { krb5_kt_close(context.raw, keytab) } }
+    }
+}
+
+extension Context {
+    fileprivate func copyEntries(of source: krb5_keytab, to target: krb5_keytab, subject: String) throws(KerberosError) {
+        var cursor: krb5_kt_cursor?
+        try check(krb5_kt_start_seq_get(raw, source, &cursor), .readKeytab, subject: subject)
+        defer { krb5_kt_end_seq_get(raw, source, &cursor) }
+        while true {
+            var entry = krb5_keytab_entry()
+            let status = krb5_kt_next_entry(raw, source, &entry, &cursor)
+            if status == KRB5_KT_END { return }
+            try check(status, .readKeytab, subject: subject)
+            defer { krb5_free_keytab_entry_contents(raw, &entry) }
+            try check(krb5_kt_add_entry(raw, target, &entry), .readKeytab, subject: subject)
+        }
+    }
+}
+
+extension Context {
+    /// Opens the keytab of a source for the length of the call.
+    func withKeytab<Value>(
+        _ source: InitialCredentialSource,
+        subject: String,
+        _ body: (krb5_keytab) throws(KerberosError) -> Value
+    ) throws(KerberosError) -> Value {
+        var keytab: krb5_keytab?
+        switch source {
+        case .keytab(let name): try check(krb5_kt_resolve(raw, name, &keytab), .readKeytab, subject: name)
+        case .clientKeytab: try check(krb5_kt_client_default(raw, &keytab), .readKeytab, subject: subject)
+        case .password, .prompter, .certificate: break
+        }
+        guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is named.") }
+        defer { krb5_kt_close(raw, keytab) }
+        // Says "not there" or "empty" in so many words, before libkrb5 answers that some key was not found.
+        try check(krb5_kt_have_content(raw, keytab), .readKeytab, subject: keytabName(keytab))
+        return try body(keytab)
+    }
+
+    /// The principal of the first entry.
+    func firstPrincipal(in keytab: krb5_keytab) throws(KerberosError) -> Principal {
+        let subject = keytabName(keytab)
+        var cursor: krb5_kt_cursor?
+        try check(krb5_kt_start_seq_get(raw, keytab, &cursor), .readKeytab, subject: subject)
+        defer { krb5_kt_end_seq_get(raw, keytab, &cursor) }
+        var entry = krb5_keytab_entry()
+        try check(krb5_kt_next_entry(raw, keytab, &entry, &cursor), .readKeytab, subject: subject)
+        defer { krb5_free_keytab_entry_contents(raw, &entry) }
+        return try Principal(copying: entry.principal, context: self)
+    }
+
+    private func keytabName(_ keytab: krb5_keytab) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+            guard let start = buffer.baseAddress, krb5_kt_get_name(raw, keytab, start, UInt32(buffer.count)) == 0 else { return "keytab" }
+            return String(cString: start)
+        }
+    }
+}

@@ -1,0 +1,283 @@
+internal import CKerberos
+
+internal import struct Foundation.Date
+
+extension KerberosClient {
+    /// Asks the KDC for a ticket-granting ticket (AS exchange, RFC 4120 section 3.1). It is stored nowhere.
+    ///
+    /// A wrong password is sent exactly once, to one KDC: the exchange is driven by `krb5_init_creds_get`, which, unlike
+    /// `krb5_get_init_creds_password`, does not go on to the realm's primary KDC after a refusal.
+    ///
+    /// - Throws: ``KerberosError``; among its codes `wrongPassword`, `unknownPrincipal`, `passwordExpired`, `accountLocked`,
+    ///   `kdcUnreachable`, `clockSkew`, `keytabUnusable`, `keytabEntryMissing`, `certificateRefused`, `notInteractive`, `canceled`.
+    public func initialCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Credential {
+        let client = if case .certificate = source { forCertificates } else { self }
+        return try await client.performOnNetwork(subject: principal.description, deadline: options.deadline) {
+            context,
+            deadline throws(KerberosError) in
+            try context.initialCredential(for: principal, using: source, options: options, deadline: deadline)
+        }
+    }
+
+    /// The principal of the first entry of a keytab, for services that name none.
+    public func firstPrincipal(inKeytab source: InitialCredentialSource) async throws(KerberosError) -> Principal {
+        try await perform { context throws(KerberosError) in
+            try context.withKeytab(source, subject: "keytab") { keytab throws(KerberosError) in
+                try context.firstPrincipal(in: keytab)
+            }
+        }
+    }
+
+    /// The certificate that krb5.conf names (`pkinit_identities`); nil where it names none.
+    public func configuredCertificate() async throws(KerberosError) -> String? {
+        try await perform { [realm = configuration.realm] context throws(KerberosError) in
+            let places = [["libdefaults", realm], ["realms", realm], ["libdefaults"]]
+            for place in places {
+                if let identity = try context.values(place + ["pkinit_identities"]).first { return identity }
+            }
+            return nil
+        }
+    }
+
+    /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`). The cache is left as it is.
+    ///
+    /// - Throws: ``KerberosError``; `notRenewable`, `ticketExpired` and `ticketRefused` mean that only a new sign-in helps.
+    public func renewedCredential(
+        for principal: Principal,
+        in cache: CredentialCacheName,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) -> Credential {
+        try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
+            try context.withCacheAndClock(cache) { raw throws(KerberosError) in
+                try principal.withRaw(in: context) { client throws(KerberosError) in
+                    var credential = krb5_creds()
+                    let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
+                    try context.check(status, .renew, subject: principal.description, client: principal.description)
+                    defer { krb5_free_cred_contents(context.raw, &credential) }
+                    return try Credential(copying: &credential, context: context)
+                }
+            }
+        }
+    }
+}
+
+extension Context {
+    /// Runs an AS exchange.
+    ///
+    /// - Parameter service: Of the principal's realm; nil is the ticket-granting service.
+    func initialCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        service: String? = nil,
+        options: InitialCredentialOptions,
+        deadline: CallDeadline
+    ) throws(KerberosError) -> Credential {
+        try withClock(ofArmor: armorCache) { () throws(KerberosError) in
+            try exchange(for: principal, using: source, service: service, options: options, deadline: deadline)
+        }
+    }
+
+    private func exchange(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        service: String?,
+        options: InitialCredentialOptions,
+        deadline: CallDeadline
+    ) throws(KerberosError) -> Credential {
+        let raw = raw
+        return try principal.withRaw(in: self) { client throws(KerberosError) in
+            var requested: UnsafeMutablePointer<krb5_get_init_creds_opt>?
+            try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
+            defer { krb5_get_init_creds_opt_free(raw, requested) }
+            options.apply(to: requested)
+            try protect(requested)
+            let expiry = PasswordExpiry()
+            let note = Unmanaged.passUnretained(expiry).toOpaque()
+            let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
+            try check(noted, .signIn, subject: principal.description)
+
+            var prompter: (any Prompter)?
+            var isForCertificate = false
+            switch source {
+            case .prompter(let given): prompter = given
+            case .certificate(let identity, let given):
+                (prompter, isForCertificate) = (given, true)
+                try use(certificate: identity, for: principal, requested)
+            case .password, .keytab, .clientKeytab: break
+            }
+            let bridge = PrompterBridge(
+                principal: principal,
+                prompter: prompter,
+                isForCertificate: isForCertificate,
+                deadline: deadline
+            )
+            return try withExtendedLifetime((bridge, expiry)) { () throws(KerberosError) in
+                var exchange: krb5_init_creds_context?
+                let data = Unmanaged.passUnretained(bridge).toOpaque()
+                defer { krb5_init_creds_free(raw, exchange) }
+                do throws(KerberosError) {
+                    let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
+                    try check(status, .signIn, subject: principal.description)
+                    if let service { try check(krb5_init_creds_set_service(raw, exchange, service), .signIn, subject: service) }
+                    var credential = try finish(exchange, for: principal, using: source)
+                    credential.passwordExpires = expiry.date(at: credential.times.authenticated)
+                    return credential
+                } catch {
+                    if let refusal = bridge.refusal { throw error.because(refusal) }
+                    // Nothing else was there to be tried.
+                    if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused) }
+                    guard let armorCache, isOfArmor(error) else { throw error }
+                    throw error.ofArmor(armorCache)
+                }
+            }
+        }
+    }
+
+    private func use(
+        certificate identity: String?,
+        for principal: Principal,
+        _ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?
+    ) throws(KerberosError) {
+        guard LibraryPlugin.pkinit.isAvailable(in: self) else {
+            let message = "signing in with a certificate needs libkrb5's PKINIT plugin: install krb5-pkinit."
+            throw KerberosError(.certificateRefused, subject: principal.description, message: message)
+        }
+        guard let identity else { return }
+        let status = krb5_get_init_creds_opt_set_pa(raw, options, "X509_user_identity", identity)
+        try check(status, .signIn, subject: principal.description)
+    }
+
+    private func finish(
+        _ exchange: krb5_init_creds_context?,
+        for principal: Principal,
+        using source: InitialCredentialSource
+    ) throws(KerberosError) -> Credential {
+        let raw = raw
+        switch source {
+        case .password(let password):
+            // C would cut it there, and send another password.
+            guard !password.withUnsafeBytes({ $0.contains(0) }) else {
+                throw KerberosError(.wrongPassword, subject: principal.description, message: "a password can't hold a NUL byte.")
+            }
+            let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
+            try check(status, .signIn, subject: principal.description)
+            try run(exchange, .signIn, subject: principal.description)
+        case .prompter, .certificate:
+            try run(exchange, .signIn, subject: principal.description)
+        case .keytab, .clientKeytab:
+            try withKeytab(source, subject: principal.description) { keytab throws(KerberosError) in
+                let status = krb5_init_creds_set_keytab(raw, exchange, keytab)
+                try check(status, .signInWithKeytab, subject: principal.description)
+                // The keytab is read during the exchange: it must outlive it.
+                try run(exchange, .signInWithKeytab, subject: principal.description)
+            }
+        }
+        var credential = krb5_creds()
+        try check(krb5_init_creds_get_creds(raw, exchange, &credential), .signIn, subject: principal.description)
+        defer { krb5_free_cred_contents(raw, &credential) }
+        return try Credential(copying: &credential, context: self)
+    }
+
+    private func run(
+        _ exchange: krb5_init_creds_context?,
+        _ operation: KerberosError.Operation,
+        subject: String
+    ) throws(KerberosError) {
+        let status = krb5_init_creds_get(raw, exchange)
+        guard status != 0 else { return }
+        throw .library(status, operation, subject: subject, detail: refusalText(exchange, of: status), context: raw)
+    }
+
+    /// What the KDC wrote beside the code of its refusal (`e-text`, RFC 4120 section 5.9.1): MIT's says more than the code there.
+    ///
+    /// - Parameter status: What the exchange ended with. An earlier refusal, such as the one that asks for pre-authentication, is not its
+    ///   cause.
+    private func refusalText(_ exchange: krb5_init_creds_context?, of status: krb5_error_code) -> String? {
+        var refusal: UnsafeMutablePointer<krb5_error>?
+        guard krb5_init_creds_get_error(raw, exchange, &refusal) == 0, let refusal else { return nil }
+        defer { krb5_free_error(raw, refusal) }
+        guard Int(KRB5KDC_ERR_NONE) + Int(refusal.pointee.error) == Int(status) else { return nil }
+        let text = refusal.pointee.text
+        guard let bytes = text.data, text.length > 0 else { return nil }
+        let words = UnsafeRawBufferPointer(start: bytes, count: Int(text.length)).prefix { $0 != 0 }
+        return words.isEmpty ? nil : String(decoding: words, as: UTF8.self).escapedForDisplay(limit: 200)
+    }
+}
+
+extension InitialCredentialOptions {
+    fileprivate func apply(to options: UnsafeMutablePointer<krb5_get_init_creds_opt>?) {
+        if let lifetime { krb5_get_init_creds_opt_set_tkt_life(options, krb5_deltat(clamping: lifetime.components.seconds)) }
+        if let renewableLifetime {
+            krb5_get_init_creds_opt_set_renew_life(options, krb5_deltat(clamping: renewableLifetime.components.seconds))
+        }
+        if let isForwardable { krb5_get_init_creds_opt_set_forwardable(options, isForwardable ? 1 : 0) }
+    }
+}
+
+/// With what a principal proves itself to the KDC.
+public enum InitialCredentialSource: Sendable {
+    /// A password that is at hand. It is sent once.
+    case password(Secret)
+    /// Somebody who answers what libkrb5 asks: asked only after the KDC has said that it knows the principal.
+    case prompter(any Prompter)
+    /// A certificate or smart card (PKINIT, RFC 4556), as libkrb5 names it: `FILE:cert.pem,key.pem`, `PKCS12:file`, `PKCS11:`; nil is
+    /// krb5.conf's `pkinit_identities`. The prompter is asked for a PIN alone, and no password is ever tried in the certificate's place.
+    case certificate(String?, any Prompter)
+    /// A keytab: a path, or a name such as `FILE:/etc/app.keytab`.
+    case keytab(String)
+    /// The keytab that `KRB5_CLIENT_KTNAME` or krb5.conf's `default_client_keytab_name` names.
+    case clientKeytab
+}
+
+/// What to ask of the KDC at sign-in; what is nil is krb5.conf's choice (`krb5_get_init_creds_opt`).
+public struct InitialCredentialOptions: Sendable, Hashable {
+    /// How long the ticket shall hold.
+    public var lifetime: Duration?
+    /// How long it shall be renewable.
+    public var renewableLifetime: Duration?
+    /// Whether the ticket may be forwarded to a service that is trusted with it.
+    public var isForwardable: Bool?
+    /// How long to wait for a KDC; nil is 10 seconds with one KDC known, else 25.
+    public var deadline: Duration?
+
+    /// Options that leave everything to krb5.conf.
+    public init(
+        lifetime: Duration? = nil,
+        renewableLifetime: Duration? = nil,
+        isForwardable: Bool? = nil,
+        deadline: Duration? = nil
+    ) {
+        self.lifetime = lifetime
+        self.renewableLifetime = renewableLifetime
+        self.isForwardable = isForwardable
+        self.deadline = deadline
+    }
+}
+
+/// Takes what the KDC's answer says of the password's expiry (`krb5_get_init_creds_opt_set_expire_callback`): one of it for one sign-in.
+final class PasswordExpiry {
+    private var timestamp: krb5_timestamp = 0
+
+    /// The callback; its data is an unretained object of this class.
+    static let callback: krb5_expire_callback_func = { _, data, password, _, _ in
+        guard let data else { return }
+        Unmanaged<PasswordExpiry>.fromOpaque(data).takeUnretainedValue().timestamp = password
+    }
+
+    /// When the password expires; nil where nobody knows, and where it never does.
+    func date(at now: Date) -> Date? { Self.date(Int64(timestamp), at: now) }
+
+    /// Reads a time of the KDC. Nil for 0 and for what is beyond: KDCs write "never" as the last second that fits into 31 bits, as -1, or,
+    /// as Windows does, as a day of September 2037. A password with which somebody has just signed in has not expired, whatever is written.
+    static func date(_ seconds: Int64, at now: Date) -> Date? {
+        let date = Date(timeIntervalSince1970: Double(seconds))
+        return seconds > 0 && seconds < endOfTime && date > now ? date : nil
+    }
+
+    /// 2037-09-13 02:48:05 UTC.
+    private static let endOfTime: Int64 = 2_136_422_885
+}

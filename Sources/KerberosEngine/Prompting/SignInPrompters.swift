@@ -1,0 +1,87 @@
+internal import HTTPNegotiate
+internal import Kerberos
+internal import Synchronization
+
+/// Passes questions on, and keeps the password of the last answer for the length of one sign-in, so that nobody types it twice.
+final class PasswordMemory: Prompter {
+    private struct State {
+        var answer: Secret?
+        var isKnown = false
+        var announcement: String?
+    }
+
+    private let prompter: any Prompter
+    private let state = Mutex(State())
+
+    init(_ prompter: any Prompter) { self.prompter = prompter }
+
+    /// Says something above the next question, and answers the next one for a password with the one that was given last.
+    func announce(_ text: String) {
+        state.withLock { state in
+            state.announcement = text
+            state.isKnown = state.answer != nil
+        }
+    }
+
+    /// Answers the next question for a password with this one.
+    func take(_ password: Secret) {
+        state.withLock { state in
+            state.answer = password
+            state.isKnown = true
+        }
+    }
+
+    /// The password that was given last.
+    var lastPassword: Secret? { state.withLock { $0.answer } }
+
+    func answers(to request: PromptRequest) throws -> [Secret] {
+        let isPassword = request.prompts.count == 1 && request.prompts[0].kind == .password
+        let (known, announcement) = state.withLock { state -> (Secret?, String?) in
+            if isPassword, state.isKnown, let answer = state.answer {
+                state.isKnown = false
+                return (answer, nil)
+            }
+            defer { state.announcement = nil }
+            return (nil, state.announcement)
+        }
+        if let known { return [known] }
+        let banner = [announcement, request.banner].compactMap(\.self).joined(separator: "\n")
+        let asked = PromptRequest(request, banner: banner.isEmpty ? nil : banner)
+        let answers = try prompter.answers(to: asked)
+        if isPassword, answers.count == 1 { state.withLock { $0.answer = answers[0] } }
+        return answers
+    }
+
+    func cancel(_ request: PromptRequest) { prompter.cancel(request) }
+}
+
+/// Says above a sign-in's questions what the profile wants said there: who signs in, by the name that the organisation has for it, and its
+/// help.
+struct LabelledPrompter: Prompter {
+    private let prompter: any Prompter
+    private let rules: SignInRules
+
+    init(_ prompter: any Prompter, _ rules: SignInRules) {
+        self.prompter = prompter
+        self.rules = rules
+    }
+
+    func answers(to request: PromptRequest) throws -> [Secret] {
+        guard request.prompts.contains(where: { $0.kind == .password || $0.kind == .preauthentication }) else {
+            return try prompter.answers(to: request)
+        }
+        let lines = [request.banner, userName(request.principal), help].compactMap(\.self).filter { !$0.isEmpty }
+        let banner = lines.isEmpty ? nil : lines.joined(separator: "\n")
+        return try prompter.answers(to: PromptRequest(request, banner: banner))
+    }
+
+    func cancel(_ request: PromptRequest) { prompter.cancel(request) }
+
+    private func userName(_ principal: Principal) -> String? {
+        guard let label = rules.userNameLabel, !label.isEmpty else { return nil }
+        return "\(label.escapedForDisplay(limit: 100)): \(principal)"
+    }
+
+    /// No longer than leaves the question in sight.
+    private var help: String? { rules.helpText?.escapedForDisplay(keepingLines: true, limit: 1000) }
+}

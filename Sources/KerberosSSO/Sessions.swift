@@ -1,0 +1,106 @@
+public import Foundation
+public import Kerberos
+public import KerberosEngine
+
+extension SingleSignOn {
+    /// Signs in, asking for what libkrb5 asks: a password, a code. The tickets go to the shared credential cache.
+    ///
+    /// - Parameters:
+    ///   - name: the principal, with or without its realm; nil is the profile's, else the user's name.
+    ///   - realm: the realm for a name that has none; nil is the default realm.
+    ///   - options: what to ask of the KDC.
+    ///   - prompt: who answers, such as `Kerberos/Prompter/terminal`.
+    /// - Throws: `KerberosError`. A wrong password is sent once.
+    @discardableResult
+    public func signIn(
+        _ name: String? = nil,
+        realm: String? = nil,
+        prompt: any Prompter,
+        options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Session {
+        try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
+    }
+
+    /// Signs in with a password, a keytab or a prompter; see `KerberosExtension/signIn(_:realm:using:options:cache:)`.
+    @discardableResult
+    public func signIn(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> Session {
+        try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
+    }
+
+    /// Signs in and keeps the password; see `KerberosExtension/signInRemembering(_:realm:using:options:cache:)`.
+    @discardableResult
+    public func signInRemembering(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil
+    ) async throws(KerberosError) -> KerberosExtension.RememberedSignIn {
+        try await kerberos.signInRemembering(name, realm: realm, using: source, options: options, cache: cache)
+    }
+
+    /// All sessions in the credential caches; no network.
+    public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
+
+    /// Gets a session's ticket anew; asks for nothing but a certificate's PIN, where somebody is given who can be asked. See
+    /// `KerberosExtension/refresh(_:prompter:)`.
+    @discardableResult
+    public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
+        try await kerberos.refresh(session, prompter: prompter)
+    }
+
+    /// Ends sessions; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
+    @discardableResult
+    public func signOut(
+        _ principal: Principal? = nil,
+        realm: String? = nil,
+        includingOthers: Bool = false
+    ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
+        try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
+    }
+
+    /// Changes a password; see `KerberosExtension/changePassword(of:realm:from:to:)`.
+    @discardableResult
+    public func changePassword(
+        of name: String? = nil,
+        realm: String? = nil,
+        from current: Secret,
+        to new: Secret
+    ) async throws(KerberosError) -> PasswordChange {
+        try await kerberos.changePassword(of: name, realm: realm, from: current, to: new)
+    }
+
+    /// Changes a password, asking for the current one and twice for the new one; see `KerberosExtension/changePassword(of:realm:prompt:)`.
+    @discardableResult
+    public func changePassword(
+        of name: String? = nil,
+        realm: String? = nil,
+        prompt: any Prompter
+    ) async throws(KerberosError) -> PasswordChange {
+        try await kerberos.changePassword(of: name, realm: realm, prompt: prompt)
+    }
+
+    /// Makes a signed-in principal the default of its realm.
+    @discardableResult
+    public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
+        try await kerberos.makeDefault(principal)
+    }
+
+    /// Explains what would answer a challenge from a URL; no network.
+    public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
+}
+
+extension SingleSignOn {
+    /// The principal that a name means: with no realm in it, the given realm's, else the default realm's; with no name, whom
+    /// ``signIn(_:realm:prompt:options:)`` would take.
+    public func principal(_ name: String?, realm: String? = nil) async throws(KerberosError) -> Principal {
+        guard let name else { return try await kerberos.defaultPrincipal(realm: realm) }
+        return try await kerberos.principal(name, realm: realm)
+    }
+}

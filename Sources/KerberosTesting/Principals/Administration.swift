@@ -1,0 +1,199 @@
+import Foundation
+
+extension TestRealm {
+    /// Adds a principal; one without a password gets random keys, which go into the realm's keytab.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for a description that makes no sense or a policy that is not
+    ///   there, `commandFailed` if the database refuses.
+    public func add(_ principal: TestPrincipal) async throws {
+        if let policy = principal.policy {
+            do {
+                _ = try await kadmin(["get_policy", policy])
+            } catch let error as KerberosTestingError where error.message.contains("does not exist") {
+                throw Self.unknownPolicy(policy, of: principal, cause: error)
+            }
+        }
+        try await administer(addLines(principal))
+    }
+
+    /// Adds a password policy, for principals that are added or changed afterwards.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for one that makes no sense, `commandFailed` if the database
+    ///   refuses, since there is one of that name.
+    public func add(_ policy: PasswordPolicy) async throws {
+        try await administer([addLine(policy)])
+    }
+
+    /// Locks a principal: it gets no ticket, and nobody gets one for it.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func lock(_ principal: String) async throws {
+        try await administer(["modify_principal -allow_tix \(word(principal))"])
+    }
+
+    /// Ends a lock, be it by ``lock(_:)`` or by too many wrong passwords.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func unlock(_ principal: String) async throws {
+        try await administer(["modify_principal +allow_tix -unlock \(word(principal))"])
+    }
+
+    /// Lets a password expire: now, or at another time.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func expirePassword(of principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
+        try await administer(["modify_principal -pwexpire \(word(expiry.words)) \(word(principal))"])
+    }
+
+    /// Lets an account expire: now, or at another time.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func expire(_ principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
+        try await administer(["modify_principal -expire \(word(expiry.words)) \(word(principal))"])
+    }
+
+    /// Sets a password, as an administrator does: the principal's policy is held to, its least lifetime is not.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the policy refuses or there is no such principal.
+    public func setPassword(of principal: String, to password: String) async throws {
+        try await administer(["change_password -pw \(word(password)) \(word(principal))"])
+    }
+
+    /// Removes a principal. Tickets that it has go on until they expire.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func remove(_ principal: String) async throws {
+        try await administer(["delete_principal -force \(word(principal))"])
+    }
+
+    /// kadmin's line for a policy.
+    func addLine(_ policy: PasswordPolicy) throws -> String {
+        "add_policy \((try policy.options() + [word(policy.name)]).joined(separator: " "))"
+    }
+
+    /// kadmin's lines for a principal.
+    func addLines(_ principal: TestPrincipal) throws -> [String] {
+        try principal.check()
+        var options = principal.attributes.map(\.description)
+        if let lifetime = principal.ticketLifetime { options += ["-maxlife", word("\(lifetime.components.seconds) seconds")] }
+        if let lifetime = principal.renewableLifetime { options += ["-maxrenewlife", word("\(lifetime.components.seconds) seconds")] }
+        if principal.expires != .never { options += ["-expire", word(principal.expires.words)] }
+        if principal.passwordExpires != .never { options += ["-pwexpire", word(principal.passwordExpires.words)] }
+        if !principal.encryptionTypes.isEmpty {
+            options += ["-e", word(principal.encryptionTypes.map { "\($0):normal" }.joined(separator: ","))]
+        }
+        if let policy = principal.policy { options += ["-policy", word(policy)] }
+        guard let password = principal.password else { return addServiceLines(principal.name, flags: options) }
+        return [addUserLine(principal.name, password: password, flags: options)]
+    }
+
+    /// Lines for what the options name; a policy that none of them makes is refused before kadmin takes it in silence.
+    func addLines(_ options: TestRealmOptions) throws -> [String] {
+        let policies = Set(options.policies.map(\.name))
+        for principal in options.principals {
+            if let policy = principal.policy, !policies.contains(policy) { throw Self.unknownPolicy(policy, of: principal) }
+        }
+        return try options.policies.map(addLine) + options.principals.flatMap(addLines)
+    }
+
+    private static func unknownPolicy(
+        _ policy: String,
+        of principal: TestPrincipal,
+        cause: (any Error)? = nil
+    ) -> KerberosTestingError {
+        KerberosTestingError(.invalidArgument, "There is no password policy \(policy) for \(principal); add it first.", cause: cause)
+    }
+}
+
+extension TestRealm {
+    /// Adds a user.
+    ///
+    /// - Parameters:
+    ///   - name: The principal, without the realm or with it.
+    ///   - password: The password; it reaches kadmin by standard input, not by its arguments.
+    ///   - flags: Options as `kadmin`'s `add_principal` writes them: `+requires_preauth`, `-expire yesterday`.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses, `invalidArgument` for a line break.
+    public func addUser(_ name: String, password: String, flags: [String] = []) async throws {
+        try await administer([addUserLine(name, password: password, flags: flags)])
+    }
+
+    /// Adds a service with random keys, and puts these into the realm's keytab.
+    ///
+    /// - Parameter principal: Such as `HTTP/localhost`.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses.
+    public func addService(_ principal: String) async throws {
+        try await administer(addServiceLines(principal))
+    }
+
+    /// How many wrong passwords the KDC has counted since the last right one.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
+    public func failedAttempts(of principal: String) async throws -> Int {
+        let text = try await kadmin(["get_principal", principal])
+        let label = "Failed password attempts: "
+        let line = text.split(separator: "\n").first { $0.hasPrefix(label) }
+        guard let count = line.flatMap({ Int($0.dropFirst(label.count)) }) else {
+            throw KerberosTestingError(.commandFailed, "kadmin.local gave no number of failed attempts: \(text)")
+        }
+        return count
+    }
+
+    /// Runs one `kadmin.local` command, such as `["modify_principal", "-pwexpire", "yesterday", "alice"]`.
+    ///
+    /// - Returns: What it wrote to standard output.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and what it wrote to standard error.
+    public func kadmin(_ arguments: [String]) async throws -> String {
+        _ = try center
+        let result = try await Command.require(
+            "kadmin.local",
+            ["-r", name] + arguments,
+            environment: environment,
+            scratch: directory
+        )
+        return result.output
+    }
+
+    /// Runs lines of kadmin's own language in one process. It exits with 0 whatever happens, so that its errors are what counts.
+    ///
+    /// - Returns: What it wrote to standard output.
+    @discardableResult
+    func administer(_ lines: [String]) async throws -> String {
+        _ = try center
+        if let line = lines.first(where: { $0.contains { $0.isNewline } }) {
+            throw KerberosTestingError(
+                .invalidArgument,
+                "kadmin reads line by line; there is a line break in the command \(line.prefix(20))…"
+            )
+        }
+        let result = try await Command.require(
+            "kadmin.local",
+            ["-r", name],
+            environment: environment,
+            input: lines.map { $0 + "\n" }.joined(),
+            scratch: directory
+        )
+        let errors = result.errors.split(separator: "\n").filter { !$0.localizedCaseInsensitiveContains("no policy") }
+        guard errors.isEmpty else {
+            throw KerberosTestingError(.commandFailed, "kadmin.local refused: \(errors.joined(separator: "; "))")
+        }
+        return result.output
+    }
+
+    func addUserLine(_ name: String, password: String, flags: [String]) -> String {
+        let preauthentication = files.options.requiresPreauthentication ? "+requires_preauth" : "-requires_preauth"
+        let options = ([preauthentication] + flags).joined(separator: " ")
+        return "add_principal \(options) -pw \(word(password)) \(word(name))"
+    }
+
+    func addServiceLines(_ principal: String, flags: [String] = []) -> [String] {
+        [
+            "add_principal \((["-requires_preauth"] + flags).joined(separator: " ")) -randkey \(word(principal))",
+            "ktadd -norandkey -k \(word("FILE:\(keytabPath)")) \(word(principal))",
+        ]
+    }
+
+    /// A word in kadmin's quoting, where a doubled quotation mark stands for itself.
+    func word(_ text: String) -> String {
+        "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Kerberos
+
+/// Where the programs are that a test realm is made of.
+package enum Program {
+    private static let packages = [
+        "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server", "kadmind": "krb5-admin-server",
+        "kpasswd": "krb5-user",
+        "kinit": "krb5-user", "klist": "krb5-user", "kvno": "krb5-user", "kdestroy": "krb5-user",
+        "apache2": "apache2-bin", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
+    ]
+
+    /// Folders that an ordinary user's `PATH` leaves out, and where Debian puts servers.
+    private static let systemFolders = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+
+    /// The path of a program: searched in `PATH` of the environment given, then in the system's folders.
+    package static func path(
+        of name: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        systemFolders: [String] = systemFolders
+    ) throws -> String {
+        if name.contains("/") { return name }
+        let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init) + systemFolders
+        for folder in folders where folder.hasPrefix("/") {
+            let candidate = "\(folder)/\(name)"
+            var isDirectory: ObjCBool = false
+            if FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory), !isDirectory.boolValue,
+                FileManager.default.isExecutableFile(atPath: candidate)
+            {
+                return candidate
+            }
+        }
+        throw missing(name, package: packages[name])
+    }
+
+    /// Checks that a file that a package brings is there.
+    package static func requireFile(_ path: String, package: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { throw missing(path, package: package) }
+    }
+
+    private static func missing(_ name: String, package: String?) -> KerberosTestingError {
+        guard let package else {
+            return KerberosTestingError(.programMissing, "\(name) was not found in PATH; install it.")
+        }
+        return KerberosTestingError(
+            .programMissing,
+            "\(name) was not found; install the Debian package \(package): apt-get install \(package)"
+        )
+    }
+}
+
+/// A plugin of libkrb5 that distributions package by itself.
+struct LibraryModule: Sendable {
+    let plugin: LibraryPlugin
+    /// The Debian package that has it.
+    let package: String
+    /// The interfaces of `[plugins]` in krb5.conf that it is for, and its name there.
+    let interfaces: [String]
+    let name: String
+
+    static let pkinit = LibraryModule(
+        plugin: .pkinit,
+        package: "krb5-pkinit",
+        interfaces: ["clpreauth", "kdcpreauth"],
+        name: "pkinit"
+    )
+    static let tls = LibraryModule(plugin: .tls, package: "krb5-k5tls", interfaces: ["tls"], name: "k5tls")
+
+    /// The lines for `[plugins]` by their interfaces; none for a plugin that is installed, which libkrb5 finds by itself.
+    ///
+    /// - Parameter directory: Where plugins are that are not installed.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` if it is neither there nor installed.
+    func modules(in directory: String?) throws -> [String: String] {
+        if let modules = modulesIfPresent(in: directory) { return modules }
+        throw KerberosTestingError(
+            .programMissing,
+            "libkrb5's plugin \(plugin.file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
+        )
+    }
+
+    /// The same; nil where the plugin is neither there nor installed.
+    func modulesIfPresent(in directory: String?) -> [String: String]? {
+        let file = plugin.file
+        if let directory, FileManager.default.fileExists(atPath: "\(directory)/\(file)") {
+            return Dictionary(uniqueKeysWithValues: interfaces.map { ($0, "\(name):\(directory)/\(file)") })
+        }
+        return plugin.isInstalled ? [:] : nil
+    }
+}
+
+/// libfaketime, which gives one program another clock.
+package enum ClockLibrary {
+    private static let name = "faketime/libfaketimeMT.so.1"
+
+    /// The variables with which a program sees the machine's clock put forward by so many whole seconds, or back.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` where libfaketime is not installed.
+    static func environment(offset: Duration) throws -> [String: String] {
+        let seconds = offset.components.seconds
+        return [
+            "LD_PRELOAD": try path(),
+            "FAKETIME": seconds < 0 ? "\(seconds)s" : "+\(seconds)s",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        ]
+    }
+
+    /// Installed, or unpacked below `.build` of the package whose tests run.
+    package static func path(roots: [String] = ["", "\(FileManager.default.currentDirectoryPath)/.build/unpacked"]) throws -> String {
+        let folders = roots.flatMap { root in
+            ["usr/lib", "usr/lib64", "usr/local/lib"].flatMap { part in
+                let folder = "\(root)/\(part)"
+                // A folder for each architecture.
+                let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+                return [folder] + names.sorted().map { "\(folder)/\($0)" }
+            }
+        }
+        guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.fileExists(atPath:)) else {
+            let message = "A program's clock is set by libfaketime, which is not there; install the Debian package libfaketime: "
+            throw KerberosTestingError(.programMissing, message + "apt-get install libfaketime")
+        }
+        return path
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+
+/// The text of a realm's two configuration files.
+struct RealmFiles: Sendable {
+    /// A realm beside this one, which clients of this one can reach.
+    struct Peer: Sendable {
+        var realm: String
+        /// Where all its servers are.
+        var address: String
+        /// The KDCs', in the order in which clients shall try them.
+        var ports: [Int]
+        /// Where passwords are changed; nil where they are not.
+        var passwordPort: Int?
+    }
+
+    private(set) var options: TestRealmOptions
+    let directory: String
+    var links = RealmLinks()
+
+    var clientPath: String { "\(directory)/krb5.conf" }
+    var kdcPath: String { kdcPath(0) }
+    var keytabPath: String { "\(directory)/krb5.keytab" }
+    var accessListPath: String { "\(directory)/kadm5.acl" }
+    var certificateFolder: String { "\(directory)/certificates" }
+
+    /// kdc.conf of one of the KDCs.
+    func kdcPath(_ number: Int) -> String { number == 0 ? "\(directory)/kdc.conf" : "\(directory)/kdc-\(number).conf" }
+
+    /// The log of one of the KDCs, or that of them all.
+    func logPath(_ number: Int?) -> String {
+        guard let number, options.kdcCount > 1 else { return "\(directory)/kdc.log" }
+        return "\(directory)/kdc-\(number).log"
+    }
+
+    /// krb5.conf: nothing is looked up in DNS, and TCP comes first.
+    ///
+    /// kadmind's two ports differ: the one named is UDP's, with which libkrb5 changes passwords first.
+    func client(ports: [Int], passwordPort: Int? = nil, peers: [Peer]) -> String {
+        var defaults = [
+            "default_realm": options.name,
+            "default_ccache_name": "FILE:\(directory)/ccache",
+            "default_keytab_name": "FILE:\(keytabPath)",
+            "default_client_keytab_name": "FILE:\(directory)/client.keytab",
+            "dns_lookup_kdc": "false",
+            "dns_lookup_realm": "false",
+            "dns_canonicalize_hostname": "false",
+            "rdns": "false",
+            "udp_preference_limit": "1",
+        ]
+        // By UDP as libkrb5 does by itself, so that faults of both can be met.
+        if options.faultProxy { defaults["udp_preference_limit"] = nil }
+        if options.acceptsCertificates { defaults["pkinit_anchors"] = "FILE:\(certificateFolder)/ca.pem" }
+        defaults.merge(options.clientRelations) { $1 }
+        let own = Peer(realm: options.name, address: options.address, ports: ports, passwordPort: passwordPort)
+        let reachable = (ports.isEmpty ? [] : [own]) + peers
+        let realms = reachable.map { peer in
+            let password = peer.passwordPort.map { "        kpasswd_server = \(peer.address):\($0)\n" } ?? ""
+            let centers = peer.ports.map { "        kdc = \(peer.address):\($0)\n" }.joined()
+            return "    \(peer.realm) = {\n\(centers)\(password)    }\n"
+        }.joined()
+        let modules = options.pluginModules.sorted { $0.key < $1.key }.map { "    \($0.key) = {\n        module = \($0.value)\n    }\n" }
+        return """
+            [libdefaults]
+            \(relations(defaults))
+            [realms]
+            \(realms)
+            [plugins]
+            \(modules.joined())
+            \(links.paths.configuration)
+            [logging]
+                kdc = FILE:\(logPath(nil))
+
+            """
+    }
+
+    /// Names plugins, beside those of the options.
+    mutating func addPluginModules(_ modules: [String: String]) {
+        options.pluginModules.merge(modules) { own, _ in own }
+    }
+
+    /// kdc.conf: the database in the folder, one address, AES only.
+    func kdc(_ number: Int = 0, port: Int) -> String {
+        var realm = [
+            "database_module": "database",
+            "key_stash_file": "\(directory)/stash",
+            "acl_file": accessListPath,
+            "kadmind_listen": "\(options.address):0",
+            "kpasswd_listen": "\(options.address):0",
+            "master_key_type": "aes256-cts-hmac-sha1-96",
+            "supported_enctypes": "aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha1-96:normal",
+            "max_life": "\(seconds(options.ticketLifetime) ?? 36_000)s",
+            "max_renewable_life": "\(seconds(options.renewableLifetime) ?? 604_800)s",
+            "host_based_services": "*",
+        ]
+        if options.acceptsCertificates {
+            realm["pkinit_identity"] = "FILE:\(certificateFolder)/kdc.pem,\(certificateFolder)/kdc.key"
+            realm["pkinit_anchors"] = "FILE:\(certificateFolder)/ca.pem"
+        }
+        realm.merge(options.kdcRelations) { $1 }
+        let domains = ([options.name] + links.reachable).map { name in
+            "    .\(name.lowercased()) = \(name)\n    \(name.lowercased()) = \(name)\n"
+        }
+        return """
+            [kdcdefaults]
+                kdc_listen = \(options.address):\(port)
+                kdc_tcp_listen = \(options.address):\(port)
+
+            [realms]
+                \(options.name) = {
+            \(relations(realm))
+                }
+
+            [dbmodules]
+                database = {
+                    db_library = db2
+                    database_name = \(directory)/principal
+                }
+
+            [domain_realm]
+            \(domains.joined())
+            [plugins]
+                kdcpreauth = {
+                    \(options.demandsFAST ? "disable = encrypted_timestamp" : "")
+                }
+            \(links.paths.configuration)
+            \(options.kdcCount > 1 ? "[logging]\n    kdc = FILE:\(logPath(number))\n" : "")
+            """
+    }
+
+    /// The process environment in which krb5 programs see this realm only.
+    func environment(inheriting parent: [String: String]) -> [String: String] {
+        let own = [
+            "KRB5_CONFIG": clientPath,
+            "KRB5_KDC_PROFILE": kdcPath,
+            "KRB5CCNAME": "FILE:\(directory)/ccache",
+            "KRB5_KTNAME": "FILE:\(keytabPath)",
+            "KRB5_CLIENT_KTNAME": "FILE:\(directory)/client.keytab",
+            "KRB5RCACHENAME": "dfl:",
+            "KRB5RCACHEDIR": directory,
+        ]
+        return parent.merging(own) { $1 }
+    }
+
+    private func relations(_ values: [String: String]) -> String {
+        values.sorted { $0.key < $1.key }.map { "    \($0.key) = \($0.value)\n" }.joined()
+    }
+
+    private func seconds(_ duration: Duration?) -> Int64? {
+        duration.map { max(1, $0.components.seconds) }
+    }
+}
+
+/// A folder of its own for one realm or one server.
+enum TemporaryFolder {
+    /// A path that nobody else has, in `TMPDIR` or `/tmp`.
+    static func newPath() -> String {
+        FileManager.default.temporaryDirectory.appending(path: "kerberos-testing-\(UUID().uuidString)").path
+    }
+}
+
+extension String {
+    /// Writes the text so that a reader sees the old file or the new one, never half of it.
+    func writeFile(_ path: String) throws {
+        try write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// Reads a file, and takes a file that is not there as empty.
+    static func contents(ofFile path: String) throws -> String {
+        guard FileManager.default.fileExists(atPath: path) else { return "" }
+        return try String(contentsOfFile: path, encoding: .utf8)
+    }
+
+    /// Reads a file of `/proc` to its end.
+    ///
+    /// `String(contentsOfFile:)` would not do: such a file says that its size is 0, and Foundation then stops after the first 4 KiB.
+    package static func contents(ofKernelFile path: String) -> String? {
+        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.readToEnd() else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+}

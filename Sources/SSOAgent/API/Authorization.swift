@@ -1,0 +1,201 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import HTTPTypes
+internal import Hummingbird
+internal import KCM
+internal import KerberosEngine
+internal import SSOAgentClient
+
+extension AgentAPI {
+    /// `POST /v1/authorize`
+    func authorize(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let message = try document(AuthorizeRequest.self, of: context)
+        let authorization = try Self.authorization(message, context)
+        if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
+        switch try await outcome(of: authorization, context) {
+        case .completed(let reply): return try Self.response(AuthorizeReply(outcome: .completed, reply: reply))
+        case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
+        case .headers(let grant):
+            var reply = AuthorizeReply(outcome: .headers)
+            reply.headers = grant.headers.wire
+            reply.principal = grant.principal
+            reply.servicePrincipal = grant.servicePrincipal
+            reply.delegation = grant.identity.delegation.rawValue
+            reply.isDelegated = grant.exchange.isDelegated
+            if message.keepsExchange != false {
+                reply.exchange = exchanges.insert(grant.exchange, principal: grant.principal, user: context.peer.userID)
+            }
+            return try Self.response(reply)
+        }
+    }
+
+    /// `POST /v1/identity`
+    func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let authorization = try Self.authorization(try document(AuthorizeRequest.self, of: context), context)
+        let kerberos = context.served.kerberos
+        let plan = try permittedPlan(for: authorization, context)
+        if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
+        let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
+            guard authorization.isUserInterfaceEnabled else { return try await kerberos.identity(for: authorization) }
+            return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
+                try await kerberos.identity(for: authorization)
+            }
+        }
+        if let identity { try check(identity, plan, context) }
+        return try Self.response(IdentityReply(identity))
+    }
+
+    /// `POST /v1/authorize/{exchange}`
+    func continueExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let message = try document(ContinueRequest.self, of: context)
+        let id = try context.parameters.require("exchange")
+        guard let (exchange, principal) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
+        let step: AuthorizationExchangeStep
+        do throws(AuthorizationError) {
+            step = try await exchange.respond(to: Array(message.token))
+        } catch {
+            // The ticket may still be replaced.
+            if error.code == .refusedByServer {
+                exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
+            }
+            throw error
+        }
+        switch step {
+        case .established: return try Self.response(ContinueReply(step: .established))
+        case .send(let headers):
+            exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
+            return try Self.response(ContinueReply(step: .send, headers: headers.wire))
+        }
+    }
+
+    /// `DELETE /v1/authorize/{exchange}`
+    func endExchange(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let id = try context.parameters.require("exchange")
+        guard exchanges.take(id, user: context.peer.userID) != nil else { throw AgentProblem.unknownExchange }
+        return Response(status: .noContent)
+    }
+
+    /// `POST /v1/authorize/{exchange}/refusal`
+    func replaceRefusedTicket(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let id = try context.parameters.require("exchange")
+        guard let (exchange, _) = exchanges.take(id, user: context.peer.userID) else { throw AgentProblem.unknownExchange }
+        return try Self.response(RefusalReply(isReplaced: await exchange.replaceRefusedTicket()))
+    }
+
+    /// `GET /v1/configuration`
+    func configuration(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let served = context.served
+        let configurations = try served.access.visible(served.kerberos.policy.configurations, to: context.peer)
+        return try Self.response(ConfigurationReply(version: served.version, configurations: configurations))
+    }
+
+    private static func authorization(_ message: AuthorizeRequest, _ context: AgentContext) throws -> AuthorizationRequest {
+        var request = try message.authorizationRequest()
+        // Others may use a session; they can't have its user asked for one.
+        if context.peer.userID != geteuid() { request.isUserInterfaceEnabled = false }
+        return request
+    }
+
+    /// Why a challenge can't be answered; nil where it can, or where the caller has looked at it.
+    private func challengeReason(_ message: AuthorizeRequest) -> DecisionReason? {
+        guard let challenge = message.challenge else { return nil }
+        switch NegotiateChallenge.find(in: [challenge]) {
+        case .found(let found) where found.token == nil: return nil
+        case .found: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The first challenge carries a token already.")
+        case .absent: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The server does not ask for Negotiate.")
+        case .malformed(let clause):
+            return DecisionReason(rule: "challenge", verdict: .failed, detail: "The challenge can't be used: \(clause).")
+        }
+    }
+}
+
+extension HTTPFields {
+    /// The fields by name.
+    var wire: [String: String] { reduce(into: [:]) { $0[$1.name.rawName] = $1.value } }
+}
+
+extension AgentAPI {
+    /// What a request gets, whichever route it came by: it must be the caller's to make, the screen's lock has its say, and whose tickets
+    /// it used is noted.
+    ///
+    /// - Throws: `AgentProblem` for a caller who may not ask this, `AuthorizationError`.
+    func outcome(of request: AuthorizationRequest, _ context: AgentContext) async throws -> AuthorizationOutcome {
+        let kerberos = context.served.kerberos
+        let plan = try permittedPlan(for: request, context)
+        let request = request.asked(by: context.peer.userID, of: context.served.access.owner)
+        if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
+        let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
+            guard request.isUserInterfaceEnabled else { return try await kerberos.beginAuthorization(with: request) }
+            return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
+                try await kerberos.beginAuthorization(with: request)
+            }
+        }
+        if case .headers(let grant) = outcome {
+            try check(grant.identity, plan, context)
+            used(grant.principal)
+        }
+        return outcome
+    }
+
+    /// How the URL is answered; nil where no rule covers it. Throws unless the caller may ask for it.
+    func permittedPlan(for request: AuthorizationRequest, _ context: AgentContext) throws(AgentProblem) -> AuthorizationPlan? {
+        let plan = context.served.kerberos.decision(for: request.url).plan
+        let served = context.served
+        try served.access.check(context.peer, for: request, plan: plan, in: served.kerberos.policy.configurations)
+        return plan
+    }
+
+    /// Throws unless the caller may use the tickets of the principal that answers: which one that is may depend on the caches alone
+    /// (`credentialUseMode`).
+    func check(_ identity: AuthorizationIdentity, _ plan: AuthorizationPlan?, _ context: AgentContext) throws(AgentProblem) {
+        guard let plan else { return }
+        let served = context.served
+        try served.access.check(context.peer, answersAs: identity.principal, plan: plan, in: served.kerberos.policy.configurations)
+    }
+
+    /// Who finds nobody signed in waits for the agent's own sign-in, where that is the one that is needed, and asks again.
+    func signingIn<Answer>(
+        for request: AuthorizationRequest,
+        _ plan: AuthorizationPlan?,
+        _ ask: () async throws(AuthorizationError) -> Answer
+    ) async throws(AuthorizationError) -> Answer {
+        do throws(AuthorizationError) {
+            return try await ask()
+        } catch {
+            guard error.code == .notSignedIn, request.operation != .logout, let plan else { throw error }
+            guard await signsIn(plan.realm, request.principal ?? plan.configuration.principalName) else { throw error }
+            return try await ask()
+        }
+    }
+}
+
+extension AuthorizationRequest {
+    /// The same as a guest's, if that is whose it is.
+    fileprivate func asked(by user: UInt32, of owner: UInt32) -> AuthorizationRequest {
+        var request = self
+        if user != owner { request.guest = user }
+        return request
+    }
+}
+
+extension AgentAPI {
+    /// Why a request is not handled while the screen is locked; nil where it is.
+    ///
+    /// - Throws: `AuthorizationError` where the profile cancels it.
+    func heldBack(by plan: AuthorizationPlan?) throws(AuthorizationError) -> DecisionReason? {
+        guard let reason = lockReason(for: plan) else { return nil }
+        guard plan?.configuration.screenLockedBehavior != .cancel else { throw AuthorizationError(.canceled, reason.detail) }
+        return reason
+    }
+
+    /// Why the screen's lock keeps a request from its ticket; nil where it does not.
+    func lockReason(for plan: AuthorizationPlan?) -> DecisionReason? {
+        guard let behavior = plan?.configuration.screenLockedBehavior, isScreenLocked() else { return nil }
+        let detail =
+            switch behavior {
+            case .cancel: "The screen is locked, and the profile cancels requests meanwhile. Unlock it."
+            case .doNotHandle: "The screen is locked; the profile handles no requests then."
+            }
+        return DecisionReason(rule: "screenLock", verdict: .failed, detail: detail)
+    }
+}

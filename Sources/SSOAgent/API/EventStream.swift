@@ -1,0 +1,53 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+internal import SSOAgentClient
+
+extension AgentAPI {
+    /// `GET /v1/events`: what happens from now on, as server-sent events (HTML Living Standard, section 9.2).
+    ///
+    /// A comment goes out where nothing else does, so that each end sees that the other is gone. A listener that does not read loses the
+    /// oldest events first.
+    func events(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let events = events.events()
+        let (parts, continuation) = AsyncStream.makeStream(of: EventStreamPart.self, bufferingPolicy: .bufferingNewest(64))
+        let number = connections.add(stream: continuation)
+        context.channel.closeFuture.whenComplete { _ in continuation.finish() }
+        let interval = heartbeat
+        let loop = context.channel.eventLoop
+        let body = ResponseBody { [connections] writer in
+            let pump = Task {
+                for await event in events { continuation.yield(.event(event)) }
+                continuation.finish()
+            }
+            let beat = loop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in continuation.yield(.heartbeat) }
+            defer {
+                beat.cancel()
+                pump.cancel()
+                connections.remove(stream: number)
+            }
+            for await part in parts { try await writer.write(try Self.bytes(part)) }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+    }
+
+    private static func bytes(_ part: EventStreamPart) throws -> ByteBuffer {
+        switch part {
+        case .heartbeat: return ByteBuffer(string: ":\n\n")
+        case .event(let event):
+            var buffer = ByteBuffer(string: "event: \(event.kind.rawValue)\ndata: ")
+            buffer.writeBytes(try AgentJSON.encode(event))
+            buffer.writeString("\n\n")
+            return buffer
+        }
+    }
+}
+
+/// What goes over a stream of events.
+enum EventStreamPart: Sendable {
+    case event(AgentEvent)
+    /// Nothing happened; the connection is alive.
+    case heartbeat
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+internal import HTTPNegotiate
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Kerberos
+package import KerberosEngine
+package import SSOAgentClient
+
+extension AgentAPI {
+    /// `GET /v1/status`
+    func status(_ request: Request, _ context: AgentContext) async throws -> Response {
+        let document = await document()
+        return try Self.response(document)
+    }
+
+    /// The agent tells of itself even while the caches, which may be another server's, can't be read.
+    private func document() async -> StatusDocument {
+        var document: StatusDocument
+        do throws(KerberosError) {
+            document = StatusDocument(try await served.kerberos.sessions())
+        } catch {
+            document = StatusDocument(sessions: [])
+            document.failure = "\(error)"
+        }
+        document.agent = true
+        document.process = await facts()
+        // An agent with no caches of its own works on the system's.
+        document.cacheMode = document.process?.caches == nil ? "system" : "agent"
+        document.process?.connections = connections.count
+        document.process?.exchanges = exchanges.count
+        return document
+    }
+
+    /// `GET /v1/explain?url=…`
+    func explain(_ request: Request, _ context: AgentContext) async throws -> Response {
+        guard let text = request.uri.queryParameters["url"].map({ String($0) }) else {
+            throw AgentProblem.badRequest("the query has no url: write /v1/explain?url= and the URL, percent-encoded.")
+        }
+        _ = try Origin(url: text)
+        guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
+        let explanation = await context.served.kerberos.explanation(for: url)
+        var document = ExplanationDocument(explanation)
+        if let reason = lockReason(for: explanation.plan) { document.reasons.append(reason) }
+        return try Self.response(document)
+    }
+
+    /// `POST /v1/stop`: what is in progress ends first.
+    func stop(_ request: Request, _ context: AgentContext) async throws -> Response {
+        stop()
+        return Response(status: .accepted)
+    }
+}
+
+extension StatusDocument {
+    /// What the engine has found.
+    package init(_ list: SessionList) {
+        self.init(sessions: list.sessions.map { Session($0) })
+    }
+}
+
+extension StatusDocument.Session {
+    /// One session of the engine.
+    package init(_ session: KerberosEngine.Session) {
+        self.init(
+            realm: session.realm,
+            principal: session.principal.description,
+            isDefault: session.isDefault,
+            signedIn: session.isSignedIn,
+            acquiredBy: session.acquiredBy.name,
+            cache: session.cache.rawValue,
+            ticketExpires: session.ticketExpires,
+            renewUntil: session.renewUntil,
+            passwordExpires: session.passwordExpires,
+            services: session.services.map { .init(service: $0.principal.description, expires: $0.expires) }
+        )
+    }
+}
+
+extension Session.Acquisition {
+    fileprivate var name: String {
+        switch self {
+        case .password: "password"
+        case .keytab: "keytab"
+        case .certificate: "certificate"
+        case .storedSecret: "storedSecret"
+        case .other: "other"
+        }
+    }
+}
+
+extension ExplanationDocument {
+    /// What the engine says of a URL.
+    package init(_ explanation: Explanation) {
+        self.init(
+            url: explanation.url,
+            plan: explanation.plan,
+            principal: explanation.principal,
+            servicePrincipal: explanation.servicePrincipal,
+            reasons: explanation.reasons
+        )
+    }
+}

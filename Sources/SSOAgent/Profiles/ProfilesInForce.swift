@@ -1,0 +1,212 @@
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KCM
+internal import Kerberos
+internal import KerberosEngine
+internal import SSOAgentClient
+internal import Synchronization
+
+/// The profiles that the agent works by, and what becomes of them when they are read again.
+struct ProfilesInForce: Sendable {
+    /// What to do about what was found.
+    enum Verdict: Sendable, Hashable {
+        /// They are the same.
+        case unchanged
+        /// The machine's policy can't be used; it may be being written. So all stays as it was.
+        case stay(broken: [ProfileWarning])
+        /// They are others; the realms are named by none of them any more.
+        case replace(removedRealms: [String])
+    }
+
+    /// In their order.
+    private(set) var profiles: [Profile]
+    /// What was told of already.
+    private var told: Set<ProfileWarning>
+
+    init(_ found: ProfileSearchResult) {
+        profiles = found.profiles
+        told = Set(found.warnings)
+    }
+
+    /// What to do about what was found now.
+    func verdict(on found: ProfileSearchResult) -> Verdict {
+        let broken = found.warnings.filter { $0.error?.code == .policyUnusable }
+        guard broken.isEmpty else { return .stay(broken: broken) }
+        guard found.profiles != profiles else { return .unchanged }
+        let realms = Set(found.configurations.map(\.realm))
+        let removed = Set(profiles.flatMap(\.configurations).map(\.realm)).subtracting(realms)
+        return .replace(removedRealms: removed.sorted())
+    }
+
+    /// Whether what was found may be something that is being replaced: an editor takes the old file away first, a program that writes in
+    /// place is not done.
+    func mayPass(_ found: ProfileSearchResult) -> Bool {
+        switch verdict(on: found) {
+        case .unchanged: found.warnings.contains { !told.contains($0) }
+        case .stay: true
+        case .replace(let removed): !removed.isEmpty || found.warnings.contains { !told.contains($0) }
+        }
+    }
+
+    /// Whether sessions would end by what was found.
+    func endsSessions(_ found: ProfileSearchResult) -> Bool {
+        if case .replace(let removed) = verdict(on: found) { !removed.isEmpty } else { false }
+    }
+
+    /// The warnings that are new, and are told now; and those that were told and are true no more.
+    mutating func news(in found: ProfileSearchResult) -> (warnings: [ProfileWarning], settled: [ProfileWarning]) {
+        let before = told
+        told = Set(found.warnings)
+        return (found.warnings.filter { !before.contains($0) }, before.subtracting(told).sorted { $0.source < $1.source })
+    }
+
+    /// Takes them over.
+    mutating func replace(with found: ProfileSearchResult) { profiles = found.profiles }
+}
+
+extension Agent {
+    /// When the profiles were read last, and which are in force.
+    struct Reading: Sendable {
+        var date = Date()
+        var sources: [String] = []
+    }
+
+    /// Why the profiles are read again.
+    enum Occasion: Sendable {
+        case change
+        case request
+    }
+
+    /// Reads the profiles again, also where nobody sees that they have changed. From any thread.
+    package func readProfilesAgain() { occasions.continuation.yield(.request) }
+
+    /// Reads the profiles for the first time.
+    ///
+    /// - Throws: `ProfileError` when one that was named can't be used.
+    func readProfiles() async throws -> ProfileSearchResult {
+        let found = try await options.search.runAside()
+        for warning in found.warnings { journal.failure("warning: \(warning.message)") }
+        noteReading(of: found.profiles)
+        return found
+    }
+
+    /// Puts the profiles in force as they change: krb5.conf, the extension and who may use it, the sessions.
+    func followProfiles(
+        _ first: ProfileSearchResult,
+        _ watch: FileWatch?,
+        _ current: CurrentExtension,
+        _ keeper: SessionKeeper,
+        _ caches: KCMServer?
+    ) async {
+        if watch == nil {
+            journal.failure(
+                "the kernel gives no watch of files (fs.inotify.max_user_instances), so changes of the profiles are not seen. "
+                    + "After one: kill -HUP \(getpid())"
+            )
+        }
+        let forwarding = Task { [occasions] in
+            guard let watch else { return }
+            for await _ in watch.changes { occasions.continuation.yield(.change) }
+        }
+        defer { forwarding.cancel() }
+        var inForce = ProfilesInForce(first)
+        for await occasion in occasions.stream {
+            var found = await search(inForce.profiles)
+            if inForce.mayPass(found) {
+                guard (try? await Task.sleep(for: options.settling)) != nil else { return }
+                found = await search(inForce.profiles)
+            }
+            // Whoever asked has seen to it; else a file may be on its way from one place to another.
+            if occasion == .change, inForce.endsSessions(found) {
+                guard (try? await Task.sleep(for: options.removalGrace)) != nil else { return }
+                found = await search(inForce.profiles)
+            }
+            noteReading(of: inForce.profiles)
+            switch inForce.verdict(on: found) {
+            case .unchanged:
+                let news = inForce.news(in: found)
+                tell(news, found)
+                guard occasion == .request else { continue }
+                for warning in found.kept where !news.warnings.contains(warning) { journal.failure(Self.sentence(warning)) }
+                if found.kept.isEmpty { journal.note("the profiles were read again: they are the same.") }
+            case .stay(let broken):
+                let news = inForce.news(in: found)
+                settle(news.settled)
+                guard !news.warnings.isEmpty || occasion == .request else { continue }
+                for warning in broken { journal.failure(Self.policySentence(warning)) }
+            case .replace(let removed):
+                tell(inForce.news(in: found), found)
+                guard await replace(found.profiles, current, keeper, caches) else { continue }
+                inForce.replace(with: found)
+                noteReading(of: found.profiles)
+                tellChange(found.profiles, removed)
+            }
+        }
+    }
+
+    /// On a thread that may wait for a disk.
+    private func search(_ inForce: [Profile]) async -> ProfileSearchResult {
+        await BlockingCall.run { [search = options.search] in search.runAgain(keeping: inForce) }
+    }
+
+    /// False where all stays as it was.
+    private func replace(
+        _ profiles: [Profile],
+        _ current: CurrentExtension,
+        _ keeper: SessionKeeper,
+        _ caches: KCMServer?
+    ) async -> Bool {
+        let successor: KerberosExtension
+        do {
+            successor = try await options.makeExtension(profiles, cacheSocket)
+            try writeConfiguration(successor.policy)
+        } catch {
+            journal.failure("the profiles have changed, and can't be put in force: \(error)")
+            return false
+        }
+        let predecessor = current.value
+        current.replace(with: successor)
+        predecessor.forgetServiceTickets()
+        await caches?.closeConnections { current.access.permitsCaches($0) }
+        keeper.configure(successor.policy.configurations)
+        return true
+    }
+
+    private func noteReading(of profiles: [Profile]) {
+        reading.withLock { $0 = Reading(date: Date(), sources: profiles.map(\.source)) }
+    }
+
+    private func tell(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning]), _ found: ProfileSearchResult) {
+        settle(news.settled)
+        let kept = Set(found.kept)
+        for warning in news.warnings {
+            journal.failure(kept.contains(warning) ? Self.sentence(warning) : "warning: \(warning.message)")
+        }
+    }
+
+    private func settle(_ warnings: [ProfileWarning]) {
+        for warning in warnings { journal.settle("warning: \(warning.message)", "\(warning.source): mended, or gone.") }
+    }
+
+    private func tellChange(_ profiles: [Profile], _ removedRealms: [String]) {
+        let sources = profiles.map(\.source).joined(separator: ", ")
+        journal.note("the profiles have changed. In force: \(sources.isEmpty ? "none" : sources).")
+        for realm in removedRealms {
+            journal.failure("no profile names the realm \(realm) any more: its sessions end, but for those that other programs began.")
+        }
+    }
+
+    private static func sentence(_ warning: ProfileWarning) -> String {
+        "\(start(warning)) Until it is mended or removed the agent answers by it as it was; commands read the files themselves. "
+            + "See: ksso profile check \(warning.source)"
+    }
+
+    private static func policySentence(_ warning: ProfileWarning) -> String {
+        "\(start(warning)) Until then the agent answers by the profiles as they were; commands read the files themselves."
+    }
+
+    private static func start(_ warning: ProfileWarning) -> String {
+        "warning: \(warning.message)\(warning.message.hasSuffix(".") ? "" : ".")"
+    }
+}

@@ -1,0 +1,170 @@
+package import SSOAgentClient
+internal import Synchronization
+
+package import struct Foundation.Date
+
+/// What happened to the ticket of one principal in one cache.
+package struct SessionEvent: Sendable, Hashable {
+    /// What happened.
+    package enum Kind: String, Sendable {
+        /// The principal signed in, with this project or with another program.
+        case new
+        /// The ticket was renewed, or acquired again without asking.
+        case renewed
+        /// The cache is gone, or holds no ticket-granting ticket of the principal any more.
+        case destroyed
+        /// The agent could not renew the ticket: sent once for each ticket, however often the agent tries.
+        case failed
+    }
+
+    package let kind: Kind
+    /// Whose ticket it is, realm included.
+    package let principal: String
+    package let realm: String
+    /// The full name of the cache.
+    package let cache: String
+    /// When the ticket expires, by this machine's clock; for ``Kind/destroyed`` the last that was known.
+    package let expires: Date
+    /// Until when it can be renewed; nil when it can't.
+    package let renewUntil: Date?
+    /// Why it failed; nil for the other kinds.
+    package let reason: RefreshOutcome?
+
+    init(_ kind: Kind, _ session: SeenSession, reason: RefreshOutcome? = nil) {
+        self.kind = kind
+        principal = session.key.principal
+        realm = session.realm
+        cache = session.key.cache
+        expires = session.ticket.expires
+        renewUntil = session.ticket.renewUntil
+        self.reason = reason
+    }
+
+    /// The event as a program's environment; it holds no secret. What does not apply is empty.
+    package var variables: [String: String] {
+        [
+            "KSSO_EVENT": kind.rawValue,
+            "KSSO_PRINCIPAL": principal,
+            "KSSO_REALM": realm,
+            "KSSO_CACHE": cache,
+            "KSSO_EXPIRES": expires.formatted(.iso8601),
+            "KSSO_RENEW_UNTIL": renewUntil?.formatted(.iso8601) ?? "",
+            "KSSO_REASON": reason?.rawValue ?? "",
+            // For klist and others that the program may run.
+            "KRB5CCNAME": cache,
+        ]
+    }
+}
+
+/// Hands each event to whoever listens.
+package final class EventHub: Sendable {
+    private struct State {
+        var listeners: [Int: AsyncStream<AgentEvent>.Continuation] = [:]
+        var next = 0
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// A listener that does not read keeps this many events; the oldest go first.
+    private static let backlog = 64
+
+    package init() {}
+
+    /// The events from now on, until the hub is closed or the stream is dropped.
+    package func events() -> AsyncStream<AgentEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(of: AgentEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
+        let number: Int? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.next += 1
+            state.listeners[state.next] = continuation
+            return state.next
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
+        return stream
+    }
+
+    /// Tells all who listen.
+    package func send(_ event: AgentEvent) {
+        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
+    }
+
+    /// Ends every stream, and those that are asked for later at once.
+    package func close() {
+        let listeners = state.withLock { state in
+            state.isClosed = true
+            return Array(state.listeners.values)
+        }
+        for listener in listeners { listener.finish() }
+    }
+
+    /// How many listen.
+    package var listenerCount: Int { state.withLock { $0.listeners.count } }
+}
+
+/// Has the administrator's program run for each event, a few at a time, and reports a failure of it once.
+///
+/// Isolation: events come from any thread; the rest belongs to the task of ``run(_:)``.
+struct EventRuns: Sendable {
+    private enum Occasion: Sendable {
+        case happened(SessionEvent)
+        /// A run has ended, with what was wrong with it.
+        case ended(fault: String?)
+    }
+
+    private let occasions = AsyncStream.makeStream(of: Occasion.self)
+    private let journal: Journal
+
+    /// So many runs at once.
+    static let limit = 4
+    /// So many events wait for a run; of more, the oldest are dropped.
+    static let backlog = 64
+
+    init(_ journal: Journal) { self.journal = journal }
+
+    /// Notes an event. From any thread.
+    func note(_ event: SessionEvent) { occasions.continuation.yield(.happened(event)) }
+
+    /// Works until the task is canceled; the runs that are under way are canceled with it, and have ended when this returns.
+    ///
+    /// - Parameter program: Runs the program for an event, and returns what was wrong with it.
+    func run(_ program: @escaping @Sendable (SessionEvent) async -> String?) async {
+        await withDiscardingTaskGroup { group in
+            var (waiting, running, reported): ([SessionEvent], Int, String?) = ([], 0, nil)
+            for await occasion in occasions.stream {
+                switch occasion {
+                case .happened(let event):
+                    waiting.append(event)
+                    guard waiting.count > Self.backlog else { break }
+                    waiting.removeFirst()
+                    report("more than \(Self.backlog) events wait for the program of --on-event; the oldest are dropped.", &reported)
+                case .ended(let fault):
+                    running -= 1
+                    if let fault { report(fault, &reported) } else { settle(&reported) }
+                }
+                while running < Self.limit, !waiting.isEmpty {
+                    let event = waiting.removeFirst()
+                    running += 1
+                    group.addTask { [occasions] in occasions.continuation.yield(.ended(fault: await program(event))) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func report(_ fault: String, _ reported: inout String?) {
+        guard reported != fault else { return }
+        reported = fault
+        journal.failure(fault)
+    }
+
+    private func settle(_ reported: inout String?) {
+        guard let fault = reported else { return }
+        reported = nil
+        journal.settle(fault, "the program of --on-event has succeeded again.")
+    }
+}

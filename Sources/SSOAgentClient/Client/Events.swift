@@ -1,0 +1,109 @@
+internal import HTTPNegotiate
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+
+internal import struct Foundation.Data
+
+extension AgentClient {
+    /// What happens from now on. The stream ends when the agent stops, and throws an `AuthorizationError` when it is lost.
+    ///
+    /// A reader that is slow loses the oldest events first.
+    public func events() -> AsyncThrowingStream<AgentEvent, any Error> {
+        let (path, owner) = (socketPath, pool.owner)
+        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
+            let opening = Task {
+                do {
+                    let channel = try await AgentConnection.connect(path, of: owner, on: MultiThreadedEventLoopGroup.singleton) {
+                        pipeline in
+                        try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+                        // The agent says every quarter of a minute that it is alive.
+                        try pipeline.addHandler(IdleStateHandler(readTimeout: .seconds(60)))
+                        try pipeline.addHandler(AgentEventHandler(continuation, path: path))
+                    }
+                    try await withTaskCancellationHandler {
+                        try await channel.closeFuture.get()
+                    } onCancel: {
+                        channel.close(promise: nil)
+                    }
+                } catch {
+                    continuation.finish(throwing: AuthorizationError(.notRunning(error), path: path))
+                }
+            }
+            continuation.onTermination = { _ in opening.cancel() }
+        }
+    }
+}
+
+/// Asks for the stream of events and reads it (HTML Living Standard, section 9.2).
+final class AgentEventHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// An event is some hundred bytes.
+    private static let lineLimit = 65536
+
+    private let continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation
+    private let path: String
+    private var status = 0
+    private var pending = ByteBuffer()
+
+    init(_ continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation, path: String) {
+        self.continuation = continuation
+        self.path = path
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: AgentPath.events, headers: ["host": "ksso"])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): status = Int(head.status.code)
+        case .body(var part):
+            pending.writeBuffer(&part)
+            if status == 200 { readLines() }
+            if pending.readableBytes > Self.lineLimit { finish(.broken("an event is over \(Self.lineLimit) bytes"), context) }
+        case .end:
+            if status == 200 { continuation.finish() } else { continuation.finish(throwing: problem()) }
+            context.close(promise: nil)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is IdleStateHandler.IdleStateEvent else { return context.fireUserInboundEventTriggered(event) }
+        finish(.timedOut, context)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { finish(.init(error, hasBegun: false), context) }
+
+    func channelInactive(context: ChannelHandlerContext) { finish(.lost, context) }
+
+    private func readLines() {
+        while let end = pending.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = pending.readSlice(length: end - pending.readerIndex) ?? ByteBuffer()
+            pending.moveReaderIndex(forwardBy: 1)
+            let prefix = "data: "
+            guard line.readableBytesView.starts(with: prefix.utf8) else { continue }
+            // A later version's event that this one can't read is passed over.
+            guard let event = try? AgentJSON.decode(AgentEvent.self, from: Data(line.readableBytesView.dropFirst(prefix.utf8.count)))
+            else { continue }
+            continuation.yield(event)
+        }
+        pending.discardReadBytes()
+    }
+
+    private func problem() -> AuthorizationError {
+        guard let problem = try? AgentJSON.decode(AgentProblem.self, from: Data(pending.readableBytesView)) else {
+            return AuthorizationError(.agentUnavailable, "\(path): the agent answers \(status).")
+        }
+        return AuthorizationError(problem)
+    }
+
+    private func finish(_ failure: AgentConnection.Failure, _ context: ChannelHandlerContext) {
+        continuation.finish(throwing: AuthorizationError(failure, path: path))
+        context.close(promise: nil)
+    }
+}

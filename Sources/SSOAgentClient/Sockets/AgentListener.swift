@@ -1,0 +1,247 @@
+internal import Foundation
+package import UnixSystem
+
+/// The process that listens at an agent's socket, as the kernel knows it: a process that is stopped or hangs is known as well.
+package struct AgentListener: Sendable, Hashable {
+    /// What listens.
+    package enum Kind: Sendable, Hashable {
+        /// `ksso agent run`.
+        case agent
+        /// The same, stopped by a signal or a debugger: the kernel takes connections for it, and nobody answers.
+        case stoppedAgent
+        /// Another program, such as systemd, which listens in an agent's place and hands its sockets over.
+        case other(name: String)
+    }
+
+    /// Its number; 0 where it is in another name space.
+    package let processID: Int32
+    /// What it is.
+    package let kind: Kind
+
+    /// The process of a number.
+    package init(processID: Int32) {
+        self.processID = processID
+        let words = Self.contents("/proc/\(processID)/cmdline").split(separator: "\0", omittingEmptySubsequences: false)
+        // proc_pid_stat(5): the number, the name in parentheses, the state.
+        let text = Self.contents("/proc/\(processID)/stat")
+        let end = text.lastIndex(of: ")") ?? text.startIndex
+        guard zip(words, words.dropFirst()).contains(where: { $0 == "agent" && $1 == "run" }) else {
+            kind = .other(name: String(text[..<end].drop { $0 != "(" }.dropFirst()))
+            return
+        }
+        let state = text[end...].dropFirst().first { $0 != " " }
+        kind = state == "T" || state == "t" ? .stoppedAgent : .agent
+    }
+
+    /// Whether it is the agent itself, whose end is nobody else's.
+    package var isAgent: Bool { kind == .agent || kind == .stoppedAgent }
+
+    /// What to say of it where it does not answer: the fault, and what to do.
+    package var silence: String {
+        switch kind {
+        case .stoppedAgent:
+            "the agent (process \(processID)) does not answer: it is stopped. Let it go on with: kill -CONT \(processID); or end it with: ksso agent stop"
+        case .agent:
+            "the agent (process \(processID)) does not answer. End it with: ksso agent stop; then start it again."
+        case .other(name: "systemd"):
+            "the agent does not answer; systemd (process \(processID)) listens in its place. Start it again with: systemctl \(unit)"
+        case .other(let name):
+            "the agent does not answer; \(name.isEmpty ? "a program" : name) (process \(processID)) listens in its place. Start that again."
+        }
+    }
+
+    /// How to stop the agent for good, if systemd listens and would start it again for the next request; nil otherwise.
+    package var stopCommand: String? {
+        guard kind == .other(name: "systemd") else { return nil }
+        return processID == 1
+            ? "systemctl stop ksso-agent@NAME.socket ksso-agent@NAME.service" : "systemctl --user stop ksso-agent.socket ksso-agent.service"
+    }
+
+    /// How to restart an agent that systemd did not start.
+    package static let restartCommand = "ksso agent stop; ksso agent run --background"
+
+    /// How to restart the agent together with its sockets.
+    package var restartCommand: String {
+        guard kind == .other(name: "systemd") else { return Self.restartCommand }
+        return processID == 1
+            ? "systemctl restart ksso-agent@NAME.socket ksso-agent@NAME.service"
+            : "systemctl --user restart ksso-agent.socket ksso-agent.service"
+    }
+
+    /// The machine's systemd has a service's agent, each user's his own.
+    private var unit: String { processID == 1 ? "restart ksso-agent@NAME" : "--user restart ksso-agent" }
+
+    private static func contents(_ path: String) -> String {
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() else { return "" }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+extension RuntimeDirectory {
+    /// The sockets of an agent.
+    package enum Socket: Sendable {
+        /// ``kcmSocket``
+        case caches
+        /// ``apiSocket``
+        case requests
+    }
+
+    /// How long a stopped agent is waited for: long enough to see that it is not about to go on.
+    private static let stoppedLimit = 2
+    /// How long any other is waited for beyond that. One that is only busy answers within it, on a slow machine too.
+    private static let busyLimit = 8
+    /// The same where somebody else listens, who may only now start the agent.
+    private static let startLimit = 28
+
+    /// Who listens at a socket; nil where nobody does, or somebody who is neither this user nor root. It never waits.
+    package func listener(at socket: Socket) -> AgentListener? { Self.listener(atPath: path(of: socket)) }
+
+    /// As ``listener(at:)``, of a socket that is elsewhere.
+    package static func listener(atPath path: String) -> AgentListener? {
+        guard let connection = ListenerConnection(path, limit: nil) else { return nil }
+        return connection.isTrusted ? connection.listener : nil
+    }
+
+    /// Who listens at a socket and answers nothing, asked for what costs it nothing; nil where an answer comes, of whatever kind, and where
+    /// nobody listens.
+    ///
+    /// libkrb5 waits for a cache server without a limit: this is asked before. It may wait for half a minute, so on a thread of its own.
+    package func silentListener(at socket: Socket) -> AgentListener? {
+        guard let connection = ListenerConnection(path(of: socket), limit: Self.busyLimit), connection.isTrusted else { return nil }
+        let question: [UInt8] =
+            switch socket {
+            // The request for the default cache's name: its length, the protocol's version, its number.
+            case .caches: [0, 0, 0, 4, 2, 0, 0, 20]
+            case .requests: Array("GET \(AgentPath.configuration) HTTP/1.1\r\nhost: ksso\r\nconnection: close\r\n\r\n".utf8)
+            }
+        guard connection.ask(question, limit: Self.stoppedLimit) == .nothing else { return nil }
+        let listener = connection.listener
+        if listener.kind == .stoppedAgent { return listener }
+        // The process may have changed its state meanwhile.
+        let limit = listener.isAgent ? Self.busyLimit : Self.startLimit
+        return connection.ask([], limit: limit) == .nothing ? connection.listener : nil
+    }
+
+    func path(of socket: Socket) -> String {
+        switch socket {
+        case .caches: kcmSocket
+        case .requests: apiSocket
+        }
+    }
+}
+
+/// A connection to a Unix socket for one question.
+private struct ListenerConnection: ~Copyable {
+    enum Answer {
+        case some
+        case nothing
+    }
+
+    private let descriptor: Int32
+    private let peer: (process: Int32, user: UInt32)
+
+    /// - Parameter limit: How many seconds to wait while the listener's queue is full; nil does not wait.
+    init?(_ path: String, limit: Int?) {
+        guard let address = UnixSocketAddress(path: path) else { return nil }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | (limit == nil ? O_NONBLOCK : 0), 0)
+        guard descriptor >= 0 else { return nil }
+        if let limit { Self.set(SO_SNDTIMEO, limit, of: descriptor) }
+        // `struct ucred`, which Glibc's module does not declare: process, user, group.
+        var peer: (Int32, UInt32, UInt32) = (0, .max, .max)
+        var size = socklen_t(12)
+        guard unsafe address.lent(to: { unsafe connect(descriptor, $0, $1) }) == 0,
+            unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
+        else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+        self.peer = (peer.0, peer.1)
+    }
+
+    deinit { close(descriptor) }
+
+    var isTrusted: Bool { peer.user == geteuid() || peer.user == 0 }
+
+    var listener: AgentListener { AgentListener(processID: peer.process) }
+
+    /// Sends bytes and waits for the first one that comes back. An end of the connection is an answer as well.
+    func ask(_ bytes: [UInt8], limit: Int) -> Answer {
+        if !bytes.isEmpty, unsafe send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 { return .some }
+        Self.set(SO_RCVTIMEO, limit, of: descriptor)
+        var byte: UInt8 = 0
+        while unsafe recv(descriptor, &byte, 1, 0) < 0 {
+            guard errno == EINTR else { return errno == EAGAIN ? .nothing : .some }
+        }
+        return .some
+    }
+
+    private static func set(_ option: Int32, _ seconds: Int, of descriptor: Int32) {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+}
+
+extension RuntimeDirectory {
+    /// The file that an agent locks (flock(2)) for as long as it lives.
+    package var lockFile: String { path + "/agent.lock" }
+
+    /// The agent that holds the lock of this folder, by the kernel's table (/proc/locks, proc(5)); nil if none does, or it is in another PID
+    /// namespace, or others can write to the folder. It never waits.
+    ///
+    /// An agent whose sockets were removed is found by its lock alone.
+    package var lockHolder: AgentListener? {
+        guard PrivateDirectory(path: path).isTrusted, let lock = FileIdentity(path: lockFile),
+            let table = FileManager.default.contents(atPath: "/proc/locks")
+        else { return nil }
+        return Self.lockHolders(of: lock, in: String(decoding: table, as: UTF8.self)).lazy.map(AgentListener.init).first {
+            // A lock of another user's says nothing of this folder, which only its owner may enter.
+            $0.isAgent && FileIdentity.owner(ofProcess: $0.processID) == geteuid()
+        }
+    }
+
+    /// Whether an agent runs here, though its sockets may be lost.
+    package var hasAgent: Bool { servesRequests || lockHolder != nil }
+
+    /// The processes that hold a lock of a file, by the text of /proc/locks.
+    ///
+    /// An inode's number is unique in its own file system only. Some file systems (btrfs, overlayfs) show another device there than stat(2)
+    /// does: if no line has the device, those with the inode count.
+    package static func lockHolders(of file: FileIdentity, in table: String) -> [Int32] {
+        var exact: [Int32] = []
+        var similar: [Int32] = []
+        for line in table.split(separator: "\n") {
+            // “1: FLOCK ADVISORY WRITE 2035 fe:00:1048593 0 EOF”: the process, the device, the inode.
+            let fields = line.split(separator: " ")
+            guard fields.count > 5, fields[1] == "FLOCK", let process = Int32(fields[4]), process > 0 else { continue }
+            if fields[5] == file.kernelName { exact.append(process) }
+            if fields[5].hasSuffix(":\(file.inode)") { similar.append(process) }
+        }
+        return exact.isEmpty ? similar : exact
+    }
+}
+
+/// A socket of an agent that runs, at which programs do not find it: why, and how to correct it.
+package struct SocketLoss: Sendable, Hashable {
+    /// What is wrong, as the end of a sentence that names no agent.
+    package let fault: String
+    /// What to do, as a sentence.
+    package let remedy: String
+}
+
+extension RuntimeDirectory {
+    /// Why programs do not find the agent at a socket where it does not listen.
+    package func loss(of socket: Socket) -> SocketLoss {
+        let path = path(of: socket)
+        var status = stat()
+        let isThere = unsafe lstat(path, &status) == 0
+        let isObstructed = isThere && status.st_mode & S_IFMT != S_IFSOCK
+        let listeners = [Socket.requests, .caches].lazy.compactMap(listener(at:))
+        let restart = (listeners.first { $0.stopCommand != nil } ?? listeners.first)?.restartCommand ?? AgentListener.restartCommand
+        return SocketLoss(
+            fault:
+                "\(path): \(isObstructed ? "something else than a socket is there" : isThere ? "the agent does not listen there" : "the socket is missing")",
+            remedy: isObstructed ? "Remove what is there, then restart the agent: \(restart)" : "Restart the agent: \(restart)"
+        )
+    }
+}

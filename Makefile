@@ -10,7 +10,7 @@ SANITIZED = timeout --kill-after=1m 3h $(TEST)
 DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
-.PHONY: build demo test check bench docs install deb release packages compose-test system-test examples interop format clean
+.PHONY: build demo test check bench docs install deb release packages compose-test system-test examples interop format measure clean
 
 packages:
 	@Scripts/install-packages
@@ -88,6 +88,10 @@ interop: packages
 format:
 	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
 	    Fuzzing/Package.swift Fuzzing/Sources Examples
+
+# Figures of the tree: the size of files and folders, and the types with the most stored properties.
+measure:
+	@Scripts/measure
 
 clean:
 	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/python/.build

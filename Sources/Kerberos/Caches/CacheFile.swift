@@ -6,15 +6,15 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// Walks a FILE cache of version 4 by its lengths alone; no ticket and no key is read.
+/// Checks the structure of a FILE cache of version 4 by its length fields alone; no ticket and no key is read.
 ///
-/// libkrb5 takes a ticket that is cut off for the end of the cache, and so would say of a damaged cache that a ticket is missing.
+/// libkrb5 takes a truncated ticket for the end of the cache, so it would report a damaged cache as a missing ticket.
 struct FileCacheLayout: ~Copyable {
     private let descriptor: Int32
     private var offset: Int64 = 0
     private let size: Int64
 
-    /// Whether the file is whole. One that can't be opened, or has another version, counts as whole: libkrb5 is the judge of it.
+    /// Whether the file is complete. A file that can't be opened or has another version counts as complete: libkrb5 reports its faults.
     static func isWhole(_ path: String) -> Bool {
         guard var layout = FileCacheLayout(path), layout.number(bytes: 2) == 0x0504 else { return true }
         guard layout.skip(layout.number(bytes: 2)), layout.skipPrincipal() else { return false }
@@ -27,7 +27,7 @@ struct FileCacheLayout: ~Copyable {
     private init?(_ path: String) {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        // As libkrb5 does: a ticket that another program is adding is not half of one. Closing the descriptor ends the lock.
+        // libkrb5 takes this lock too, so no ticket is seen half-written. Closing the descriptor releases it.
         var lock = flock()
         lock.l_type = Int16(F_RDLCK)
         lock.l_whence = Int16(SEEK_SET)
@@ -39,7 +39,7 @@ struct FileCacheLayout: ~Copyable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// A big-endian number at the offset; nil past the end.
+    /// Reads a big-endian number at the offset; nil past the end.
     private mutating func number(bytes count: Int) -> Int64? {
         var bytes = [UInt8](repeating: 0, count: count)
         guard pread(descriptor, &bytes, count, off_t(offset)) == count else { return nil }
@@ -53,16 +53,16 @@ struct FileCacheLayout: ~Copyable {
         return true
     }
 
-    /// A length of four bytes and as many bytes.
+    /// Skips a four-byte length and as many bytes.
     private mutating func skipData() -> Bool { skip(number(bytes: 4)) }
 
-    /// The name's type, the number of components, the realm, the components.
+    /// Skips the name type, the number of components, the realm and the components.
     private mutating func skipPrincipal() -> Bool {
         guard skip(4), let count = number(bytes: 4), skipData() else { return false }
         return skip(count: count) { $0.skipData() }
     }
 
-    /// Client, server, key, four times, one byte and the flags, addresses, authorization data, the ticket and a second one.
+    /// Skips client, server, key, four times, one byte, the flags, addresses, authorization data, the ticket and the second ticket.
     private mutating func skipCredential() -> Bool {
         guard skipPrincipal(), skipPrincipal(), skip(2), skipData(), skip(4 * 4 + 1 + 4) else { return false }
         for _ in 0..<2 {
@@ -77,11 +77,12 @@ struct FileCacheLayout: ~Copyable {
     }
 }
 
-/// Whether a cache that is a file is the user's own.
+/// Checks whether a cache file belongs to the user.
 ///
-/// The default cache often lies in `/tmp`, where anybody can put a file of that name first: who reads it would act as its maker.
+/// The default cache is often in `/tmp`, where any user can create a file of that name first: its reader would act as that user's
+/// principal.
 enum CacheFileOwnership {
-    /// Throws unless the file is not there, or is a plain file that belongs to the user and that nobody else can write.
+    /// Throws unless the file is missing, or is a regular file that belongs to the user and that no other user can write.
     static func check(_ name: CredentialCacheName) throws(KerberosError) {
         guard let path = name.path, let fault = fault(of: path, type: S_IFREG) else { return }
         throw KerberosError(
@@ -91,7 +92,7 @@ enum CacheFileOwnership {
         )
     }
 
-    /// The same for a cache whose ticket protects sign-ins: the machine's may be root's. Of a collection the folder is looked at.
+    /// Does the same check for an armor cache, which may also belong to root. For a DIR collection, checks the directory.
     static func checkArmor(_ name: CredentialCacheName) throws(KerberosError) {
         let isFolder = name.type == "DIR" && name.isCollection
         guard let path = isFolder ? name.residual : name.path,
@@ -105,7 +106,7 @@ enum CacheFileOwnership {
         )
     }
 
-    /// What keeps a file from being used; nil where nothing does, or nothing is there.
+    /// Why a file must not be used; nil if it may be used or does not exist.
     private static func fault(of path: String, type: mode_t, mayBeRoots: Bool = false) -> String? {
         var information = stat()
         guard stat(path, &information) == 0 else { return nil }

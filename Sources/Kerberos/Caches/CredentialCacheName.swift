@@ -2,10 +2,10 @@ package import struct Foundation.Date
 
 /// The name of a credential cache, type and residual: `FILE:/tmp/krb5cc_1000`, `KCM:1000`, `KEYRING:persistent:1000`, `MEMORY:x`.
 public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The whole name.
+    /// The full name, type included.
     public let rawValue: String
 
-    /// A name as `KRB5CCNAME` would hold it; one with no type is a file.
+    /// Creates a name from a value in the form of `KRB5CCNAME`; a value without a type is a `FILE` path.
     public init(rawValue: String) {
         self.rawValue = rawValue.utf8.contains(Self.colon) ? rawValue : "FILE:\(rawValue)"
     }
@@ -13,13 +13,13 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
     /// The type, in upper case: `FILE`, `DIR`, `MEMORY`, `KCM`, `KEYRING`.
     public var type: String { Substring(rawValue.utf8.prefix { $0 != Self.colon }).uppercased() }
 
-    /// What stands after the type.
+    /// The part after the type.
     public var residual: String { String(Substring(rawValue.utf8.drop { $0 != Self.colon }.dropFirst())) }
 
-    /// libkrb5 goes by bytes: to Swift a colon with some characters beside it is no colon.
+    /// libkrb5 compares bytes. Swift does not find a colon that a combining character follows.
     private static let colon = UInt8(ascii: ":")
 
-    /// Whether the name is that of a collection, and not of one cache in it: with `KRB5CCNAME=KCM:1000:2` libkrb5 sees that cache alone.
+    /// Whether the name is that of a collection, not of one cache in it: with `KRB5CCNAME=KCM:1000:2` libkrb5 sees that cache alone.
     public var isCollection: Bool {
         switch type {
         case "KCM": residual.isEmpty
@@ -39,23 +39,23 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
         }
     }
 
-    /// The name for messages: other programs choose names too, so whatever a terminal would act on is escaped.
+    /// The name for messages. Control characters are escaped because other programs choose names too.
     public var description: String { rawValue.escapedForDisplay() }
 }
 
-/// What a credential cache holds.
+/// The contents of a credential cache.
 public struct CredentialCacheContents: Sendable {
     /// The cache's full name.
     public let name: CredentialCacheName
-    /// Whose cache it is.
+    /// The cache's default principal.
     public let principal: Principal
-    /// The tickets, in the cache's order, expired ones included.
+    /// The tickets in the cache's order, including expired ones.
     public let credentials: [Credential]
-    /// Marks that programs leave in a cache beside the tickets (`krb5_cc_set_config`); those of ours begin with `ksso_`.
+    /// Configuration entries that programs store in a cache (`krb5_cc_set_config`); this project's keys begin with `ksso_`.
     public let marks: [String: String]
-    /// What libkrb5 notes of single services, such as which pre-authentication a realm wants; kept when a cache is filled anew.
+    /// libkrb5's configuration entries for single services, such as a realm's pre-authentication type; kept when a cache is rewritten.
     package let notes: [Credential]
-    /// By how many seconds the KDC's clock is ahead of this machine's, as the cache has it: the tickets' times are by that clock.
+    /// How many seconds the KDC's clock is ahead of this machine's, as the cache records it; the tickets' times are in the KDC's time.
     package internal(set) var clockOffset: Double = 0
 
     /// The ticket-granting ticket of the principal's own realm.
@@ -64,19 +64,19 @@ public struct CredentialCacheContents: Sendable {
     }
 }
 
-/// What is in a credential cache, without the service tickets themselves: a cache may hold thousands of them, with a key each.
+/// The contents of a credential cache without the service tickets themselves: a cache may hold thousands, each with a key.
 package struct CredentialCacheListing: Sendable {
     /// The cache's full name.
     package let name: CredentialCacheName
-    /// Whose cache it is.
+    /// The cache's default principal.
     package let principal: Principal
     /// The ticket-granting ticket of the principal's own realm, the last one if there are several.
     package internal(set) var ticketGrantingTicket: Credential?
-    /// The names and times of all tickets, in the cache's order, expired ones included.
+    /// The names and times of all tickets in the cache's order, including expired ones.
     package internal(set) var tickets: [Ticket] = []
-    /// Marks that programs leave in a cache beside the tickets (`krb5_cc_set_config`); those of ours begin with `ksso_`.
+    /// Configuration entries that programs store in a cache (`krb5_cc_set_config`); this project's keys begin with `ksso_`.
     package internal(set) var marks: [String: String] = [:]
-    /// By how many seconds the KDC's clock is ahead of this machine's, as the cache has it: the tickets' times are by that clock.
+    /// How many seconds the KDC's clock is ahead of this machine's, as the cache records it; the tickets' times are in the KDC's time.
     package internal(set) var clockOffset: Double = 0
 
     init(name: CredentialCacheName, principal: Principal) {
@@ -84,13 +84,13 @@ package struct CredentialCacheListing: Sendable {
         self.principal = principal
     }
 
-    /// A ticket of the cache.
+    /// A ticket in the cache.
     package struct Ticket: Sendable {
-        /// The service, by the name that the KDC gave.
+        /// The service, under the name that the KDC returned.
         package let server: Principal
-        /// Whether it is the cache's principal's, and not somebody else's whom a service stands in for (S4U2Self).
+        /// Whether the client is the cache's principal, not a user that a service impersonates (S4U2Self).
         package let isOwn: Bool
-        /// Until when it holds, by the KDC's clock.
+        /// When the ticket expires, by the KDC's clock.
         package let expires: Date
     }
 }

@@ -7,10 +7,11 @@ internal import CKerberos
 #endif
 
 extension KerberosClient {
-    /// The default cache: ``RealmConfiguration/defaultCacheName``, else `KRB5CCNAME`, krb5.conf or the library's own (`krb5_cc_default`).
+    /// The default cache (`krb5_cc_default_name`): ``RealmConfiguration/defaultCacheName``, else that of `KRB5CCNAME`, krb5.conf or
+    /// libkrb5.
     public func defaultCacheName() async throws(KerberosError) -> CredentialCacheName {
         try await perform { context throws(KerberosError) in
-            // The name is enough: opening a KCM cache would need its daemon.
+            // The name is enough: opening a KCM cache would require its server.
             guard let name = krb5_cc_default_name(context.raw) else {
                 throw KerberosError(.cacheUnusable, subject: "default cache", message: "the default cache has no name. Set KRB5CCNAME.")
             }
@@ -18,7 +19,7 @@ extension KerberosClient {
         }
     }
 
-    /// The caches that the default cache's collection holds (`krb5_cccol_cursor_next`), the primary one first.
+    /// The caches in the default cache's collection (`krb5_cccol_cursor_next`), the primary cache first.
     public func cacheNames() async throws(KerberosError) -> [CredentialCacheName] {
         try await perform { context throws(KerberosError) in
             var cursor: krb5_cccol_cursor?
@@ -35,21 +36,21 @@ extension KerberosClient {
         }
     }
 
-    /// Whether a type of cache can hold several caches side by side (`krb5_cc_support_switch`).
+    /// Whether a cache type supports collections (`krb5_cc_support_switch`).
     public func supportsCollections(_ name: CredentialCacheName) async throws(KerberosError) -> Bool {
         try await perform { context in krb5_cc_support_switch(context.raw, name.type) != 0 }
     }
 
     /// Reads a cache.
     ///
-    /// - Throws: ``KerberosError``; `noCredentials` when it is not there or empty, `cacheCorrupt` when it is no cache.
+    /// - Throws: ``KerberosError``; `noCredentials` if the cache is missing or empty, `cacheCorrupt` if it is damaged.
     public func contents(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheContents {
         try await perform { context throws(KerberosError) in
             try context.contentsAndClock(of: name)
         }
     }
 
-    /// Reads a cache, and keeps no service ticket of it.
+    /// Reads a cache without keeping its service tickets.
     ///
     /// - Throws: as ``contents(of:)``.
     package func listing(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheListing {
@@ -58,8 +59,7 @@ extension KerberosClient {
         }
     }
 
-    /// The last ticket of a cache that is for a client and that the body takes by its service's name and its times; nil where there is
-    /// none.
+    /// The last ticket in a cache that belongs to the client and whose service name and times satisfy the predicate; nil if there is none.
     ///
     /// - Throws: as ``contents(of:)``.
     package func ticket(
@@ -74,7 +74,7 @@ extension KerberosClient {
         }
     }
 
-    /// A name for a new cache in the collection of a type that has collections (`krb5_cc_new_unique`). The cache is made by
+    /// A name for a new cache in the collection of a cache type (`krb5_cc_new_unique`). Initialize the cache with
     /// ``replace(_:principal:credentials:marks:)``.
     public func newCacheName(type: String) async throws(KerberosError) -> CredentialCacheName {
         try await perform { context throws(KerberosError) in
@@ -86,9 +86,10 @@ extension KerberosClient {
         }
     }
 
-    /// Puts a principal, tickets and marks in the place of what a cache held.
+    /// Replaces a cache's principal, tickets and configuration entries.
     ///
-    /// A cache that is a file is written beside and renamed, so that a reader sees the old content or the new, never none.
+    /// A cache that is a file is written to a temporary file and renamed, so that readers see either the old or the new contents, never
+    /// none.
     public func replace(
         _ name: CredentialCacheName,
         principal: Principal,
@@ -98,8 +99,9 @@ extension KerberosClient {
         try await replace(name, principal: principal, credentials: credentials, marks: marks, clockOffset: nil)
     }
 
-    /// The same for tickets that come from another cache, with its KDC's clock: in seconds by which it is ahead; nil is what this client
-    /// knows.
+    /// Replaces a cache's contents with tickets from another cache, and sets the KDC's clock offset.
+    ///
+    /// - Parameter clockOffset: In seconds, positive if the KDC is ahead; nil uses the offset that this client has learned.
     package func replace(
         _ name: CredentialCacheName,
         principal: Principal,
@@ -137,7 +139,7 @@ extension KerberosClient {
         }
     }
 
-    /// A hidden file in the same folder: in a DIR collection a name that begins with `tkt` would count as a cache.
+    /// A hidden file in the same directory: in a DIR collection, a name that begins with `tkt` would count as a cache.
     private static func draftPath(beside path: String) -> String {
         let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         return "\(path[..<start]).\(path[start...]).\(UInt64.random(in: .min ... .max))"
@@ -150,14 +152,14 @@ extension KerberosClient {
         }
     }
 
-    /// Leaves a mark in a cache, beside its tickets (`krb5_cc_set_config`).
+    /// Stores a configuration entry in a cache (`krb5_cc_set_config`).
     public func setMark(_ key: String, to value: String, in name: CredentialCacheName) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in try context.setMark(key, to: value, in: cache) }
         }
     }
 
-    /// Removes a cache and its tickets (`krb5_cc_destroy`). One that is not there is no fault.
+    /// Removes a cache and its tickets (`krb5_cc_destroy`). A missing cache is not an error.
     public func destroy(_ name: CredentialCacheName) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
             var cache: krb5_ccache?
@@ -167,7 +169,7 @@ extension KerberosClient {
         }
     }
 
-    /// Makes a cache the primary one of its collection (`krb5_cc_switch`). A type with no collections has nothing to switch.
+    /// Makes a cache the primary cache of its collection (`krb5_cc_switch`). Does nothing for types without collections.
     public func makePrimary(_ name: CredentialCacheName) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in
@@ -178,7 +180,7 @@ extension KerberosClient {
 }
 
 extension Context {
-    /// Opens a cache by name for the length of the call: one that is the user's own, or one that may protect the user's sign-ins.
+    /// Opens a cache by name for the duration of the call, after checking that its file belongs to the user, or is safe as armor.
     func withCache<Value>(
         _ name: CredentialCacheName,
         isArmor: Bool = false,
@@ -247,7 +249,7 @@ extension Context {
         return listing
     }
 
-    /// The last credential of a cache that is for a client and that the body takes by its service's name and its times.
+    /// The last ticket in a cache that belongs to the client and whose service name and times satisfy the predicate.
     func lastCredential(
         in cache: krb5_ccache,
         for client: Principal,
@@ -264,7 +266,7 @@ extension Context {
         return found
     }
 
-    /// Goes through a cache from its beginning: tickets, and what programs note beside them.
+    /// Calls the body for each entry of a cache from its beginning: tickets and configuration entries.
     private func forEachCredential(
         in cache: krb5_ccache,
         _ body: (inout krb5_creds) throws(KerberosError) -> Void
@@ -286,16 +288,16 @@ extension Context {
         }
     }
 
-    /// A mark of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, its value in the place of the ticket.
+    /// Reads a configuration entry of the whole cache: `krb5_ccache_conf_data/KEY@X-CACHECONF:`, with its value in place of the ticket.
     private func mark(in credential: krb5_creds) -> (key: String, value: String)? {
         let server = credential.server.pointee
         guard server.length == 2 else { return nil }
         return (String(copying: server.data[1]), String(copying: credential.ticket))
     }
 
-    /// Fills a cache anew: its principal, tickets and marks replace what was there.
+    /// Replaces a cache's principal, tickets and configuration entries.
     ///
-    /// Where the cache's type can, a reader sees the old content or the new, never a part: `krb5_cc_move` hands KCM all in one request.
+    /// If the type allows it, readers see the old or the new contents, never a part: `krb5_cc_move` sends KCM everything in one request.
     func fill(
         _ name: CredentialCacheName,
         principal: Principal,
@@ -303,7 +305,7 @@ extension Context {
         marks: [String: String]
     ) throws(KerberosError) {
         try withCache(name) { cache throws(KerberosError) in
-            // A file that is written beside has no reader, and nothing is gained by moving memory to memory.
+            // A temporary file has no readers, and copying from one MEMORY cache to another gains nothing.
             guard !["FILE", "MEMORY"].contains(name.type) else {
                 return try fill(cache, principal: principal, credentials: credentials, marks: marks)
             }
@@ -314,7 +316,7 @@ extension Context {
                 try fill(draft, principal: principal, credentials: credentials, marks: marks)
                 try check(krb5_cc_move(raw, draft, cache), .writeCache, subject: name.rawValue)
             } catch {
-                // Only a move that succeeds ends the draft.
+                // krb5_cc_move destroys the draft only if it succeeds.
                 krb5_cc_destroy(raw, draft)
                 throw error.about(name.rawValue)
             }

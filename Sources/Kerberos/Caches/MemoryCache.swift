@@ -1,11 +1,11 @@
 internal import CKerberos
 internal import Synchronization
 
-/// Owns a MEMORY cache of its own name, destroyed with the object.
+/// Owns a MEMORY cache with a unique name, and destroys it when deinitialized.
 final class MemoryCache: Sendable {
     let name: CredentialCacheName
 
-    /// A cache of the first ticket's client.
+    /// Creates a cache whose principal is the first ticket's client.
     init(holding tickets: [Credential], context: Context) throws(KerberosError) {
         guard let first = tickets.first else { throw KerberosError(.noCredentials, subject: "MEMORY", message: "there is no ticket.") }
         var cache: krb5_ccache?
@@ -24,16 +24,16 @@ final class MemoryCache: Sendable {
         krb5_cc_close(context.raw, cache)
     }
 
-    /// A cache with the tickets of another one, and with its clock offset.
+    /// Creates a cache with another cache's tickets and clock offset.
     ///
-    /// A context keeps the offset that it has met first, so the copy is made by one that has met none.
+    /// A context keeps the first offset that it reads, so the copy is made with a new context.
     convenience init(copying original: MemoryCache) throws(KerberosError) {
         let context = try Context(RealmConfiguration(realm: "", base: .none))
         let contents = try context.withCache(original.name) { cache throws(KerberosError) in try context.contents(of: cache) }
         try self.init(holding: contents.credentials, context: context)
     }
 
-    /// GSSAPI looks for the service's full name, which need not be the one that was asked for.
+    /// Stores a ticket under the service's full name, which GSSAPI looks for; the requested name may differ.
     private static func store(_ credential: Credential, in cache: krb5_ccache, context: Context) throws(KerberosError) {
         try credential.withRaw(in: context) { raw throws(KerberosError) in
             try credential.server.withRaw(in: context) { server throws(KerberosError) in
@@ -47,7 +47,7 @@ final class MemoryCache: Sendable {
 
     deinit { Self.destroy(name) }
 
-    /// Ends a MEMORY cache at once: what was put off could meet the end of the process, at which libkrb5 takes its locks down.
+    /// Destroys a MEMORY cache immediately: a deferred call could run during process exit, when libkrb5 destroys its locks.
     static func destroy(_ name: CredentialCacheName) {
         destroyer.withLock { context in
             guard !ProcessEnd.hasBegun, let context = try? context.get() else { return }
@@ -56,14 +56,14 @@ final class MemoryCache: Sendable {
         }
     }
 
-    /// MEMORY caches belong to the process, so any context can end them; the realm's own may be busy with a dead KDC.
+    /// MEMORY caches belong to the process, so any context can destroy them; the realm's context may be waiting for an unreachable KDC.
     private static let destroyer = Mutex(
         Result { () throws(KerberosError) in try Context(RealmConfiguration(realm: "", base: .none)) }
     )
 }
 
 extension CredentialCacheName {
-    /// Destroys the MEMORY cache of this name on the calling thread, without waiting for any realm; does nothing for other types.
+    /// Destroys the MEMORY cache of this name on the calling thread, without waiting for any realm. Does nothing for other types.
     package func destroyMemory() {
         if type == "MEMORY" { MemoryCache.destroy(self) }
     }

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// How long a caller waits for a C call, which can't be canceled: the wait ends, the call goes on by itself.
+/// The time limit for a C call, which can't be canceled: at the limit the caller stops waiting, and the call continues unobserved.
 ///
-/// The time that a person takes to answer a prompt does not count.
+/// The time that a user takes to answer a prompt does not count.
 final class CallDeadline: Sendable {
     private struct State {
         var limit: Duration
         var remaining: Duration
         var runningSince: ContinuousClock.Instant?
         var isAbandoned = false
-        /// Who is being asked now, and what.
+        /// The prompt that is open, if any.
         var question: (prompter: any Prompter, request: PromptRequest)?
     }
 
@@ -20,10 +20,10 @@ final class CallDeadline: Sendable {
         state = Mutex(State(limit: limit, remaining: limit, runningSince: nil))
     }
 
-    /// How long that is in all.
+    /// The total time allowed.
     var limit: Duration { state.withLock { $0.limit } }
 
-    /// Gives the call so long in all, unless it has as long already.
+    /// Raises the total time to the given limit; never lowers it.
     func lengthen(to limit: Duration) {
         state.withLock { state in
             guard limit > state.limit else { return }
@@ -32,7 +32,7 @@ final class CallDeadline: Sendable {
         }
     }
 
-    /// Whether the time is up, or nobody waits any more.
+    /// Whether the time is up or the caller has stopped waiting.
     var isOver: Bool {
         let now = clock.now
         return state.withLock { state in
@@ -40,7 +40,7 @@ final class CallDeadline: Sendable {
         }
     }
 
-    /// Starts the time, or lets it go on after a question; false when nobody waits for the answer any more.
+    /// Starts the clock, or continues it after a prompt; false if the caller has stopped waiting.
     @discardableResult
     func resume() -> Bool {
         let now = clock.now
@@ -51,7 +51,7 @@ final class CallDeadline: Sendable {
         }
     }
 
-    /// Stops the time while somebody is asked; false when nobody waits for the answer any more.
+    /// Stops the clock while a prompt is open; false if the caller has stopped waiting.
     func pause(for prompter: any Prompter, asked request: PromptRequest) -> Bool {
         let now = clock.now
         return state.withLock { state in
@@ -63,7 +63,7 @@ final class CallDeadline: Sendable {
         }
     }
 
-    /// Nobody waits any more: no question is asked from now on, and who is being asked is told. True when somebody is.
+    /// Marks the call as abandoned: cancels the open prompt and prevents further ones. Returns whether a prompt was open.
     func abandon() -> Bool {
         let question = state.withLock { state in
             state.isAbandoned = true
@@ -74,7 +74,7 @@ final class CallDeadline: Sendable {
         return true
     }
 
-    /// Returns when the time is up; throws when the task is canceled first.
+    /// Returns when the time is up; throws if the task is canceled first.
     func expiry() async throws {
         while true {
             let now = clock.now
@@ -88,21 +88,21 @@ final class CallDeadline: Sendable {
     }
 }
 
-/// Whose KDCs a call may have to ask.
+/// The realms whose KDCs a call may contact.
 enum AskedRealms: Sendable, Hashable {
-    /// Those of the client's own realm.
+    /// The client's realm.
     case own
-    /// Those on the way to a service too; its realm is empty where a KDC is asked for it.
+    /// Also the realms on the path to a service in this realm; an empty realm means that the KDC finds it.
     case wayTo(String)
 }
 
 extension KerberosClient {
-    /// With one KDC.
+    /// The default with one KDC.
     private static let usualDeadline = Duration.seconds(10)
-    /// With several, since libkrb5 turns to the second after ten seconds; and with those of DNS.
+    /// The default with several KDCs, because libkrb5 tries the second one after ten seconds, and with KDCs found in DNS.
     private static let longDeadline = Duration.seconds(25)
 
-    /// How long a call waits that is given no deadline: by the number of KDCs of the own realm, and of the service's where that is known.
+    /// The time limit of a call without a deadline, by the number of KDCs of the client's realm and of the service's realm if known.
     func defaultDeadline(_ realms: AskedRealms = .own) async throws(KerberosError) -> Duration {
         let own = try await kdcOrder().named.count
         if own != 1 || isFoundInDNS(.own) { return Self.longDeadline }
@@ -111,19 +111,19 @@ extension KerberosClient {
         return others != 1 || isFoundInDNS(.trusted) ? Self.longDeadline : Self.usualDeadline
     }
 
-    /// What gives a call the long time once a KDC has answered, where that one may have sent it on to another realm's.
+    /// A note that raises the deadline to the long limit after a KDC's first reply, which may refer the client to another realm's KDC.
     func lengthening(_ deadline: CallDeadline, _ realms: AskedRealms, within outer: ReplyNote?) -> ReplyNote? {
         guard other(realms) != nil else { return outer }
         return ReplyNote(within: outer) { deadline.lengthen(to: Self.longDeadline) }
     }
 
-    /// The realm other than the own one that a call may lead to; nil where there is none.
+    /// The realm other than the client's own that a call may lead to; nil if there is none.
     private func other(_ realms: AskedRealms) -> String? {
         guard case .wayTo(let realm) = realms, realm != configuration.realm else { return nil }
         return realm
     }
 
-    /// The error of a call that got no answer in time; it accuses no realm that may have answered.
+    /// The error of a call that got no reply in time. It blames no realm whose KDC may have replied.
     func deadlineError(_ realms: AskedRealms, subject: String, detail: String) -> KerberosError {
         let own = configuration.realm
         let place = other(realms).map { "\(own), or of another realm on the way to \($0.isEmpty ? "the service" : $0)," } ?? own

@@ -7,13 +7,13 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Owns one `krb5_context` made from a realm's own profile. Not Sendable: it lives in one actor or behind one lock.
+/// Owns one `krb5_context`, created from a realm's own profile. Not Sendable: it is confined to one actor or one lock.
 final class Context {
     let raw: krb5_context
     private let traceSink: TraceSink?
-    /// Keeps what libkrb5 has a pointer to.
+    /// Keeps alive the object that libkrb5 has a pointer to.
     var replies: ReplyNote?
-    /// What protects sign-ins.
+    /// The cache of the ticket used as FAST armor.
     let armorCache: CredentialCacheName?
 
     init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) throws(KerberosError) {
@@ -46,7 +46,7 @@ final class Context {
         ProcessEnd.free { krb5_free_context(raw) }
     }
 
-    /// Throws the complete error unless the status is 0.
+    /// Throws the error for a status other than 0, with its complete text.
     func check(
         _ status: krb5_error_code,
         _ operation: KerberosError.Operation,
@@ -57,27 +57,27 @@ final class Context {
     }
 }
 
-/// Holds the closure for libkrb5's trace lines, since C takes a plain pointer.
+/// Holds the closure for libkrb5's trace messages, because C takes a plain pointer.
 private final class TraceSink {
     let write: @Sendable (String) -> Void
     init(_ write: @escaping @Sendable (String) -> Void) { self.write = write }
 }
 
-/// Keeps what is libkrb5's from being freed after libkrb5 itself has gone.
+/// Prevents libkrb5's objects from being freed after libkrb5 itself has shut down.
 ///
-/// A process that ends takes the library's locks down, while another thread may be about to let go of the last reference to a context:
-/// the library would abort the process. What is not freed then goes with the process.
+/// At process exit the library destroys its locks, while another thread may release the last reference to a context: libkrb5 would then
+/// abort the process. Objects that are not freed are reclaimed with the process.
 enum ProcessEnd {
     private static let begun = Atomic(false)
     private static let freeing = Mutex(())
 
-    /// Whether the process is ending. Handlers of `atexit` run before libraries are taken down.
+    /// Whether the process is exiting. `atexit` handlers run before libraries shut down.
     static var hasBegun: Bool {
         _ = registration
         return begun.load(ordering: .acquiring)
     }
 
-    /// Frees something, unless the process is ending; its end waits for what is being freed now.
+    /// Frees something unless the process is exiting; exit waits for a free that is in progress.
     static func free(_ body: () -> Void) {
         freeing.withLock { _ in
             if !hasBegun { body() }

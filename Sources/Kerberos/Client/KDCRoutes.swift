@@ -2,11 +2,10 @@ internal import CKerberos
 internal import Synchronization
 
 extension KerberosClient {
-    /// Runs a call that may ask a KDC, within the deadline. Where DNS comes after the preferred KDCs each of the two has half of a deadline
-    /// that is given; the default one each has for itself.
+    /// Runs a call that may contact a KDC, within the deadline. If DNS is used after the preferred KDCs, each of the two attempts gets half
+    /// of a given deadline, or the full default deadline.
     ///
-    /// Only a call in which no KDC has said anything is made again: after a KDC's first word the password is on its way, and a wrong one is
-    /// counted each time.
+    /// A call is repeated only if no KDC has replied: after a KDC's first reply the password is sent, and each wrong one is counted.
     func performOnNetwork<Value: Sendable>(
         subject: String,
         realms: AskedRealms = .own,
@@ -32,11 +31,11 @@ extension KerberosClient {
         }
     }
 
-    /// The same for a call in which other realms' KDCs may be asked too, and no password is sent, so that it may be made again. Where one
-    /// of those realms is out of reach by its preferred KDCs, and DNS comes after them, each of the two ways has half of a deadline that is
-    /// given, or the default one for itself.
+    /// Runs a call that may contact other realms' KDCs and sends no password, so that it can be repeated. If one of those realms can't be
+    /// reached by its preferred KDCs and DNS is used after them, each of the two attempts gets half of a given deadline, or the full
+    /// default one.
     ///
-    /// - Parameter realm: The service's; empty where a KDC is asked for it.
+    /// - Parameter realm: The service's realm; empty if the KDC finds it.
     func performThroughTrusts<Value: Sendable>(
         subject: String,
         realm: String,
@@ -44,7 +43,7 @@ extension KerberosClient {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let trusted = try await trustedRealmsInDNS()
-        // A ticket of the own realm needs no other one's KDC.
+        // A ticket for the client's own realm requires no other realm's KDC.
         guard !trusted.isEmpty, realm != configuration.realm else {
             return try await performOnNetwork(subject: subject, realms: .wayTo(realm), deadline: limit, body)
         }
@@ -55,7 +54,7 @@ extension KerberosClient {
         do throws(KerberosError) {
             return try await performOnNetwork(subject: subject, realms: .wayTo(realm), deadline: limit, replies: replies, body)
         } catch  where error.isOfReach && (replies.hasReply || trusted.contains(realm)) {
-            // Whoever answered was the own realm's KDC, and the other one's does not.
+            // The reply came from the client's own realm; the other realm's KDC does not answer.
             first = error
         }
         take(route.other, .trusted)
@@ -93,12 +92,12 @@ extension KerberosClient {
 }
 
 extension KerberosError {
-    /// Whether it says that no KDC could be reached.
+    /// Whether the error means that no KDC could be reached.
     fileprivate var isOfReach: Bool { [.kdcUnreachable, .realmUnknown].contains(code) }
 
     fileprivate var namingDNS: KerberosError { adding("DNS names no other KDC that answers.") }
 
-    /// A KDC behind a proxy is out of reach without libkrb5's TLS plugin, and libkrb5 says so in its trace alone.
+    /// Adds a hint about libkrb5's TLS plugin: without it a KDC proxy can't be reached, and libkrb5 reports that only in its trace.
     fileprivate func namingMissingPlugin(for configuration: RealmConfiguration) -> KerberosError {
         guard isOfReach, configuration.preferredKDCs.contains(where: { $0.hasPrefix("https://") }), !LibraryPlugin.tls.isInstalled else {
             return self
@@ -111,34 +110,34 @@ extension KerberosError {
 
 /// Where a realm's KDCs are looked for.
 public struct KDCOrder: Sendable, Hashable {
-    /// Those that the profile and krb5.conf name, in the order in which they are tried. sssd's locator plugin, where it is installed, is
-    /// asked by libkrb5 before them.
+    /// The KDCs that the profile and krb5.conf name, in the order in which they are tried. If sssd's locator plugin is installed, libkrb5
+    /// asks it first.
     public let named: [String]
-    /// Whether DNS is asked for others where none of these answers, or none is named. libkrb5 itself asks DNS only in the latter case, and
-    /// so do stock programs; and never where krb5.conf says `dns_lookup_kdc = false`.
+    /// Whether DNS is asked for more KDCs if none of the preferred KDCs answers, or if none is named. False if krb5.conf names others, or
+    /// has `dns_lookup_kdc = false`. libkrb5 itself, and so stock programs, asks DNS only if none is named.
     public let asksDNS: Bool
 }
 
 /// How the KDCs of a realm are found.
 enum KDCRoute: Sendable, Hashable {
-    /// The preferred ones and krb5.conf's; where there are none, DNS.
+    /// The preferred ones and those of krb5.conf; DNS if there are none.
     case configured
-    /// DNS alone: krb5.conf, which may be one that was made from the profile, names none but the preferred ones.
+    /// DNS only, because krb5.conf, which may be generated from the profile, names only the preferred ones.
     case discovered
 
     var other: KDCRoute { self == .configured ? .discovered : .configured }
 }
 
-/// Whose KDCs a route leads to.
+/// The realms whose KDCs a route leads to.
 enum KDCScope: Sendable, Hashable {
-    /// Those of the client's own realm.
+    /// The client's own realm.
     case own
-    /// Those of the realms that trusts lead to.
+    /// Realms that trusts lead to.
     case trusted
 }
 
 extension RealmConfiguration {
-    /// The same, where libkrb5 finds the KDCs of these realms in DNS.
+    /// A copy with which libkrb5 finds the KDCs of these realms in DNS.
     func findingInDNS(_ realms: Set<String>) -> RealmConfiguration {
         var copy = self
         if realms.contains(realm) { copy.preferredKDCs = [] }
@@ -149,17 +148,17 @@ extension RealmConfiguration {
 }
 
 extension Context {
-    /// Whether krb5.conf lets DNS be asked for KDCs.
+    /// Whether krb5.conf allows DNS lookups for KDCs.
     func asksDNSForKDCs() throws(KerberosError) -> Bool {
         let words = try values(["libdefaults", "dns_lookup_kdc"]) + values(["libdefaults", "dns_fallback"])
         return words.first.map(Context.isTrue) ?? true
     }
 
-    /// A boolean of krb5.conf, as libkrb5 reads it.
+    /// Parses a krb5.conf boolean as libkrb5 does.
     static func isTrue(_ text: String) -> Bool { ["y", "yes", "true", "t", "1", "on"].contains(text.lowercased()) }
 }
 
-/// Whether a KDC has said anything during a call, also one that nobody waits for any more, and of what kind it was.
+/// Records whether a KDC has replied during a call, including an abandoned one, and with which message type.
 final class ReplyNote: Sendable {
     private let flag = Atomic(false)
     private let lastTag = Atomic<UInt8>(0)
@@ -167,7 +166,7 @@ final class ReplyNote: Sendable {
     private let action: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - outer: One that notes the same for what this call is a part of.
+    ///   - outer: The note of the enclosing call, which records the same replies.
     ///   - action: What to do with each reply, on the thread of the call.
     init(within outer: ReplyNote? = nil, _ action: @escaping @Sendable () -> Void = {}) {
         self.outer = outer
@@ -176,7 +175,7 @@ final class ReplyNote: Sendable {
 
     var hasReply: Bool { flag.load(ordering: .acquiring) }
 
-    /// Whether what came last was an initial ticket, readable or not (AS-REP, RFC 4120 section 5.4.2).
+    /// Whether the last reply was an AS-REP (RFC 4120 section 5.4.2), readable or not.
     var lastIsTicket: Bool { lastTag.load(ordering: .acquiring) == 0x6b }
 
     private func note(tag: UInt8) {
@@ -186,7 +185,7 @@ final class ReplyNote: Sendable {
         outer?.note(tag: tag)
     }
 
-    /// libkrb5 calls it with what came from a KDC, or with why nothing came (`krb5_post_recv_fn`).
+    /// Called by libkrb5 with a KDC's reply, or with the reason why none came (`krb5_post_recv_fn`).
     fileprivate static let callback: krb5_post_recv_fn = { _, data, code, _, _, reply, _ in
         if code == 0, let reply, let data {
             let tag = reply.pointee.length > 0 ? reply.pointee.data.pointee : 0
@@ -197,7 +196,7 @@ final class ReplyNote: Sendable {
 }
 
 extension Context {
-    /// Has the replies of KDCs noted from now on; nil ends it.
+    /// Records KDC replies in a note from now on; nil stops it.
     func noteReplies(in note: ReplyNote?) {
         replies = note
         krb5_set_kdc_recv_hook(raw, note == nil ? nil : ReplyNote.callback, note.map { Unmanaged.passUnretained($0).toOpaque() })

@@ -1,51 +1,51 @@
 internal import CKerberos
 internal import Synchronization
 
-/// libkrb5 for one realm: sign-in, service tickets, renewal, credential caches.
+/// A libkrb5 client for one realm: sign-in, service tickets, renewal, credential caches.
 ///
-/// Calls run one after the other on threads of their own, never on the threads that Swift's tasks share: one for those that may ask a KDC,
-/// one for those that stay on this machine, so that none of the latter waits for a KDC. A call that waits for a KDC
-/// has a deadline: past it the caller gets ``KerberosError/Code/kdcUnreachable`` and the client goes on with a new context, while the
-/// abandoned call ends by itself and its result is dropped.
+/// Calls run one after another on two serial queues, never on Swift's shared task threads: one for calls that may contact a KDC, one
+/// for local calls, so that local calls never wait for a KDC. A call that waits for a KDC has a deadline. When it expires, the caller gets
+/// ``KerberosError/Code/kdcUnreachable`` and the client continues with a new context; the abandoned call finishes on its own and its result
+/// is dropped.
 ///
-/// Where ``RealmConfiguration/preferredKDCs`` is all that names KDCs of the realm, and none of these answers, DNS is asked for others; see
+/// If only ``RealmConfiguration/preferredKDCs`` name KDCs of the realm, and none of them answers, DNS is asked for others; see
 /// ``kdcOrder()``.
 public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
     private let clockOffset: ClockOffset
-    /// For what asks no KDC. Its context goes by the clock that the others have learned, and teaches them none.
+    /// Runs calls that contact no KDC. Its context uses the clock offset that the other contexts have learned, and reports none.
     private let localWorker: RealmWorker
     private let state: Mutex<State>
 
     private struct State {
         var worker: RealmWorker
-        /// Until when the KDCs that DNS names come first, since the preferred ones did not answer; those that are not here are as
-        /// configured.
+        /// Until when KDCs from DNS are tried first, because the preferred ones did not answer; scopes without an entry use the
+        /// configuration.
         var discoveredUntil: [KDCScope: ContinuousClock.Instant] = [:]
         var order: KDCOrder?
-        /// How many KDCs are named for the realms that were looked up.
+        /// The number of configured KDCs of each realm that was looked up.
         var kdcCounts: [String: Int] = [:]
-        /// The other realms where DNS comes after the preferred KDCs.
+        /// The other realms for which DNS is used after the preferred KDCs.
         var trustedRealms: Set<String>?
 
         func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
         var forCertificates: KerberosClient?
-        /// Calls that nobody waits for any more and that have not ended.
+        /// The number of abandoned calls that have not finished.
         var abandonedCalls = 0
-        /// Calls that may still wait for their turn.
+        /// Calls that may still be queued.
         var waiting: [ObjectIdentifier: any AnyRealmJob] = [:]
     }
 
-    /// A dead KDC holds each abandoned call for half a minute; more of them than this at once would only pile up threads.
+    /// The maximum number of unfinished abandoned calls: an unreachable KDC holds each for half a minute, and a thread with it.
     private static let abandonedCallLimit = 4
 
-    /// A client for a realm. Nothing is read or sent before the first call.
+    /// Creates a client for a realm. Nothing is read or sent before the first call.
     ///
     /// - Parameters:
-    ///   - configuration: the realm, and what stands behind it.
-    ///   - trace: gets libkrb5's trace, line by line, on the realm's own thread. It holds no secrets.
+    ///   - configuration: The realm and the files behind it.
+    ///   - trace: Receives libkrb5's trace messages on the realm's thread. They contain no secrets.
     public convenience init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
         self.init(configuration, clockOffset: ClockOffset(configuration.clockOffset), trace: trace)
     }
@@ -58,7 +58,7 @@ public final class KerberosClient: Sendable {
         state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
     }
 
-    /// The same realm with no other way to sign in than a certificate: a context has one set of plugins.
+    /// A client for the same realm that can sign in only with a certificate: a context has one set of plugins.
     var forCertificates: KerberosClient {
         state.withLock { state in
             if let client = state.forCertificates { return client }
@@ -70,24 +70,24 @@ public final class KerberosClient: Sendable {
         }
     }
 
-    /// By how many seconds the KDC's clock is ahead, as far as this client has learned it.
+    /// How many seconds the KDC's clock is ahead, as far as this client has learned.
     package var learnedClockOffset: Double { clockOffset.learned }
 
-    /// A worker whose context finds the KDCs in the ways that are in office.
+    /// Creates a worker whose context uses the current KDC routes.
     private func makeWorker(_ state: State) -> RealmWorker {
         let own: Set<String> = state.route(.own) == .discovered ? [configuration.realm] : []
         let realms = own.union(state.route(.trusted) == .discovered ? state.trustedRealms ?? [] : [])
         return RealmWorker(realms.isEmpty ? configuration : configuration.findingInDNS(realms), clockOffset: clockOffset, trace: trace)
     }
 
-    /// Runs a call that stays on this machine.
+    /// Runs a local call.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         try await localWorker.run(body).get()
     }
 
-    /// The way to the KDCs that is to be tried first now.
+    /// The KDC route to try first.
     func firstRoute(_ scope: KDCScope) -> KDCRoute {
         state.withLock { state in
             if let limit = state.discoveredUntil[scope], limit < .now {
@@ -98,10 +98,10 @@ public final class KerberosClient: Sendable {
         }
     }
 
-    /// Whether DNS comes first now.
+    /// Whether KDCs from DNS are tried first.
     func isFoundInDNS(_ scope: KDCScope) -> Bool { state.withLock { $0.route(scope) } == .discovered }
 
-    /// Puts a worker in office that finds the KDCs in another way; what is under way goes on with the old one.
+    /// Switches to another KDC route with a new worker; running calls continue on the old one.
     func take(_ route: KDCRoute, _ scope: KDCScope) {
         let realms = state.withLock { state in
             let isNew = state.route(scope) != route
@@ -114,12 +114,12 @@ public final class KerberosClient: Sendable {
         trace?("KDCs of \(names): none of those preferred answers, DNS is asked for others.\n")
     }
 
-    /// The other realms where DNS comes after the preferred KDCs; no network.
+    /// The other realms for which DNS is used after the preferred KDCs; makes no network request.
     func trustedRealmsInDNS() async throws(KerberosError) -> Set<String> {
         if let realms = state.withLock({ $0.trustedRealms }) { return realms }
         let preferred = configuration.otherKDCs.filter { !$0.value.isEmpty && $0.key != configuration.realm }
         guard !preferred.isEmpty else { return [] }
-        // Before anything has put another way in office.
+        // The local worker always uses the configured routes.
         let realms = try await perform { context throws(KerberosError) in
             var realms: Set<String> = []
             guard try context.asksDNSForKDCs() else { return realms }
@@ -133,10 +133,10 @@ public final class KerberosClient: Sendable {
         return realms
     }
 
-    /// For so long the preferred KDCs are not waited for again.
+    /// How long the preferred KDCs are skipped after they did not answer.
     private static let discoveredTime = Duration.seconds(60)
 
-    /// Runs a call that may ask a KDC, within the deadline, by the way to the KDCs that is in office.
+    /// Runs a call that may contact a KDC, within the deadline, on the current route.
     func performByOneRoute<Value: Sendable>(
         subject: String,
         realms: AskedRealms = .own,
@@ -154,7 +154,7 @@ public final class KerberosClient: Sendable {
         let late = { @Sendable in self.deadlineError(realms, subject: subject, detail: "no answer within \(deadline.limit)") }
         let note = (limit == nil ? lengthening(deadline, realms, within: replies) : replies) ?? ReplyNote()
         let job = RealmJob { context throws(KerberosError) in
-            // A call that waited behind a dead one is not sent when its own time is up.
+            // A call that was queued behind a blocked one is not sent after its own deadline.
             if deadline.isOver { throw late() }
             context.noteReplies(in: note)
             defer { context.noteReplies(in: nil) }
@@ -175,7 +175,7 @@ public final class KerberosClient: Sendable {
         return try result.get()
     }
 
-    /// Ends the wait for a call; where a person is being asked, a moment later, so that the prompter can leave the terminal as it was.
+    /// Stops waiting for a call. If a prompt is open, waits another second so that the prompter can restore the terminal.
     private func stopWaiting<Value: Sendable>(for job: RealmJob<Value>, _ deadline: CallDeadline, with error: KerberosError) {
         guard deadline.abandon() else { return abandon(job, with: error) }
         Task {
@@ -184,7 +184,7 @@ public final class KerberosClient: Sendable {
         }
     }
 
-    /// Puts a call in the queue of the worker that is in office.
+    /// Queues a call on the current worker.
     private func submit(_ job: any AnyRealmJob) {
         let worker = state.withLock { state in
             state.waiting[ObjectIdentifier(job)] = job
@@ -201,10 +201,11 @@ public final class KerberosClient: Sendable {
         }
     }
 
-    /// Ends the wait for a call, if it has not ended. Where the call has begun, a new worker takes the place of the one that is stuck,
-    /// and with it the calls that wait behind.
+    /// Stops waiting for a call that has not finished. If the call has begun, a new worker replaces the blocked one and takes over the
+    /// queued calls.
     private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
-        // Not under the lock, since it wakes the caller. When the call ends before it is counted here, the count is below 0 for a moment.
+        // This wakes the caller, so it must not run under the lock. If the call finishes before it is counted here, the count is briefly
+        // below 0.
         guard job.abandon(with: error) == .whileItRuns else { return }
         let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
             state.abandonedCalls += 1
@@ -214,10 +215,10 @@ public final class KerberosClient: Sendable {
         for job in jobs { Task { await self.run(job, on: worker) } }
     }
 
-    /// Where the realm's KDCs are looked for, as the profile and krb5.conf say; no network.
+    /// Where the realm's KDCs are looked for according to the profile and krb5.conf; makes no network request.
     public func kdcOrder() async throws(KerberosError) -> KDCOrder {
         if let order = state.withLock({ $0.order }) { return order }
-        // Before anything has put another way in office.
+        // The local worker always uses the configured routes.
         let order = try await perform { [configuration] context throws(KerberosError) in
             let named = try context.values(["realms", configuration.realm, "kdc"])
             let isAllowed = try context.asksDNSForKDCs()
@@ -227,7 +228,7 @@ public final class KerberosClient: Sendable {
         return order
     }
 
-    /// How many KDCs are named for another realm; no network.
+    /// The number of configured KDCs of another realm; makes no network request.
     func kdcCount(of realm: String) async throws(KerberosError) -> Int {
         if let count = state.withLock({ $0.kdcCounts[realm] }) { return count }
         let count = try await perform { context throws(KerberosError) in try context.values(["realms", realm, "kdc"]).count }

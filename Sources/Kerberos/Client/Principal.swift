@@ -1,22 +1,22 @@
 internal import CKerberos
 internal import Synchronization
 
-/// A principal's name, such as `alice@EXAMPLE.COM` or `HTTP/www.example.com@EXAMPLE.COM` (RFC 4120 section 6.2).
+/// A principal name, such as `alice@EXAMPLE.COM` or `HTTP/www.example.com@EXAMPLE.COM` (RFC 4120 section 6.2).
 public struct Principal: Hashable, Sendable {
     /// The components: `["HTTP", "www.example.com"]`.
     public let components: [String]
-    /// The realm; empty means that the KDC shall find it (a referral).
+    /// The realm; empty means that the KDC finds it (a referral).
     public let realm: String
-    /// The name as `krb5_unparse_name` writes it, special characters escaped.
+    /// The name as `krb5_unparse_name` writes it, with special characters escaped.
     public let description: String
 
-    /// Parses a name with `krb5_parse_name`; a name with no realm gets the default realm.
+    /// Parses a name with `krb5_parse_name`; a name without a realm gets the default realm.
     ///
-    /// - Throws: ``KerberosError/Code/malformedPrincipal`` when it is no name, or has no realm and none is given.
+    /// - Throws: ``KerberosError/Code/malformedPrincipal`` if the name is invalid, or has no realm and none is given.
     public init(_ text: String, defaultRealm: String? = nil) throws(KerberosError) {
-        // C would stop at a NUL and take the rest for nothing.
+        // C strings end at a NUL, so the rest would be ignored.
         guard !text.utf8.contains(0), defaultRealm?.utf8.contains(0) != true else { throw Self.malformed(text) }
-        // krb5_parse_name drops a backslash that escapes nothing: ADTEST\alice would be ADTESTalice.
+        // krb5_parse_name drops a backslash that escapes nothing: ADTEST\alice would become ADTESTalice.
         guard text.escapedCharacters.allSatisfy({ #"/@\ ntb0"#.utf8.contains($0) }) else {
             throw Self.malformedBackslash(text, defaultRealm)
         }
@@ -28,8 +28,8 @@ public struct Principal: Hashable, Sendable {
         self = try parsed.get()
     }
 
-    /// Parses a name that a person typed, as ``init(_:defaultRealm:)`` does, but takes `DOMAIN\bob` for a Windows logon name: `\b`, `\n`,
-    /// `\t` and `\0` are escapes that libkrb5 writes itself and no person types.
+    /// Parses a name that a user typed, like ``init(_:defaultRealm:)``, but reports `DOMAIN\bob` as a Windows logon name: `\b`, `\n`, `\t`
+    /// and `\0` are escapes that libkrb5 writes but users do not type.
     ///
     /// - Throws: ``KerberosError/Code/malformedPrincipal``, with the name to write instead.
     package init(typed text: String, defaultRealm: String? = nil) throws(KerberosError) {
@@ -45,7 +45,7 @@ public struct Principal: Hashable, Sendable {
         return Principal(components: components, realm: realm, description: name + Self.escaped(realm))
     }
 
-    /// The principal of a service on a host; with no realm the KDC is asked for a referral.
+    /// Creates the principal of a service on a host; without a realm the KDC is asked for a referral.
     public init(service: String, host: String, realm: String? = nil) throws(KerberosError) {
         try self.init("\(Self.escaped(service))/\(Self.escaped(host))@\(Self.escaped(realm ?? ""))")
     }
@@ -59,7 +59,7 @@ public struct Principal: Hashable, Sendable {
     /// Whether this is a ticket-granting service: `krbtgt/REALM@REALM`.
     public var isTicketGrantingService: Bool { components.count == 2 && components[0] == "krbtgt" }
 
-    /// Whether it is the service of a realm that gives that realm's own tickets.
+    /// Whether this is the ticket-granting service that issues the given realm's tickets.
     func isTicketGrantingService(of realm: String) -> Bool { isTicketGrantingService && components[1] == realm }
 
     private init(parsing text: String, defaultRealm: String?, context: Context) throws(KerberosError) {
@@ -104,14 +104,14 @@ public struct Principal: Hashable, Sendable {
         return result
     }
 
-    /// One context for names alone: no file behind it, never a network call.
+    /// A context for parsing names only; it reads no file and makes no network request.
     private static let parser = Mutex(
         Result { () throws(KerberosError) in try Context(RealmConfiguration(realm: "", base: .none)) }
     )
 }
 
 extension Principal: CustomStringConvertible {
-    /// The name for messages: one whose realm the KDC shall find has no empty realm after it.
+    /// The name for messages, without the trailing `@` of an empty realm.
     var displayName: String { realm.isEmpty ? String(description.dropLast()) : description }
 }
 
@@ -126,8 +126,8 @@ extension Principal {
         self.init(components: components, realm: String(copying: data.realm), description: text.map { String(cString: $0) } ?? "")
     }
 
-    /// Lends libkrb5's structure for the length of the call. A name of two components counts as a host's service, so that the KDC
-    /// may answer with a referral.
+    /// Lends libkrb5's structure for the duration of the call. A name of two components gets the type of a host-based service, so that the
+    /// KDC may answer with a referral.
     func withRaw<Value>(
         in context: Context,
         _ body: (krb5_principal) throws(KerberosError) -> Value
@@ -142,7 +142,7 @@ extension Principal {
 }
 
 extension String {
-    /// What follows each backslash that is not itself escaped; 0xFF for one at the end.
+    /// The character after each backslash that is not itself escaped; 0xFF for a backslash at the end.
     fileprivate var escapedCharacters: [UInt8] {
         var result: [UInt8] = []
         var bytes = utf8.makeIterator()

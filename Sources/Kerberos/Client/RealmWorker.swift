@@ -2,10 +2,10 @@ internal import CKerberos
 internal import Dispatch
 internal import Synchronization
 
-/// The only place where a context of a realm's lives: an actor on a queue of its own.
+/// Owns a realm's context: an actor on its own queue.
 ///
-/// libkrb5 keeps the KDC's clock offset per context, and a second realm must not inherit it. A realm has one context for the calls that may
-/// ask a KDC, which learns the offset, and one for those that do not, which takes it over before each call.
+/// libkrb5 keeps the KDC clock offset per context, and realms must not share it. A realm has one context for the calls that may contact a
+/// KDC, which learns the offset, and one for local calls, which adopts the offset before each call.
 actor RealmWorker {
     private let executor: SerialQueueExecutor
     private let configuration: RealmConfiguration
@@ -16,7 +16,7 @@ actor RealmWorker {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// - Parameter isLocal: Whether no call asks a KDC.
+    /// - Parameter isLocal: Whether all calls are local, without contact to a KDC.
     init(
         _ configuration: RealmConfiguration,
         clockOffset: ClockOffset,
@@ -55,7 +55,7 @@ actor RealmWorker {
     }
 }
 
-/// One call that waits for its turn on a realm's worker. It runs once, on whichever worker takes it first.
+/// One queued call for a realm's workers. It runs once, on the worker that takes it first.
 final class RealmJob<Value: Sendable>: Sendable, AnyRealmJob {
     private let body: @Sendable (Context) throws(KerberosError) -> Value
     private let isTaken = Atomic(false)
@@ -65,10 +65,10 @@ final class RealmJob<Value: Sendable>: Sendable, AnyRealmJob {
         self.body = body
     }
 
-    /// Whether a worker has begun it.
+    /// Whether a worker has started it.
     var hasBegun: Bool { isTaken.load(ordering: .acquiring) }
 
-    /// Runs it when the worker's queue comes to it, unless another worker took it first; false when nobody waits for the result any more.
+    /// Runs the job in its turn, unless another worker took it first. Returns false if the caller has stopped waiting for the result.
     func run(on worker: RealmWorker) async -> Bool {
         let outcome: Result<Result<Value, KerberosError>?, KerberosError> = await worker.run { context in
             self.take() ? Result { () throws(KerberosError) in try self.body(context) } : nil
@@ -76,14 +76,14 @@ final class RealmJob<Value: Sendable>: Sendable, AnyRealmJob {
         switch outcome {
         case .success(nil): return true
         case .success(.some(let result)): return race.finish(with: result)
-        case .failure(let error):  // there is no context, so it never began; nor shall it on another worker
+        case .failure(let error):  // without a context the job never began, and must not begin on another worker
             _ = take()
             race.finish(with: .failure(error))
             return true
         }
     }
 
-    /// Ends the wait, unless the result was first. A job that has not begun never will.
+    /// Stops waiting, unless the result came first. A job that has not begun never will.
     func abandon(with error: KerberosError) -> Abandonment {
         guard race.finish(with: .failure(error)) else { return .tooLate }
         return take() ? .beforeItBegan : .whileItRuns
@@ -93,24 +93,24 @@ final class RealmJob<Value: Sendable>: Sendable, AnyRealmJob {
         isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
     }
 
-    /// Waits for the result. Call it once.
+    /// Waits for the result. Call this once.
     func result() async -> Result<Value, KerberosError> {
         await race.value()
     }
 }
 
-/// What became of a job whose caller stopped waiting.
+/// What happened to a job whose caller stopped waiting.
 enum Abandonment {
     case tooLate, beforeItBegan, whileItRuns
 }
 
-/// A ``RealmJob`` of whatever result.
+/// A ``RealmJob`` with any result type.
 protocol AnyRealmJob: Sendable, AnyObject {
     var hasBegun: Bool { get }
     func run(on worker: RealmWorker) async -> Bool
 }
 
-/// A result that comes from whoever is first, awaited once.
+/// A value that the first of several producers sets, awaited once.
 final class Race<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -121,11 +121,11 @@ final class Race<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// Sets the result; false when another was first.
+    /// Sets the value; false if another producer was first.
     @discardableResult
     func finish(with value: Value) -> Bool {
-        // Nobody is woken under the lock: the runtime has locks of its own then, and takes them the other way round when it calls off a
-        // task.
+        // The continuation must not be resumed under the lock: the runtime then takes locks of its own, and takes them in the opposite
+        // order when it cancels a task.
         let (isFirst, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
             switch state {
             case .open:
@@ -142,7 +142,7 @@ final class Race<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Waits for the result. Call it once.
+    /// Waits for the value. Call this once.
     func value() async -> Value {
         await withCheckedContinuation { continuation in
             let early: Value? = state.withLock { state in
@@ -158,8 +158,8 @@ final class Race<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs an actor on a serial queue of its own, so that a C call that blocks for half a minute holds a thread of Dispatch and not one
-/// of the few threads that all Swift tasks share.
+/// Runs an actor on its own serial queue, so that a C call that blocks for half a minute holds a Dispatch thread, not one of the few
+/// threads that all Swift tasks share.
 final class SerialQueueExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -1,7 +1,7 @@
 internal import CKerberos
 
 extension Context {
-    /// The values of a relation, as libkrb5 itself sees them.
+    /// The values of a relation, as libkrb5 sees them.
     func values(_ path: [String]) throws(KerberosError) -> [String] {
         var profile: profile_t?
         try check(krb5_get_profile(raw, &profile), .readConfiguration, subject: path.joined(separator: "."))
@@ -10,7 +10,7 @@ extension Context {
         return Self.values(path, of: profile)
     }
 
-    /// The names of the sections in a section of krb5.conf. The relations of ``RealmConfiguration`` are not among them.
+    /// The names of the subsections of a section of krb5.conf, without the relations of ``RealmConfiguration``.
     func subsections(_ path: [String]) throws(KerberosError) -> [String] {
         var profile: profile_t?
         try check(krb5_get_profile(raw, &profile), .readConfiguration, subject: path.joined(separator: "."))
@@ -47,9 +47,9 @@ extension Context {
 }
 
 extension KerberosClient {
-    /// The realm that `[domain_realm]` of the configuration names for a host (`krb5_get_host_realm`); nil leaves it to the KDC.
+    /// The realm that `[domain_realm]` of the configuration gives for a host (`krb5_get_host_realm`); nil leaves the choice to the KDC.
     public func configuredRealm(ofHost host: String) async throws(KerberosError) -> String? {
-        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in  // it may ask DNS, if so configured
+        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in  // may query DNS, if configured
             var realms: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
             guard krb5_get_host_realm(context.raw, host, &realms) == 0, let realms else { return nil }
             defer { krb5_free_host_realm(context.raw, realms) }
@@ -58,7 +58,7 @@ extension KerberosClient {
         }
     }
 
-    /// The default realm of krb5.conf (`krb5_get_default_realm`); nil when none is set.
+    /// The default realm of krb5.conf (`krb5_get_default_realm`); nil if none is set.
     public func defaultRealm() async throws(KerberosError) -> String? {
         try await perform { context throws(KerberosError) in
             var realm: UnsafeMutablePointer<CChar>?
@@ -68,7 +68,7 @@ extension KerberosClient {
         }
     }
 
-    /// The realms that krb5.conf names: the default one, and those with a section of their own.
+    /// The realms that krb5.conf names: the default realm, then those with a section in `[realms]`.
     package func configuredRealms() async throws(KerberosError) -> [String] {
         let standard = try await defaultRealm()
         let sections = try await perform { context throws(KerberosError) in try context.subsections(["realms"]) }
@@ -77,32 +77,32 @@ extension KerberosClient {
 }
 
 extension KerberosClient {
-    /// By how many seconds clocks may differ: `clockskew`.
+    /// The maximum clock skew in seconds: `clockskew`, 300 by default.
     package func clockTolerance() async throws(KerberosError) -> Double {
         try await libdefault("clockskew").flatMap(Double.init) ?? 300
     }
 
-    /// A relation of `[libdefaults]`, as libkrb5 sees it here.
+    /// The first value of a relation in `[libdefaults]`, as this client's libkrb5 sees it.
     package func libdefault(_ name: String) async throws(KerberosError) -> String? {
         try await perform { context throws(KerberosError) in try context.values(["libdefaults", name]).first }
     }
 }
 
-/// What GSSAPI finds in this process's own krb5.conf (`KRB5_CONFIG`, else /etc/krb5.conf): it reads no other, whatever a
+/// What GSSAPI finds in this process's krb5.conf (`KRB5_CONFIG`, else /etc/krb5.conf). It reads no other file, whatever a
 /// ``RealmConfiguration`` says.
 public struct ProcessConfiguration: Sendable, Hashable {
-    /// Whether tokens say that their maker knows of channel bindings, so that an acceptor with bindings refuses those that carry none:
+    /// Whether tokens declare that the client supports channel bindings, so that an acceptor with bindings rejects tokens without them:
     /// `client_aware_channel_bindings`.
     public let isAwareOfChannelBindings: Bool
-    /// Whether it names a KDC of the realm. Where it does not, GSSAPI looks in DNS for the one that it needs to delegate.
+    /// Whether it names a KDC of the realm. If it does not, GSSAPI looks in DNS for the KDC that it needs for delegation.
     public let namesKDC: Bool
 }
 
 extension KerberosClient {
-    /// Reads what GSSAPI would read now.
+    /// Reads the configuration that GSSAPI would read now.
     ///
-    /// - Parameter realm: whose KDCs to look for; nil is the realm of ``configuration``.
-    /// - Throws: ``KerberosError``; `configurationInvalid` when the file has a fault, with which GSSAPI makes no token at all.
+    /// - Parameter realm: The realm whose KDCs to look for; nil is the realm of ``configuration``.
+    /// - Throws: ``KerberosError``; `configurationInvalid` if the file is invalid, in which case GSSAPI makes no token at all.
     public func processConfiguration(realm: String? = nil) async throws(KerberosError) -> ProcessConfiguration {
         try await perform { [realm = realm ?? configuration.realm] _ throws(KerberosError) in
             guard let profile = try RealmConfiguration.openProcessProfile() else {

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// A plugin of libkrb5 that distributions package by itself. libkrb5 goes on without one that is missing, and says nothing.
+/// A libkrb5 plugin that distributions package separately. If it is missing, libkrb5 continues without a message.
 package struct LibraryPlugin: Sendable {
-    /// Its file below a folder of plugins.
+    /// Its path in a plugin directory.
     package let file: String
 
     /// HTTPS to a KDC proxy (MS-KKDCP).
     package static let tls = LibraryPlugin(file: "tls/k5tls.so")
-    /// Signing in with a certificate (PKINIT, RFC 4556).
+    /// Sign-in with a certificate (PKINIT, RFC 4556).
     package static let pkinit = LibraryPlugin(file: "preauth/pkinit.so")
 
-    /// Whether it is in one of the folders where libkrb5 is installed.
+    /// Whether it is in one of the directories where libkrb5 is usually installed.
     package var isInstalled: Bool {
         let files = FileManager.default
         return ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/opt/homebrew/lib"].contains { root in
             let names = (try? files.contentsOfDirectory(atPath: root)) ?? []
-            // A folder for each architecture.
+            // Debian has one directory per architecture.
             let folders = [root] + names.filter { $0.contains("-linux-") }.map { "\(root)/\($0)" }
             return folders.contains { files.fileExists(atPath: "\($0)/krb5/plugins/\(file)") }
         }
     }
 
-    /// Whether it is there, or a file of krb5.conf's `[plugins]` is in its place.
+    /// Whether it is installed, or `[plugins]` in krb5.conf names a module in its place.
     func isAvailable(in context: Context) -> Bool {
         let modules = (try? context.values(["plugins", "clpreauth", "module"])) ?? []
         let name = file.split(separator: "/").last?.split(separator: ".").first ?? ""
@@ -29,11 +29,11 @@ package struct LibraryPlugin: Sendable {
     }
 }
 
-/// Which certificates come into question, as libkrb5's PKINIT plugin is told it (`pkinit_cert_match`).
+/// Selects client certificates, in the syntax of libkrb5's PKINIT plugin (`pkinit_cert_match`).
 package enum CertificateFilter {
-    /// The rule for a wildcard over the issuer's name (RFC 2253): `*` is any characters, `?` is one, and the whole name must match.
+    /// The rule for an issuer name (RFC 2253) with wildcards: `*` is any characters, `?` is one, and the whole name must match.
     package static func rule(issuer wildcard: String) -> String {
-        // POSIX extended regular expressions; in brackets a character stands for itself, but for the caret.
+        // The rule takes a POSIX extended regular expression. In brackets every character except the caret is literal.
         let pattern = wildcard.map { character in
             switch character {
             case "*": ".*"

@@ -6,7 +6,7 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// Answers libkrb5's look-ups: our relations first, then the files', then the defaults.
+/// Answers libkrb5's profile lookups: the configuration's relations first, then those of the files, then the defaults.
 final class ProfileSource {
     private let overlay: [[String]: [String]]
     private let prepended: [[String]: [String]]
@@ -68,7 +68,7 @@ final class ProfileSource {
         }
         if let values = overlay[path] { return values }
         let first = prepended[path] ?? []
-        // libkrb5 would ask a KDC that stands there twice a second time before the next one.
+        // libkrb5 would try a KDC that is listed twice a second time before the next one.
         let values = first + baseValues(of: names).filter { !first.contains($0) }
         return values.isEmpty ? (defaults[path] ?? []) : values
     }

@@ -6,47 +6,47 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// Everything libkrb5 must know of a realm, as a value: it becomes the profile of one context, over the system's krb5.conf.
+/// The libkrb5 configuration of one realm, as a value: it becomes the profile of one context, on top of the system's krb5.conf.
 ///
-/// Nothing process-wide is touched, so realms with different KDCs live side by side in one process.
+/// It changes no process-wide state, so realms with different KDCs coexist in one process.
 public struct RealmConfiguration: Sendable, Hashable {
-    /// The realm, in its exact spelling.
+    /// The realm, which is case-sensitive.
     public var realm: String
     /// KDCs that are tried before those of krb5.conf, in krb5.conf's syntax: `host`, `host:port`, `[v6]:port`, `https://host/path`.
     public var preferredKDCs: [String]
-    /// The same for other realms, which trusts and referrals lead to.
+    /// KDCs of other realms, which trusts and referrals lead to, in the same syntax.
     public var otherKDCs: [String: [String]]
-    /// Which realm a host or a `.suffix` belongs to, ahead of krb5.conf's `[domain_realm]`.
+    /// The realm of a host or a `.suffix`; takes precedence over krb5.conf's `[domain_realm]`.
     public var domainRealms: [String: String]
-    /// Relations of `[libdefaults]` that win over krb5.conf.
+    /// Relations of `[libdefaults]`; they take precedence over krb5.conf.
     public var libdefaults: [String: String]
-    /// The files that stand behind this value.
+    /// The files that this configuration is based on.
     public var base: Base
-    /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
+    /// The default credential cache; nil is that of `KRB5CCNAME`, krb5.conf or libkrb5.
     public var defaultCacheName: String?
-    /// The cache of a ticket that protects sign-ins and changes of passwords (FAST armor, RFC 6113 section 5.4.1), such as the machine's
-    /// own; nil protects none. Where it is named, no sign-in goes unprotected.
+    /// The cache of the armor ticket that protects sign-ins and password changes (FAST, RFC 6113 section 5.4.1), such as the machine's own;
+    /// nil uses no armor. If it is set, no sign-in is sent without armor.
     public var armorCache: CredentialCacheName?
-    /// Realms whose KDCs in the files are passed over as well, so that libkrb5 asks DNS: they may repeat the preferred ones.
+    /// Realms whose KDCs in the files are ignored too, so that libkrb5 asks DNS: the files may repeat the preferred KDCs.
     var realmsWithoutKDCs: Set<String> = []
-    /// Whether libkrb5 has no other way to sign in than PKINIT. With a certificate it goes on to others when that fails, and what asks for
-    /// a one-time password, or for what SAM wants, can't be told from what asks for a PIN: it would send the PIN to the KDC.
+    /// Whether PKINIT is libkrb5's only pre-authentication mechanism. Otherwise libkrb5 tries others after a certificate fails, and its
+    /// prompts for a one-time password or for SAM look like those for a PIN: it would send the PIN to the KDC.
     var signsInByCertificateAlone = false
-    /// How far this machine's clock is taken to be off, in whole seconds, until a KDC has told its time: an hour makes libkrb5 begin as if
-    /// it were an hour later than it is (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
+    /// The assumed KDC clock offset, in whole seconds, until a KDC reports its time: with an hour, libkrb5 starts as if it were an hour
+    /// later (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
     public var clockOffset: Duration = .zero
 
-    /// The files that a configuration stands on.
+    /// The files that a configuration is based on.
     public enum Base: Sendable, Hashable {
-        /// `KRB5_CONFIG`, else `/etc/krb5.conf`; a file that is missing is no fault.
+        /// `KRB5_CONFIG`, else `/etc/krb5.conf`; a missing file is not an error.
         case system
-        /// These files and no others; those that are missing are passed over.
+        /// These files only; missing ones are ignored.
         case files([String])
-        /// No file at all.
+        /// No file.
         case none
     }
 
-    /// A realm over the system's krb5.conf.
+    /// Creates a realm's configuration, based on the system's krb5.conf by default.
     public init(
         realm: String,
         preferredKDCs: [String] = [],
@@ -69,7 +69,7 @@ public struct RealmConfiguration: Sendable, Hashable {
 }
 
 extension RealmConfiguration {
-    /// The profile for `krb5_init_context_profile`; the caller releases it.
+    /// Creates the profile for `krb5_init_context_profile`; the caller releases it.
     func makeProfile() throws(KerberosError) -> profile_t {
         let source = ProfileSource(overlay: overlay, prepended: prepended, defaults: Self.defaults, base: try openBase())
         var table = ProfileSource.table
@@ -82,7 +82,7 @@ extension RealmConfiguration {
         return profile
     }
 
-    /// What the error names when the files have a fault.
+    /// The error subject for an invalid file.
     var baseDescription: String {
         switch base {
         case .system: "krb5.conf"
@@ -91,7 +91,7 @@ extension RealmConfiguration {
         }
     }
 
-    /// Relations that replace those of the files. The URL's host is the service's name: DNS must not rewrite it.
+    /// Relations that replace those of the files. DNS must not change the URL's host name, which is the service's name.
     private var overlay: [[String]: [String]] {
         var relations: [[String]: [String]] = [
             ["libdefaults", "dns_canonicalize_hostname"]: ["false"],
@@ -105,17 +105,17 @@ extension RealmConfiguration {
         return relations
     }
 
-    /// Relations that stand before those of the files.
+    /// Relations that precede those of the files.
     private var prepended: [[String]: [String]] {
         let kdcs = otherKDCs.merging([realm: preferredKDCs]) { _, own in own }.filter { !$0.value.isEmpty }
         var relations = Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
-        // It asks what a KDC has it ask, in a question that can't be told from the one for a certificate's PIN, and answers the KDC.
+        // SAM asks what the KDC tells it to, in a prompt that looks like the one for a certificate's PIN, and sends the answer to the KDC.
         relations[["plugins", "clpreauth", "disable"]] = ["sam2"]
         return relations
     }
 
-    /// What holds where no file says otherwise. TCP first: a large reply needs it anyway, and a slow KDC is not asked twice, so that a
-    /// wrong password is not sent to a second one.
+    /// Defaults that the files can override. TCP comes first: large replies require it, and a slow KDC gets no retransmissions, so that a
+    /// wrong password is not sent to a second KDC.
     private static let defaults: [[String]: [String]] = [["libdefaults", "udp_preference_limit"]: ["1"]]
 
     private func openBase() throws(KerberosError) -> profile_t? {
@@ -126,9 +126,9 @@ extension RealmConfiguration {
         }
     }
 
-    /// The profile that every context of the library gets by itself; the caller releases it.
+    /// Opens the profile that libkrb5's contexts have by default; the caller releases it.
     static func openProcessProfile() throws(KerberosError) -> profile_t? {
-        // The library itself knows which files count; a context is the only public way to ask it.
+        // libkrb5 decides which files to read, and a context is the only public way to ask it.
         var context: krb5_context?
         var profile: profile_t?
         let status = krb5_init_context(&context)
@@ -145,7 +145,7 @@ extension RealmConfiguration {
         defer { copies.forEach { free($0) } }
         var names = copies.map { $0.map { UnsafePointer<CChar>($0) } } + [nil]
         let status = profile_init(&names, &profile)
-        if status == Int(ENOENT) { return nil }  // none of the files is there
+        if status == Int(ENOENT) { return nil }  // none of the files exists
         guard status == 0 else {
             throw .library(
                 krb5_error_code(truncatingIfNeeded: status),

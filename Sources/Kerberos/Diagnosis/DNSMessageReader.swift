@@ -1,4 +1,4 @@
-/// Reads an answer of DNS (RFC 1035 section 4.1). The bytes come from anybody: nothing outside of them is read, and no loop is endless.
+/// Reads a DNS response (RFC 1035 section 4.1). The bytes are untrusted: nothing outside them is read, and every loop is bounded.
 struct DNSMessageReader {
     static let serviceType: UInt16 = 33
     static let uriType: UInt16 = 256
@@ -14,7 +14,7 @@ struct DNSMessageReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Goes past the header and the questions; false when they are not whole.
+    /// Skips the header and the questions; false if they are incomplete.
     mutating func skipHeader() -> Bool {
         guard bytes.count >= 12, let questions = number(at: 4), let answers = number(at: 6) else { return false }
         position = 12
@@ -26,7 +26,7 @@ struct DNSMessageReader {
         return position <= bytes.count
     }
 
-    /// The next record of the answer; nil at its end, or where it is broken.
+    /// Reads the next answer record; nil at the end, or if the record is malformed.
     mutating func nextAnswer() -> Answer? {
         guard answersLeft > 0, let start = endOfName(at: position), let type = number(at: start), let length = number(at: start + 8) else {
             return nil
@@ -38,7 +38,7 @@ struct DNSMessageReader {
         return Answer(type: type, data: data)
     }
 
-    /// The content of an SRV record.
+    /// Reads the data of an SRV record.
     func serviceRecord(in data: Range<Int>) -> ServiceRecord? {
         guard data.count > 6, let priority = number(at: data.lowerBound), let weight = number(at: data.lowerBound + 2),
             let port = number(at: data.lowerBound + 4), let target = name(at: data.lowerBound + 6)
@@ -46,7 +46,7 @@ struct DNSMessageReader {
         return ServiceRecord(priority: priority, weight: weight, port: port, target: target)
     }
 
-    /// The content of a URI record (RFC 7553 section 4.5): its target is no name of DNS, and goes to the end. A zero ends it, as in C.
+    /// Reads the data of a URI record (RFC 7553 section 4.5). Its target is not a DNS name: it extends to the end or a zero byte.
     func locationRecord(in data: Range<Int>) -> LocationRecord? {
         guard data.count > 4, let priority = number(at: data.lowerBound), let weight = number(at: data.lowerBound + 2) else { return nil }
         let target = String(decoding: bytes[data.dropFirst(4)].prefix { $0 != 0 }, as: UTF8.self)
@@ -58,7 +58,7 @@ struct DNSMessageReader {
         return UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1])
     }
 
-    /// Where a name ends that stands in the message: behind its last label, or behind a pointer.
+    /// The index after a name in the message: after its last label, or after a pointer.
     private func endOfName(at start: Int) -> Int? {
         var index = start
         while index < bytes.count {
@@ -72,7 +72,7 @@ struct DNSMessageReader {
         return nil
     }
 
-    /// A name, its pointers followed. Each pointer must lead backwards, so that there is an end.
+    /// Reads a name and follows its pointers. Each pointer must lead backwards, so that the loop ends.
     private func name(at start: Int) -> String? {
         var labels: [String] = []
         var index = start

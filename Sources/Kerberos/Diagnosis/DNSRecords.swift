@@ -1,15 +1,15 @@
-/// Where DNS says that a service is: one SRV record (RFC 2782).
+/// The location of a service: one SRV record (RFC 2782).
 package struct ServiceRecord: Sendable, Hashable {
-    /// The lower one is tried first.
+    /// The priority; lower values are tried first.
     package let priority: UInt16
-    /// How often it is chosen among those of one priority.
+    /// The relative weight among records of the same priority.
     package let weight: UInt16
     /// The port.
     package let port: UInt16
-    /// The host, without the dot at its end; empty where the domain says that it has no such service.
+    /// The host, without the trailing dot; empty if the domain declares that it has no such service.
     package let target: String
 
-    /// Makes a record.
+    /// Creates a record.
     package init(priority: UInt16, weight: UInt16, port: UInt16, target: String) {
         self.priority = priority
         self.weight = weight
@@ -19,8 +19,8 @@ package struct ServiceRecord: Sendable, Hashable {
 }
 
 extension ServiceRecord {
-    /// Reads the SRV records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends
-    /// the reading: the records before it count.
+    /// Reads the SRV records of a response (RFC 1035 section 4.1), in the order in which to try them. Stops at malformed data and returns
+    /// the records before it.
     static func records(in message: [UInt8]) -> [ServiceRecord] {
         var reader = DNSMessageReader(message)
         guard reader.skipHeader() else { return [] }
@@ -33,26 +33,26 @@ extension ServiceRecord {
     }
 }
 
-/// Where DNS says that a KDC is: one URI record (RFC 7553) as MIT's libkrb5 reads it, such as `krb5srv:m:tcp:kdc.example.com:88`.
+/// The location of a KDC: one URI record (RFC 7553) as libkrb5 reads it, such as `krb5srv:m:tcp:kdc.example.com:88`.
 package struct LocationRecord: Sendable, Hashable {
-    /// What stands at the place.
+    /// The kind of server at the location.
     package enum Place: Sendable, Hashable {
         case keyDistributionCenter(KDCAddress, KDCProbe.Transport)
-        /// A KDC proxy ([MS-KKDCP]), by its URL.
+        /// A KDC proxy ([MS-KKDCP]) and its URL.
         case proxy(String)
     }
 
-    /// The lower one is tried first.
+    /// The priority; lower values are tried first.
     package let priority: UInt16
-    /// How often it is chosen among those of one priority.
+    /// The relative weight among records of the same priority.
     package let weight: UInt16
-    /// Where it is.
+    /// The server.
     package let place: Place
 }
 
 extension LocationRecord {
-    /// Reads the scheme, the flags, the transport and the place. Nil for what libkrb5 passes over as well, but for a proxy's
-    /// URL that is not https: it is kept, and can be told of.
+    /// Parses the scheme, flags, transport and location. Nil for what libkrb5 ignores too, except a proxy URL that is not https: it is kept
+    /// so that it can be reported.
     init?(priority: UInt16, weight: UInt16, target: String) {
         let parts = target.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].lowercased() == "krb5srv", !parts[3].isEmpty else { return nil }
@@ -67,8 +67,8 @@ extension LocationRecord {
         self.weight = weight
     }
 
-    /// Reads the URI records of an answer (RFC 1035 section 4.1), in the order in which they are to be tried. What breaks the format ends
-    /// the reading: the records before it count.
+    /// Reads the URI records of a response (RFC 1035 section 4.1), in the order in which to try them. Stops at malformed data and returns
+    /// the records before it.
     static func records(in message: [UInt8]) -> [LocationRecord] {
         var reader = DNSMessageReader(message)
         guard reader.skipHeader() else { return [] }
@@ -81,20 +81,20 @@ extension LocationRecord {
     }
 }
 
-/// Where a KDC is, as krb5.conf or an SRV record has it.
+/// The address of a KDC, as in krb5.conf or an SRV record.
 package struct KDCAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A name, or an address without brackets.
+    /// A host name, or an address without brackets.
     package let host: String
-    /// The port; 88 where nothing else is said (RFC 4120 section 7.2.3).
+    /// The port; 88 by default (RFC 4120 section 7.2.3).
     package let port: UInt16
 
-    /// Makes an address.
+    /// Creates an address.
     package init(host: String, port: UInt16 = 88) {
         self.host = host
         self.port = port
     }
 
-    /// Reads an entry of krb5.conf: `host`, `host:port`, `[v6]:port`. Nil for the URL of a KDC proxy.
+    /// Parses a krb5.conf entry: `host`, `host:port`, `[v6]:port`. Nil for the URL of a KDC proxy.
     package init?(_ text: String) {
         guard !text.contains("/") else { return nil }
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {

@@ -2,45 +2,45 @@ internal import CKerberos
 
 internal import struct Foundation.Date
 
-/// One request for a ticket-granting ticket, without a password, that is sent to KDCs to see whether they answer.
+/// A request for a ticket-granting ticket, without a password, that tests whether KDCs answer.
 ///
-/// libkrb5 makes the request; it is sent over sockets of our own, to one address by one transport, so that a KDC that is dead is told from
-/// one that another KDC stood in for. It is no failed attempt to sign in: nothing in it proves anything.
+/// libkrb5 creates the request. The probe sends it over its own sockets, to one address by one transport, so that no other KDC hides an
+/// unreachable one. It does not count as a failed sign-in, because it contains no pre-authentication.
 package struct KDCProbe: Sendable {
-    /// How a KDC is spoken to.
+    /// The transport protocol.
     package enum Transport: String, Sendable, Hashable, CaseIterable {
         case udp = "UDP"
         case tcp = "TCP"
     }
 
-    /// What became of a request.
+    /// The result of a request.
     package enum Outcome: Sendable {
         case answered(Answer)
-        /// Nothing listens there.
+        /// Nothing listens on the port.
         case refused
-        /// Nothing came in time.
+        /// No reply came in time.
         case noAnswer
-        /// There is no way there; the system's word for it.
+        /// The network is unreachable; the value is the system's error message.
         case unreachable(String)
-        /// Something came that is no answer of a KDC.
+        /// The reply is not from a KDC.
         case notKerberos
     }
 
-    /// What a KDC said.
+    /// A KDC's reply.
     package struct Answer: Sendable {
-        /// How long it took.
+        /// The time until the reply came.
         package let latency: Duration
-        /// By how many seconds the KDC's clock is ahead of this machine's; nil where the answer does not tell.
+        /// How many seconds the KDC's clock is ahead of this machine's; nil if the reply does not contain the time.
         package let clockOffset: Double?
-        /// Why this principal gets no ticket, such as an account that is locked. That a password is wanted is no refusal.
+        /// Why this principal gets no ticket, such as a locked account. A request for pre-authentication is not a refusal.
         package let refusal: KerberosError?
     }
 
-    /// Whom the request is for.
+    /// The client in the request.
     package let principal: Principal
     let message: [UInt8]
 
-    /// Sends it to a host by its address, and waits so long for an answer.
+    /// Sends the request to an IP address and waits for a reply, at most as long as the limit.
     package func ask(_ address: String, port: UInt16, by transport: Transport, within limit: Duration) async -> Outcome {
         await BlockingCall.run {
             let clock = ContinuousClock()
@@ -56,7 +56,7 @@ package struct KDCProbe: Sendable {
         }
     }
 
-    /// KRB-ERROR tells the KDC's time (RFC 4120 section 5.9.1); AS-REP is for the password's owner alone.
+    /// KRB-ERROR contains the KDC's time (RFC 4120 section 5.9.1); only the owner of the password can read an AS-REP.
     func outcome(of reply: [UInt8], latency: Duration, at now: Date) -> Outcome {
         let ticket: UInt8 = 0x6B
         let error: UInt8 = 0x7E
@@ -79,7 +79,7 @@ package struct KDCProbe: Sendable {
 }
 
 extension KerberosClient {
-    /// Makes the request that a sign-in of a principal begins with; nothing is sent.
+    /// Creates the first request of a sign-in, without sending it.
     package func probe(for principal: Principal) async throws(KerberosError) -> KDCProbe {
         try await perform { context throws(KerberosError) in
             let message = try principal.withRaw(in: context) { client throws(KerberosError) in
@@ -108,13 +108,13 @@ extension KerberosClient {
 }
 
 extension KDCProbe {
-    /// The same request as a KDC proxy takes it: the body of a POST of `application/kerberos`.
+    /// The request for a KDC proxy: the body of a POST of `application/kerberos`.
     package var proxyRequest: [UInt8] { KDCProxyMessage.encoded(message, realm: principal.realm) }
 
-    /// Whether libkrb5 can speak to a KDC proxy: Debian packages its plugin for that by itself.
+    /// Whether libkrb5 can reach a KDC proxy: Debian packages the required plugin separately.
     package static var libraryReachesProxies: Bool { LibraryPlugin.tls.isInstalled }
 
-    /// What a KDC proxy's answer to it says.
+    /// Evaluates a KDC proxy's response.
     package func outcome(ofProxyAnswer answer: [UInt8], latency: Duration) async -> Outcome {
         await BlockingCall.run {
             guard let reply = KDCProxyMessage.message(in: answer) else { return .notKerberos }
@@ -123,7 +123,7 @@ extension KDCProbe {
     }
 }
 
-/// What a KDC proxy is sent, and what it sends back ([MS-KKDCP] section 2.2.2), in DER:
+/// Encodes requests to a KDC proxy and decodes its responses ([MS-KKDCP] section 2.2.2), in DER:
 /// `SEQUENCE { kerb-message [0] OCTET STRING, target-domain [1] Realm OPTIONAL, dclocator-hint [2] INTEGER OPTIONAL }`.
 enum KDCProxyMessage {
     private static let sequence: UInt8 = 0x30
@@ -132,14 +132,14 @@ enum KDCProxyMessage {
     private static let first: UInt8 = 0xA0
     private static let second: UInt8 = 0xA1
 
-    /// A message for a realm's KDC, which stands in it as over TCP: behind its length.
+    /// Encodes a message for a realm's KDC, preceded by its length as over TCP.
     static func encoded(_ message: [UInt8], realm: String) -> [UInt8] {
         let count = withUnsafeBytes(of: UInt32(message.count).bigEndian) { Array($0) }
         let content = element(first, element(octets, count + message)) + element(second, element(generalString, Array(realm.utf8)))
         return element(sequence, content)
     }
 
-    /// The KDC's message in an answer; nil where it is none. The bytes come from anybody.
+    /// Extracts the KDC's message from a response; nil if there is none. The bytes are untrusted.
     static func message(in answer: [UInt8]) -> [UInt8]? {
         guard let whole = content(of: answer[...], sequence), let field = content(of: whole, first),
             let framed = content(of: field, octets), framed.count > 4
@@ -154,7 +154,7 @@ enum KDCProxyMessage {
         return [tag, 0x80 | UInt8(bytes.count)] + bytes + content
     }
 
-    /// The content of the element that bytes begin with.
+    /// The content of the first element.
     private static func content(of bytes: ArraySlice<UInt8>, _ tag: UInt8) -> ArraySlice<UInt8>? {
         guard bytes.count > 1, bytes.first == tag, let mark = bytes.dropFirst().first else { return nil }
         let rest = bytes.dropFirst(2)
@@ -167,7 +167,7 @@ enum KDCProxyMessage {
     }
 }
 
-/// A KRB-ERROR of a KDC (RFC 4120 section 5.9.1).
+/// A KRB-ERROR message from a KDC (RFC 4120 section 5.9.1).
 struct KDCRefusal {
     /// The KDC's time.
     let time: Date?
@@ -183,13 +183,13 @@ struct KDCRefusal {
         }
         guard status == 0, let error else { return nil }
         defer { krb5_free_error(context.raw, error) }
-        // Seconds without a sign, which are good until 2106.
+        // libkrb5 stores unsigned seconds, which last until 2106.
         let seconds = UInt32(bitPattern: error.pointee.stime)
         time = seconds == 0 ? nil : Date(timeIntervalSince1970: Double(seconds) + Double(error.pointee.susec) / 1_000_000)
         code = Int32(truncatingIfNeeded: error.pointee.error)
     }
 
-    /// What it says of a principal; nil where it only wants more: a proof (25, 91), or TCP (52).
+    /// The error for a principal; nil if the KDC only requests pre-authentication (25), more of it (91), or TCP (52).
     func error(of principal: Principal, context: Context) -> KerberosError? {
         guard ![25, 91, 52].contains(code) else { return nil }
         let status = krb5_error_code(truncatingIfNeeded: Int(KRB5KDC_ERR_NONE) + Int(code))

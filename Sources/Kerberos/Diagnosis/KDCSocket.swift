@@ -4,9 +4,9 @@
     internal import Darwin
 #endif
 
-/// One message to one address and its answer, until a moment: what a KDC expects over UDP and TCP (RFC 4120 section 7.2).
+/// Exchanges one message with one address over UDP or TCP (RFC 4120 section 7.2), before a deadline.
 ///
-/// Waits on the calling thread, and never longer.
+/// Blocks the calling thread, at most until the deadline.
 struct KDCSocket: ~Copyable {
     enum Failure: Error {
         case refused
@@ -16,7 +16,7 @@ struct KDCSocket: ~Copyable {
         init(_ number: Int32) { self = number == ECONNREFUSED || number == ECONNRESET ? .refused : .other(number) }
     }
 
-    /// A reply over TCP is no longer than this: tickets are not, whatever the length says.
+    /// The longest TCP reply that is read: tickets are shorter, whatever length the reply declares.
     private static let longestReply = 1 << 20
 
     private let descriptor: Int32
@@ -96,7 +96,7 @@ struct KDCSocket: ~Copyable {
         }
     }
 
-    /// The system's call, which the method of the name hides.
+    /// The system call, which the method of the same name hides.
     private static func connect(_ descriptor: Int32, _ name: UnsafePointer<sockaddr>?, _ size: socklen_t) -> Int32 {
         #if canImport(Glibc)
             Glibc.connect(descriptor, name, size)
@@ -113,7 +113,7 @@ struct KDCSocket: ~Copyable {
         #endif
     }
 
-    /// A datagram may be lost on its way: it is sent once more when half of the time is over.
+    /// Receives a datagram. Because datagrams can be lost, sends the message again after half of the time.
     private func receiveDatagram(repeating message: [UInt8]) throws(Failure) -> [UInt8] {
         let half = ContinuousClock.now.duration(to: deadline) / 2
         do throws(Failure) {
@@ -129,7 +129,7 @@ struct KDCSocket: ~Copyable {
         var bytes: [UInt8] = []
         while bytes.count < count {
             let piece = try receiveOnce(count - bytes.count)
-            guard !piece.isEmpty else { throw .refused }  // it ended the connection instead
+            guard !piece.isEmpty else { throw .refused }  // the peer closed the connection
             bytes += piece
         }
         return bytes

@@ -1,32 +1,32 @@
 internal import CKerberos
 
-/// What a keytab holds; never the keys.
+/// The entries of a keytab, without the keys themselves.
 package struct KeytabContents: Sendable, Hashable {
     /// The keytab's name, type and residual.
     package let name: String
-    /// Its entries, in their order.
+    /// The entries in the keytab's order.
     package let entries: [Entry]
 
-    /// One key.
+    /// A keytab entry.
     package struct Entry: Sendable, Hashable {
-        /// Whose key it is.
+        /// The principal.
         package let principal: Principal
-        /// Which key it is.
+        /// The key's version and encryption type.
         package let key: TicketKey
     }
 }
 
-/// Which of a service's keys it is.
+/// Identifies one of a service's keys.
 package struct TicketKey: Sendable, Hashable, CustomStringConvertible {
-    /// The key version number, kvno.
+    /// The key version number (kvno).
     package let version: UInt32
-    /// The encryption type, by its registered name, as libkrb5 writes it.
+    /// The encryption type's registered name, as libkrb5 writes it.
     package let encryptionType: String
 
-    /// Both, in words.
+    /// Version and encryption type, for messages.
     package var description: String { "kvno \(version), \(encryptionType)" }
 
-    /// The names of IANA's registry; libkrb5's own are in a library that is not linked.
+    /// The names in IANA's registry; libkrb5's own table is in a library that is not linked.
     static func name(ofEncryptionType number: Int32) -> String {
         switch number {
         case 16: "des3-cbc-sha1"
@@ -43,9 +43,9 @@ package struct TicketKey: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension KerberosClient {
-    /// Reads a keytab; with no name the default one of services (`KRB5_KTNAME`, krb5.conf, `/etc/krb5.keytab`).
+    /// Reads a keytab; nil is the default keytab of services (`KRB5_KTNAME`, krb5.conf, `/etc/krb5.keytab`).
     ///
-    /// - Throws: ``KerberosError``; `keytabUnusable` when it is not there or can't be read.
+    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab is missing or can't be read.
     package func keytabContents(_ name: String?) async throws(KerberosError) -> KeytabContents {
         try await perform { context throws(KerberosError) in
             let name = if let name { name } else { try context.defaultKeytabName() }
@@ -56,7 +56,7 @@ extension KerberosClient {
         }
     }
 
-    /// Which key a service ticket is encrypted with.
+    /// The key that a service ticket is encrypted with.
     package func key(of ticket: Credential) async throws(KerberosError) -> TicketKey {
         try await perform { context throws(KerberosError) in
             try context.withTicket(of: ticket) { raw throws(KerberosError) in
@@ -70,8 +70,8 @@ extension KerberosClient {
 
     /// Decrypts a service ticket with a keytab, as the service would (`krb5_server_decrypt_ticket_keytab`).
     ///
-    /// - Throws: ``KerberosError``; `keytabUnusable` when it can't be read, and where no key of it decrypts the ticket one with the
-    ///   library's text.
+    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab can't be read, or an error with libkrb5's text if none of its keys
+    ///   decrypts the ticket.
     package func checkDecryption(of ticket: Credential, with keytab: String) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in
             try context.withKeytab(.keytab(keytab), subject: keytab) { rawKeytab throws(KerberosError) in

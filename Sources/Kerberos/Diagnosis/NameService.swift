@@ -6,32 +6,32 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// What the machine's name service says, asked for a diagnosis: each call waits on a thread of its own.
+/// Queries the machine's name service for a diagnosis. Each call blocks a thread of its own.
 package enum NameService {
-    /// What DNS says of a service.
+    /// The result of a DNS query.
     package enum Records<Record: Sendable & Hashable>: Sendable, Hashable {
-        /// These records, in the order in which they are to be tried.
+        /// The records, in the order in which to try them.
         case found([Record])
-        /// There are none.
+        /// There are no such records.
         case none
-        /// No server of DNS answered.
+        /// No DNS server answered.
         case noAnswer
     }
 
-    /// A host, as the name service knows it.
+    /// A host and its addresses.
     package struct Host: Sendable, Hashable {
-        /// The name that an alias leads to: what libkrb5 would make a service principal of, where it canonicalises names.
+        /// The name that an alias leads to. libkrb5 uses it for service principals if it canonicalizes names.
         package let canonicalName: String
-        /// The addresses in their order, as numbers.
+        /// The numeric addresses, in order.
         package let addresses: [String]
     }
 
-    /// Asks DNS for the SRV records of a name, such as `_kerberos._udp.EXAMPLE.COM`. Waits about so many seconds for each server.
+    /// Queries DNS for SRV records, such as `_kerberos._udp.EXAMPLE.COM`. Waits about the given number of seconds for each server.
     package static func serviceRecords(_ name: String, secondsPerServer: Int) async -> Records<ServiceRecord> {
         await records(name, DNSMessageReader.serviceType, secondsPerServer, ServiceRecord.records)
     }
 
-    /// Asks DNS for the URI records of a name, such as `_kerberos.EXAMPLE.COM`. Waits about so many seconds for each server.
+    /// Queries DNS for URI records, such as `_kerberos.EXAMPLE.COM`. Waits about the given number of seconds for each server.
     package static func locationRecords(_ name: String, secondsPerServer: Int) async -> Records<LocationRecord> {
         await records(name, DNSMessageReader.uriType, secondsPerServer, LocationRecord.records)
     }
@@ -53,8 +53,8 @@ package enum NameService {
         }
     }
 
-    /// Asks for a host as every program does (`getaddrinfo`): the hosts file, DNS, whatever the machine uses. Nil when there is no such
-    /// host, or nobody says. It waits as long as the machine's resolver does.
+    /// Resolves a host name as programs usually do (`getaddrinfo`): by the hosts file, DNS or other sources. Nil if there is no such host,
+    /// or no source answers. Waits as long as the system's resolver does.
     package static func host(_ name: String) async -> Host? {
         guard !isAddress(name) else { return Host(canonicalName: name, addresses: [name]) }
         return await BlockingCall.run {

@@ -1,12 +1,12 @@
 extension String {
-    /// The text with everything that a terminal would act on made visible, and cut where nobody would read on.
+    /// The text with terminal control characters escaped, truncated to a readable length.
     ///
-    /// A KDC's error text, a server's token and a cache's names come from others: an escape sequence or a line of its own in them could
-    /// pass for a message of ours.
+    /// A KDC's error text, a server's token and a cache's names are untrusted: an escape sequence or a line break in them could imitate a
+    /// message of this program.
     ///
     /// - Parameters:
-    ///   - keepingLines: Whether line breaks stay, in a text of several lines of our own.
-    ///   - limit: How many characters are printed.
+    ///   - keepingLines: Whether to keep line breaks, for a text of several lines that the program wrote itself.
+    ///   - limit: The maximum number of Unicode scalars.
     package func escapedForDisplay(keepingLines: Bool = false, limit: Int = 2000) -> String {
         var result = ""
         for scalar in unicodeScalars.prefix(limit) {
@@ -21,9 +21,9 @@ extension String {
         return unicodeScalars.count > limit ? result + "…" : result
     }
 
-    /// A JSON document with the same characters escaped as JSON escapes them, so that a program that reads it gets the exact text.
+    /// The JSON document with terminal control characters escaped as JSON escapes, so that its readers get the exact text.
     ///
-    /// Line breaks stay: an encoder writes them between values, and escapes those in a text itself.
+    /// Line breaks are kept: an encoder writes them only between values, and escapes those in strings.
     package func escapedAsJSONForDisplay() -> String {
         var result = ""
         for scalar in unicodeScalars {
@@ -39,7 +39,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Control characters, and the marks that change the direction of text.
+    /// Whether a terminal interprets the character: control characters, and marks that change the direction of text.
     fileprivate var isActedOnByTerminals: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true

@@ -1,16 +1,16 @@
-/// What went wrong in libkrb5 or GSSAPI, complete when it is thrown: nothing is looked up later.
+/// An error from libkrb5 or GSSAPI. It is complete when thrown: nothing is looked up later.
 public struct KerberosError: Error, Sendable {
-    /// The kind of failure; compare errors by this.
+    /// The kind of failure; compare errors by this value.
     public let code: Code
-    /// Whom or what it is about: a principal, a realm, a cache, a file.
+    /// What the error is about: a principal, a realm, a cache or a file.
     public let subject: String
-    /// A sentence that says what is wrong and what to do.
+    /// A text that says what failed and what to do.
     public let message: String
-    /// The library's own code, 0 where the library was not asked: a `krb5_error_code`, or GSSAPI's minor status.
+    /// The library's code, a `krb5_error_code` or GSSAPI's minor status; 0 if the error is not from a library.
     public let libraryCode: Int32
-    /// The library's own text for that code, with its detail.
+    /// The library's text for that code, with details.
     public let libraryMessage: String
-    /// Whose ticket was shown to the KDC, where that is known.
+    /// The client of the ticket that was sent to the KDC, if known.
     package let client: String?
 
     package init(
@@ -29,7 +29,7 @@ public struct KerberosError: Error, Sendable {
         self.client = client
     }
 
-    /// The same failure in other words.
+    /// The same error with another message.
     package func saying(_ message: String) -> KerberosError {
         KerberosError(
             code,
@@ -41,7 +41,7 @@ public struct KerberosError: Error, Sendable {
         )
     }
 
-    /// The same failure, about something else.
+    /// The same error with another subject.
     func about(_ subject: String) -> KerberosError {
         KerberosError(
             code,
@@ -55,20 +55,20 @@ public struct KerberosError: Error, Sendable {
 }
 
 extension KerberosError: CustomStringConvertible {
-    /// `subject: message`, the line that a person reads; what a terminal would act on in the subject is escaped.
+    /// `subject: message`, with terminal control characters in the subject escaped.
     public var description: String { subject.isEmpty ? message : "\(subject.escapedForDisplay()): \(message)" }
 }
 
 extension KerberosError {
-    /// The kind of a failure. New kinds may be added.
+    /// A kind of failure. New kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The stable name of the kind.
         public let rawValue: String
-        /// A kind by its name.
+        /// Creates a kind from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The password is wrong, or the keytab's key is not the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED`, `KRB5KRB_AP_ERR_BAD_INTEGRITY` of a
-        /// sign-in.
+        /// The password is wrong, or the keytab's key differs from the KDC's: `KRB5KDC_ERR_PREAUTH_FAILED` or
+        /// `KRB5KRB_AP_ERR_BAD_INTEGRITY` in a sign-in.
         public static let wrongPassword = Code(rawValue: "wrongPassword")
         /// The KDC does not know the client: `KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN`.
         public static let unknownPrincipal = Code(rawValue: "unknownPrincipal")
@@ -76,70 +76,70 @@ extension KerberosError {
         public static let unknownService = Code(rawValue: "unknownService")
         /// The password has expired and must be changed: `KRB5KDC_ERR_KEY_EXP`.
         public static let passwordExpired = Code(rawValue: "passwordExpired")
-        /// The new password is not taken: too short, too simple, used before, changed too soon (RFC 3244 section 2).
+        /// The server rejected the new password: too short, too simple, used before, or changed too soon (RFC 3244 section 2).
         public static let passwordRefused = Code(rawValue: "passwordRefused")
-        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`. Active Directory gives this code too when the account has
-        /// expired, and outside its logon hours.
+        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`. Active Directory also returns this code for an expired account
+        /// and outside the logon hours.
         public static let accountLocked = Code(rawValue: "accountLocked")
         /// The account has expired: `KRB5KDC_ERR_NAME_EXP`.
         public static let accountExpired = Code(rawValue: "accountExpired")
         /// No KDC answered in time: `KRB5_KDC_UNREACH`, or the deadline.
         public static let kdcUnreachable = Code(rawValue: "kdcUnreachable")
-        /// Too many requests of one caller wait for a KDC.
+        /// Too many requests of one caller are waiting for a KDC.
         public static let busy = Code(rawValue: "busy")
-        /// Nothing says where the realm's KDCs are: `KRB5_REALM_UNKNOWN`, `KRB5_REALM_CANT_RESOLVE`.
+        /// The realm's KDCs are unknown: `KRB5_REALM_UNKNOWN`, `KRB5_REALM_CANT_RESOLVE`.
         public static let realmUnknown = Code(rawValue: "realmUnknown")
-        /// The clocks differ by more than the limit: `KRB5KRB_AP_ERR_SKEW`, `KRB5_KDCREP_SKEW`.
+        /// The clock skew is too great: `KRB5KRB_AP_ERR_SKEW`, `KRB5_KDCREP_SKEW`.
         public static let clockSkew = Code(rawValue: "clockSkew")
         /// The ticket has expired: `KRB5KRB_AP_ERR_TKT_EXPIRED`.
         public static let ticketExpired = Code(rawValue: "ticketExpired")
-        /// The KDC can't read the ticket-granting ticket, which is from before its key was changed: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
+        /// The KDC can't read the ticket-granting ticket, because its key has changed since: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
         /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text
-        /// `PROCESS_TGS`. A session of a keytab gets another one by itself, where the ticket is at least five minutes old and none was got
-        /// for so long.
+        /// `PROCESS_TGS`. A keytab session signs in again by itself if the ticket is at least five minutes old and it has not done so in
+        /// the last five minutes.
         public static let ticketRefused = Code(rawValue: "ticketRefused")
         /// The ticket can't be renewed: `KRB5KDC_ERR_BADOPTION`.
         public static let notRenewable = Code(rawValue: "notRenewable")
-        /// The cache is not there or holds no such ticket: `KRB5_FCC_NOFILE`, `KRB5_CC_NOTFOUND`.
+        /// The cache is missing or contains no such ticket: `KRB5_FCC_NOFILE`, `KRB5_CC_NOTFOUND`.
         public static let noCredentials = Code(rawValue: "noCredentials")
-        /// The cache is there and can't be read as one: `KRB5_CC_FORMAT`, `KRB5_CCACHE_BADVNO`, `KRB5_CC_END`.
+        /// The cache exists but is damaged: `KRB5_CC_FORMAT`, `KRB5_CCACHE_BADVNO`, `KRB5_CC_END`.
         public static let cacheCorrupt = Code(rawValue: "cacheCorrupt")
         /// The cache can't be opened, written or removed.
         public static let cacheUnusable = Code(rawValue: "cacheUnusable")
-        /// The keytab is not there or can't be read.
+        /// The keytab is missing or can't be read.
         public static let keytabUnusable = Code(rawValue: "keytabUnusable")
         /// The keytab has no key for the principal: `KRB5_KT_NOTFOUND`.
         public static let keytabEntryMissing = Code(rawValue: "keytabEntryMissing")
-        /// krb5.conf, or a file it includes, has a fault.
+        /// krb5.conf, or a file that it includes, is invalid.
         public static let configurationInvalid = Code(rawValue: "configurationInvalid")
-        /// A principal's name can't be parsed: `KRB5_PARSE_MALFORMED`.
+        /// The principal name can't be parsed: `KRB5_PARSE_MALFORMED`.
         public static let malformedPrincipal = Code(rawValue: "malformedPrincipal")
-        /// libkrb5 asked a question and nobody may answer: `KRB5_LIBOS_CANTREADPWD`.
+        /// libkrb5 requires an answer and no user can be prompted: `KRB5_LIBOS_CANTREADPWD`.
         public static let notInteractive = Code(rawValue: "notInteractive")
-        /// The person, or the task, canceled: `KRB5_LIBOS_PWDINTR`.
+        /// The user or the task canceled the call: `KRB5_LIBOS_PWDINTR`.
         public static let canceled = Code(rawValue: "canceled")
-        /// Client and KDC share no encryption type: `KRB5KDC_ERR_ETYPE_NOSUPP`.
+        /// The client and the KDC share no encryption type: `KRB5KDC_ERR_ETYPE_NOSUPP`.
         public static let encryptionTypeRefused = Code(rawValue: "encryptionTypeRefused")
-        /// The KDC's policy refuses: `KRB5KDC_ERR_POLICY`.
+        /// The KDC's policy rejects the request: `KRB5KDC_ERR_POLICY`.
         public static let policyRefused = Code(rawValue: "policyRefused")
-        /// No certificate could be used to sign in: it, its key or its card is not there, the PIN is wrong, or the KDC wants another.
+        /// No certificate could be used: certificate, key or card is missing, the PIN is wrong, or the KDC requires another certificate.
         public static let certificateRefused = Code(rawValue: "certificateRefused")
-        /// Client and KDC share no way to prove who signs in, which may be since the KDC takes protected sign-ins alone (FAST, RFC 6113):
+        /// The client and the KDC share no pre-authentication mechanism, possibly because the KDC requires FAST armor (RFC 6113):
         /// `KRB5_PREAUTH_FAILED`.
         public static let preauthenticationRefused = Code(rawValue: "preauthenticationRefused")
-        /// The ticket that protects the sign-in (FAST, RFC 6113) is not there, has expired or can't be read.
+        /// The armor ticket that protects the sign-in (FAST, RFC 6113) is missing, has expired or can't be read.
         public static let armorUnusable = Code(rawValue: "armorUnusable")
-        /// No password can be kept here, or the one that is kept can't be had.
+        /// Passwords can't be stored here, or the stored password can't be read.
         public static let secretStoreUnusable = Code(rawValue: "secretStoreUnusable")
-        /// The peer's token is no valid answer: `GSS_S_DEFECTIVE_TOKEN`, `GSS_S_BAD_MECH`.
+        /// The peer's token is invalid: `GSS_S_DEFECTIVE_TOKEN`, `GSS_S_BAD_MECH`.
         public static let invalidToken = Code(rawValue: "invalidToken")
-        /// The two ends have different channel bindings: `GSS_S_BAD_BINDINGS`.
+        /// The client's and the server's channel bindings differ: `GSS_S_BAD_BINDINGS`.
         public static let channelBindingsDiffer = Code(rawValue: "channelBindingsDiffer")
-        /// The mechanism granted less than was asked: mutual authentication, integrity, delegation.
+        /// The mechanism granted less than was requested: mutual authentication, integrity or replay detection.
         public static let flagsNotGranted = Code(rawValue: "flagsNotGranted")
-        /// The server answered with an error of its own: it has another key, or another time.
+        /// The server rejected the token or answered with an error: its key or its clock may differ.
         public static let refusedByServer = Code(rawValue: "refusedByServer")
-        /// Anything else; the library's text says what.
+        /// Any other failure; the library's text describes it.
         public static let other = Code(rawValue: "other")
     }
 }

@@ -1,13 +1,13 @@
 internal import CKerberos
 
 extension KerberosError {
-    /// What was being done when libkrb5 returned a status; decides what the sentence advises.
+    /// The operation in which libkrb5 returned a status; determines the advice in the message.
     enum Operation {
         case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, changePassword, readCache, writeCache,
             readKeytab
     }
 
-    /// The error for a status of libkrb5. Call it on the thread of the failed call: the detail of the text is kept in the context.
+    /// Creates the error for a libkrb5 status. Call this on the thread of the failed call: the context holds the detailed text.
     static func library(
         _ status: krb5_error_code,
         _ operation: Operation,
@@ -23,13 +23,13 @@ extension KerberosError {
         return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text, client: client)
     }
 
-    /// The same failure with the cause that libkrb5 did not hand on.
+    /// The same error with a cause that libkrb5 did not report.
     func because(_ code: Code) -> KerberosError {
         let message = Self.sentence(for: code, status: libraryCode, operation: .signIn, subject: subject, text: libraryMessage)
         return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
     }
 
-    /// Whether the KDC gave no code that names the fault (`KRB5KRB_ERR_GENERIC`), so that it may be another than it seems, and pass.
+    /// Whether the KDC returned no specific code (`KRB5KRB_ERR_GENERIC`), so that the fault may be another one, and temporary.
     package var isGeneric: Bool { Int(libraryCode) == Int(KRB5KRB_ERR_GENERIC) }
 
     static func libraryText(_ status: krb5_error_code, context: krb5_context?) -> String {
@@ -97,13 +97,13 @@ extension KerberosError {
 
 extension KerberosError.Code {
     fileprivate init(status: krb5_error_code, operation: KerberosError.Operation, text: String) {
-        // libkrb5 says "no such entry" for a keytab that is not there, is empty or is no keytab.
+        // For a keytab that is missing, empty or invalid, libkrb5 returns "no such entry".
         self =
             operation == .readKeytab
             ? .keytabUnusable : Self.byStatus[Int(status)] ?? Self.byOperation(operation, status: status, text: text)
     }
 
-    /// Statuses that mean one thing wherever they come from.
+    /// Statuses that have one meaning in every operation.
     private static let byStatus: [Int: Self] = {
         var table: [Int: Self] = [:]
         func map(_ code: Self, _ statuses: [Int]) { for status in statuses { table[status] = code } }
@@ -129,14 +129,14 @@ extension KerberosError.Code {
         return table
     }()
 
-    /// Statuses that tell of a password or a key where one is sent, and of a ticket where that is.
+    /// Statuses that mean a wrong password or key in a sign-in, and an unreadable ticket in a request that contains one.
     private static let refusalsOfProof = [KRB5KDC_ERR_PREAUTH_FAILED, KRB5KRB_AP_ERR_BAD_INTEGRITY].map { Int($0) }
     private static let refusalsOfTicket = [
         KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY, KRB5KRB_AP_ERR_BADKEYVER,
     ].map { Int($0) }
 
-    /// MIT's KDC has no code for a ticket made with a key that it no longer has: it says where in its work it stopped. It says no more
-    /// where it can't read its database.
+    /// Whether the KDC can't read the ticket. MIT's KDC has no code for a ticket made with a removed key: its text names only the step that
+    /// failed. It sends the same if it can't read its database.
     private static func isRefusalOfTicket(_ status: krb5_error_code, text: String) -> Bool {
         refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
     }
@@ -150,7 +150,7 @@ extension KerberosError.Code {
         case .readConfiguration: .configurationInvalid
         case .writeCache: .cacheUnusable
         case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable
-        case .signInWithKeytab where status > 0 && status < 256: .keytabUnusable  // an errno: not there, not readable
+        case .signInWithKeytab where status > 0 && status < 256: .keytabUnusable  // an errno: missing or unreadable
         case _ where [KRB5_FCC_NOFILE, KRB5_CC_NOTFOUND, KRB5_CC_NOSUPP].contains(where: { Int($0) == Int(status) }): .noCredentials
         case .readCache: .cacheUnusable
         default: .other
@@ -159,10 +159,10 @@ extension KerberosError.Code {
 }
 
 extension KerberosError {
-    /// The error for a status of GSSAPI (RFC 2743 section 1.2.1.1). The minor status's text is kept per thread: call it at once.
+    /// Creates the error for a GSSAPI status (RFC 2743 section 1.2.1.1). Call this at once: the minor status's text is kept per thread.
     static func gss(_ major: OM_uint32, _ minor: OM_uint32, subject: String) -> KerberosError {
         let majorText = gssText(major, type: GSS_C_GSS_CODE)
-        // Of a ticket that ends in this very moment the mechanism says that all is well.
+        // For a ticket that expires during the call, the mechanism's text is "Success".
         let mechanismText = gssText(minor, type: GSS_C_MECH_CODE)
         let minorText = mechanismText == "Success" ? "" : mechanismText
         let text = minorText.isEmpty ? majorText : minorText
@@ -180,7 +180,7 @@ extension KerberosError {
         return KerberosError(code, subject: subject, message: message, libraryCode: number, libraryMessage: "\(majorText): \(minorText)")
     }
 
-    /// The same failure, as the other end's refusal.
+    /// The same failure as a refusal by the server.
     var asRefusal: KerberosError {
         KerberosError(
             .refusedByServer,
@@ -191,8 +191,8 @@ extension KerberosError {
         )
     }
 
-    /// Whether another ticket of the same service may be taken where this one was refused: not if the server could read it and refuses the
-    /// request for another reason.
+    /// Whether a new ticket for the same service may be accepted after this refusal: false if the server could read the ticket and rejected
+    /// the request for another reason.
     package var mayEndWithAnotherTicket: Bool {
         code == .refusedByServer && !Self.refusalsOfRequests.contains { libraryMessage.hasSuffix($0) }
     }
@@ -211,7 +211,7 @@ extension KerberosError {
         }
     }
 
-    /// What stands behind a bare `GSS_S_FAILURE`, told by its text: libgssapi gives a mechanism's status a number of its own.
+    /// The causes of a bare `GSS_S_FAILURE`, identified by their text: libgssapi maps the mechanism's status to a number of its own.
     private static let causes: [(text: String, code: Code)] = {
         let statuses: [(status: Int, code: Code)] = [
             (KRB5KRB_AP_ERR_SKEW, .clockSkew),
@@ -223,7 +223,7 @@ extension KerberosError {
         return statuses.map { (libraryText(krb5_error_code(truncatingIfNeeded: $0.status), context: nil), $0.code) }
     }()
 
-    /// A status may have several lines: they are asked for until the message context is 0 again.
+    /// A status may have several lines, which are read until the message context is 0 again.
     private static func gssText(_ status: OM_uint32, type: Int32) -> String {
         guard status != 0 else { return "" }
         var lines: [String] = []
@@ -242,7 +242,7 @@ extension KerberosError {
 }
 
 extension String {
-    /// The text in a buffer of C. NUL bytes at its end are not part of it: Heimdal's servers count C's own, and so do some libraries.
+    /// Decodes text in a C buffer, without NUL bytes at its end: Heimdal's servers, and some libraries, count the terminating NUL.
     init(text bytes: UnsafeRawBufferPointer) {
         let end = bytes.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0
         self.init(decoding: bytes[..<end], as: UTF8.self)

@@ -6,15 +6,15 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// Secrets in the user's keyring of the kernel (user-keyring(7)): in its memory alone, for this user alone, until it forgets them: when the
-/// machine stops, or the user's last process ends. No call waits for anything.
+/// Stores secrets in the user keyring of the kernel (user-keyring(7)): in kernel memory only, readable by this user only, until the machine
+/// stops or the user's last process exits. No call blocks.
 package enum KernelKeyring {
-    /// The most that is read, in bytes.
+    /// The maximum size of a secret, in bytes.
     private static let limit = 4096
 
-    /// The secret with a description; nil where there is none.
+    /// Reads a secret; nil if there is none with this description.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where the kernel has no keyrings or allows none here.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the kernel has no keyrings or does not allow them here.
     package static func secret(named description: String) throws(KerberosError) -> Secret? {
         guard let key = try find(description) else { return nil }
         var bytes = [UInt8](repeating: 0, count: limit)
@@ -28,12 +28,12 @@ package enum KernelKeyring {
         return Secret(bytes: bytes[..<count])
     }
 
-    /// Keeps a secret in the place of the one before. Nobody but this user may read it, from the first moment on.
+    /// Stores a secret in place of the previous one. Only this user can read it, from the first moment.
     ///
     /// - Throws: `KerberosError`, `secretStoreUnusable`.
     package static func store(_ secret: Secret, named description: String) throws(KerberosError) {
         guard secret.count <= limit else { throw unusable(description, "what is to be kept is too long.") }
-        // A process need not possess its user's keyring, and only who possesses a new key may say who else reads it. Its thread's it does.
+        // Only the possessor of a key may set its permissions. A process may lack its user's keyring, but always possesses its thread's.
         let key = secret.withUnsafeBytes { ckerberos_add_key(description, $0.baseAddress, $0.count, ckerberos_thread_keyring) }
         guard key >= 0 else { throw failure(description) }
         let isKept = ckerberos_close_key(key) >= 0 && ckerberos_link_key(key, ckerberos_user_keyring) >= 0
@@ -42,7 +42,7 @@ package enum KernelKeyring {
         if let error { throw error }
     }
 
-    /// Removes a secret; whoever reads it at the same time gets it or nothing.
+    /// Removes a secret. A concurrent reader gets the secret or nothing.
     ///
     /// - Returns: Whether there was one.
     /// - Throws: `KerberosError`, `secretStoreUnusable`.
@@ -82,7 +82,7 @@ package enum KernelKeyring {
         private static let isForbidden = [ENOSYS]
     #endif
 
-    /// What `errno` says.
+    /// The error for `errno`.
     private static func failure(_ description: String) -> KerberosError {
         let code = errno
         let text = String(cString: strerror(code))

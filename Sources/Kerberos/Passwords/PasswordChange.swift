@@ -2,16 +2,16 @@ internal import CKerberos
 internal import Synchronization
 
 extension KerberosClient {
-    /// Changes a principal's own password: asks the KDC for a ticket of the password service with the current one, then asks that service
-    /// (RFC 3244). An expired password can be changed too. No cache is touched.
+    /// Changes a principal's own password (RFC 3244): requests a ticket for the password service with the current password, then sends the
+    /// new one to that service. Also works for an expired password. No cache is changed.
     ///
     /// - Parameters:
-    ///   - principal: whose.
-    ///   - current: the current password. It is sent once.
-    ///   - new: the new one.
-    ///   - deadline: how long to wait for each of the two answers; nil is 10 seconds with one KDC known, else 25.
-    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words when it does not take the new password, and those of
-    ///   ``initialCredential(for:using:options:)``, `wrongPassword` among them.
+    ///   - principal: The principal.
+    ///   - current: The current password. It is sent once.
+    ///   - new: The new password.
+    ///   - deadline: How long to wait for each of the two replies; nil is 10 seconds with one known KDC, else 25.
+    /// - Throws: ``KerberosError``; `passwordRefused` with the server's text if it rejects the new password, and the errors of
+    ///   ``initialCredential(for:using:options:)``, including `wrongPassword`.
     public func changePassword(
         of principal: Principal,
         from current: Secret,
@@ -22,7 +22,7 @@ extension KerberosClient {
         try await changePassword(with: credential, to: new, deadline: deadline)
     }
 
-    /// Asks the KDC for a ticket of the password service, `kadmin/changepw`, which it gives for an expired password too.
+    /// Requests a ticket for the password service, `kadmin/changepw`, which the KDC also issues for an expired password.
     ///
     /// - Throws: ``KerberosError``, as ``initialCredential(for:using:options:)`` does.
     public func passwordChangeCredential(
@@ -41,11 +41,11 @@ extension KerberosClient {
         }
     }
 
-    /// Asks the password service for a new password, with a ticket that ``passwordChangeCredential(for:using:deadline:)`` got
-    /// (`krb5_change_password`). The ticket serves again after a refusal.
+    /// Sets a new password with a ticket from ``passwordChangeCredential(for:using:deadline:)`` (`krb5_change_password`). After a refusal,
+    /// the ticket can be used again.
     ///
-    /// - Throws: ``KerberosError``; `passwordRefused` with the server's own words; `kdcUnreachable`, whose message says whether the
-    ///   password may have been changed all the same.
+    /// - Throws: ``KerberosError``; `passwordRefused` with the server's text; `kdcUnreachable`, whose message says whether the password may
+    ///   have been changed anyway.
     public func changePassword(with credential: Credential, to new: Secret, deadline: Duration? = nil) async throws(KerberosError) {
         let subject = credential.client.description
         guard !new.withUnsafeBytes({ $0.contains(0) }) else {
@@ -53,7 +53,7 @@ extension KerberosClient {
         }
         let progress = ChangeProgress()
         do throws(KerberosError) {
-            // By the way that the ticket came: a request that is made again may change the password twice.
+            // Uses the route of the ticket request only, because a repeated request may change the password twice.
             try await performByOneRoute(subject: subject, deadline: deadline) { context, _ throws(KerberosError) in
                 progress.hasBegun.store(true, ordering: .releasing)
                 try context.changePassword(with: credential, to: new)
@@ -62,13 +62,13 @@ extension KerberosClient {
             where error.libraryCode == 0 && [.kdcUnreachable, .canceled].contains(error.code)
             && progress.hasBegun.load(ordering: .acquiring)
         {
-            // Nobody waits for the answer any more, and it may be on its way.
+            // The caller has stopped waiting, and the reply may still come.
             let message = "the password server did not answer in time, and may have changed the password. Try the new one first."
             throw KerberosError(error.code, subject: subject, message: message)
         }
     }
 
-    /// Asks somebody, on a thread of this client's own, where no time runs out.
+    /// Asks a prompter on this client's thread; the deadline is paused until it answers.
     ///
     /// - Throws: ``KerberosError``; `notInteractive` and `canceled`.
     package func answers(to request: PromptRequest, from prompter: any Prompter) async throws(KerberosError) -> [Secret] {
@@ -82,7 +82,7 @@ extension KerberosClient {
                 let answers = try outcome.get()
                 if answers.count == request.prompts.count { return answers }
             } catch PromptRefusal.notInteractive {
-                // It is told below.
+                // Reported below.
             } catch {
                 throw canceled
             }
@@ -91,7 +91,7 @@ extension KerberosClient {
     }
 }
 
-/// Whether a request may have been sent.
+/// Whether the request may have been sent.
 private final class ChangeProgress: Sendable {
     let hasBegun = Atomic(false)
 }
@@ -123,9 +123,9 @@ extension Context {
         )
     }
 
-    /// The password server's own words; those of Active Directory are numbers, which the library puts into words (`krb5_chpw_message`).
+    /// The password server's text. Active Directory sends numbers, which the library turns into text (`krb5_chpw_message`).
     ///
-    /// The library takes words with a NUL byte for no text and gives general advice instead. Heimdal's kpasswdd sends one at the end.
+    /// The library ignores text with a NUL byte and returns general advice instead. Heimdal's kpasswdd sends a NUL at the end.
     func passwordServerText(_ words: [UInt8]) -> String {
         var words = words
         while words.last == 0 { words.removeLast() }

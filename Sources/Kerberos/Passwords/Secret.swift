@@ -6,38 +6,38 @@ internal import Synchronization
     internal import Darwin
 #endif
 
-/// Bytes that must not leak: a password, a key, a ticket with its session key.
+/// Bytes that must not leak: a password, a key, or a ticket with its session key.
 ///
-/// The memory is wiped when the last copy goes, and no description shows the content. Copies of the value share one allocation.
+/// The memory is wiped when the last copy is released, and no description shows the content. Copies share one allocation.
 public struct Secret: Sendable {
     private let storage: SecretStorage
 
-    /// Keeps the UTF-8 bytes of a string. The string itself is the caller's to forget.
+    /// Copies the UTF-8 bytes of a string. Wiping the string itself is up to the caller.
     public init(_ text: String) {
         self.init(bytes: Array(text.utf8))
     }
 
-    /// Keeps a copy of the bytes.
+    /// Copies the bytes.
     public init(bytes: some Collection<UInt8>) {
         storage = SecretStorage(count: bytes.count) { buffer in
             _ = UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count]).initializeMemory(as: UInt8.self, from: bytes)
         }
     }
 
-    /// How many bytes are kept.
+    /// The number of bytes.
     public var count: Int { storage.count }
 
-    /// Whether nothing is kept.
+    /// Whether there are no bytes.
     public var isEmpty: Bool { storage.count == 0 }
 
-    /// Lends the bytes for the length of the call; the buffer must not escape.
+    /// Lends the bytes for the duration of the call; the buffer must not escape.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeRawBufferPointer(start: storage.bytes.baseAddress, count: storage.count))
     }
 
-    /// Lends the bytes as a C string; one that holds a NUL is cut there by C.
+    /// Lends the bytes as a C string, which ends at the first NUL byte.
     func withCString<Result, Failure: Error>(
         _ body: (UnsafePointer<CChar>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -46,16 +46,16 @@ public struct Secret: Sendable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never the content.
+    /// A placeholder, never the content.
     public var description: String { "<secret>" }
-    /// Never the content.
+    /// A placeholder, never the content.
     public var debugDescription: String { description }
-    /// Never the content.
+    /// An empty mirror, never the content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Secret: Equatable {
-    /// Compares without stopping at the first difference.
+    /// Compares in a time that does not depend on where the bytes differ.
     public static func == (left: Secret, right: Secret) -> Bool {
         guard left.count == right.count else { return false }
         return left.withUnsafeBytes { leftBytes in
@@ -66,7 +66,7 @@ extension Secret: Equatable {
     }
 }
 
-/// The one allocation behind copies of a ``Secret``, with a NUL after the bytes for C.
+/// The allocation that copies of a ``Secret`` share, with a NUL after the bytes for C.
 ///
 /// `@unchecked Sendable`: the memory is written before `init` returns and only read until `deinit`.
 private final class SecretStorage: @unchecked Sendable {

@@ -1,15 +1,15 @@
 internal import CKerberos
 
-/// Owns the name of a service, in the form that costs least to address tokens to.
+/// Owns a GSSAPI service name, in the form that is cheapest to create tokens for.
 ///
-/// `@unchecked Sendable`: a name is not changed after it was imported.
+/// `@unchecked Sendable`: the name is not changed after import.
 final class GSSName: @unchecked Sendable {
     let raw: gss_name_t
 
-    /// Imports a principal's name as it stands: nothing is looked up.
+    /// Imports a principal name unchanged, without lookups.
     ///
-    /// For a plain name the krb5 mechanism inside SPNEGO would import it and release it again with each token, and read krb5.conf both
-    /// times. An exported name says of which mechanism it is, and one that is made SPNEGO's own is taken as it is.
+    /// For a plain name, the krb5 mechanism inside SPNEGO would import and release it with each token, and read krb5.conf both times. An
+    /// exported name identifies its mechanism, and a name that is canonical for SPNEGO is used as is.
     init(principal: Principal) throws(KerberosError) {
         let subject = principal.description
         let plain = try Self.imported(Array(subject.utf8), type: ckerberos_nt_krb5_principal(), subject: subject)
@@ -38,7 +38,7 @@ final class GSSName: @unchecked Sendable {
         return name
     }
 
-    /// Imports an exported name (RFC 2743 section 3.2). Its type, `GSS_C_NT_EXPORT_NAME`, is a global that C may change.
+    /// Imports an exported name (RFC 2743 section 3.2). The type is built here because `GSS_C_NT_EXPORT_NAME` is a mutable global in C.
     private static func importedExport(_ bytes: [UInt8], subject: String) throws(KerberosError) -> gss_name_t {
         var identifier: [UInt8] = [0x2b, 0x06, 0x01, 0x05, 0x06, 0x04]
         let result = identifier.withUnsafeMutableBytes { elements in
@@ -71,13 +71,13 @@ final class GSSName: @unchecked Sendable {
     }
 }
 
-/// Owns one `gss_cred_id_t` that offers SPNEGO with krb5 as the only mechanism inside.
+/// Owns a `gss_cred_id_t` for SPNEGO, with krb5 as the only mechanism inside.
 ///
-/// `@unchecked Sendable`: libgssapi guards a credential with a lock of its own, and the handle is set once.
+/// `@unchecked Sendable`: libgssapi locks a credential itself, and the handle is set once.
 final class GSSCredentialHandle: @unchecked Sendable {
     let raw: gss_cred_id_t
 
-    /// Acquires the credential from a store (`gss_acquire_cred_from`), so that no environment variable is needed.
+    /// Acquires the credential from a store (`gss_acquire_cred_from`), so that no environment variable is required.
     init(usage: Int32, store: [(String, String)], subject: String) throws(KerberosError) {
         var acquired: gss_cred_id_t?
         var minor: OM_uint32 = 0

@@ -4,26 +4,26 @@ internal import Synchronization
 internal import struct Foundation.Date
 internal import class Foundation.ProcessInfo
 
-/// One service ticket, ready to make tokens: kept in MEMORY caches of its own under held GSSAPI credentials.
+/// A service ticket that creates tokens: copied to MEMORY caches of its own, with GSSAPI credentials that stay acquired.
 ///
-/// Making a token touches neither the network nor a ticket file, and costs the same however many tickets the user has, since libkrb5 has
-/// only this one to look through. Use it from any thread, and from several at once.
+/// Creating a token uses neither the network nor a ticket file. Its cost does not depend on how many tickets the user has, because libkrb5
+/// searches only this one. Instances can be used from several threads at the same time.
 public final class InitiatorCredential: Sendable {
-    /// Whose ticket it is.
+    /// The client of the ticket.
     public let client: Principal
-    /// For which service it is.
+    /// The service of the ticket.
     public let server: Principal
-    /// When it holds.
+    /// When the ticket is valid.
     public let times: TicketTimes
-    /// Whether the client's ticket-granting ticket is in it too, so that a copy can go to the service.
+    /// Whether it includes the client's ticket-granting ticket, so that a forwarded ticket can be sent to the service.
     ///
-    /// GSSAPI asks the KDC for that copy: a token is made by ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``
-    /// then.
+    /// GSSAPI requests the forwarded ticket from the KDC, so create the token with
+    /// ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``.
     public let canDelegate: Bool
-    /// The number of its ticket; see ``Credential``.
+    /// The fingerprint of the ticket; see ``Credential``.
     package let ticketFingerprint: Int
-    /// By how many seconds the KDC's clock was ahead when this was made.
-    /// By how many seconds the KDC's clock was ahead of this machine's, as the ticket's cache says; tokens carry the KDC's time.
+    /// How many seconds the KDC's clock was ahead of this machine's when this was created, according to the ticket's cache if one was
+    /// given. Tokens contain the KDC's time.
     package let clockOffset: Int32
     let target: GSSName
     let handles: InitiatorHandles
@@ -39,24 +39,23 @@ public final class InitiatorCredential: Sendable {
         handles = try InitiatorHandles(
             holding: [ticket] + (ticketGrantingTicket.map { [$0] } ?? []),
             subject: ticket.server.description,
-            // With a ticket-granting ticket the realm's one thread makes all tokens.
+            // With a ticket-granting ticket, only the realm's one thread creates tokens.
             limit: canDelegate ? 1 : InitiatorHandles.usualLimit,
             context: context
         )
     }
 
-    /// Whether the ticket holds by the KDC's clock. GSSAPI goes by this machine's when it looks whether there is still time.
+    /// Whether the ticket is valid by the KDC's clock. GSSAPI uses this machine's clock to check the remaining time.
     var holdsByClockOfKDC: Bool { times.expires > Date(timeIntervalSinceNow: Double(clockOffset)) }
 }
 
 extension KerberosClient {
-    /// Makes a credential that makes tokens from one service ticket.
+    /// Creates a credential that creates tokens from one service ticket.
     ///
     /// - Parameters:
-    ///   - ticket: the service ticket.
-    ///   - ticketGrantingTicket: the client's own, forwardable, where a copy of it shall go to the service; nil where it stays here.
-    ///   - cache: where the ticket comes from. The KDC's clock offset is kept there, and a token without it would carry this machine's
-    ///     time.
+    ///   - ticket: The service ticket.
+    ///   - ticketGrantingTicket: The client's forwardable ticket-granting ticket, to delegate to the service; nil does not delegate.
+    ///   - cache: The cache of the ticket, whose KDC clock offset the tokens use; nil uses the offset that this client has learned.
     public func initiatorCredential(
         for ticket: Credential,
         ticketGrantingTicket: Credential? = nil,
@@ -69,11 +68,11 @@ extension KerberosClient {
     }
 }
 
-/// The handles behind an ``InitiatorCredential``, each over a MEMORY cache of its own with the same tickets: one at first, and one more
-/// whenever threads meet.
+/// The GSSAPI handles of an ``InitiatorCredential``, each with its own MEMORY cache of the same tickets: one at first, and one more
+/// whenever all are in use.
 ///
-/// While a token is made libgssapi holds the credential's lock and, now and then, libkrb5 the cache's: threads that shared one handle
-/// would wait for each other.
+/// While a token is created, libgssapi holds the credential's lock, and libkrb5 sometimes the cache's, so threads that share a handle wait
+/// for each other.
 final class InitiatorHandles: Sendable {
     private struct Handle: Sendable {
         let cache: MemoryCache
@@ -81,8 +80,8 @@ final class InitiatorHandles: Sendable {
 
         init(_ cache: MemoryCache, subject: String) throws(KerberosError) {
             self.cache = cache
-            // With KRB5_CLIENT_KTNAME set GSSAPI would go to the KDC by itself for a ticket that ends soon, from whatever thread: it gets
-            // none.
+            // With KRB5_CLIENT_KTNAME set, GSSAPI would contact the KDC, on any thread, if the ticket expires soon: an empty client keytab
+            // prevents it.
             let store = [("ccache", cache.name.rawValue), ("client_keytab", "MEMORY:none")]
             credential = try GSSCredentialHandle(usage: GSS_C_INITIATE, store: store, subject: subject)
         }
@@ -90,9 +89,9 @@ final class InitiatorHandles: Sendable {
 
     private struct State {
         var all: [Handle]
-        /// Those that no thread uses now.
+        /// The handles that no thread is using.
         var idle: [Handle]
-        /// How many more may be made.
+        /// How many more may be created.
         var reserve: Int
     }
 
@@ -100,20 +99,20 @@ final class InitiatorHandles: Sendable {
     private let subject: String
     private let state: Mutex<State>
 
-    /// As many as threads can run at once, within reason.
+    /// One handle per processor, 8 at most.
     static var usualLimit: Int { min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8) }
 
     init(holding tickets: [Credential], subject: String, limit: Int, context: Context) throws(KerberosError) {
-        // Made by the realm's own context: that is how the KDC's clock offset reaches GSSAPI.
+        // The realm's own context creates the first cache, which passes the KDC's clock offset to GSSAPI.
         first = try Handle(try MemoryCache(holding: tickets, context: context), subject: subject)
         self.subject = subject
         state = Mutex(State(all: [first], idle: [first], reserve: limit - 1))
     }
 
-    /// How many there are.
+    /// The number of handles.
     var count: Int { state.withLock { $0.all.count } }
 
-    /// Lends a handle that no other thread uses, if there is one or can be; else one that is waited for.
+    /// Lends an idle or a new handle; if the limit is reached, one that is in use, for whose lock GSSAPI waits.
     func withHandle<Value>(_ body: (gss_cred_id_t) -> Value) -> Value {
         guard let own = idleHandle() ?? newHandle() else {
             return body((state.withLock { $0.all.randomElement() } ?? first).credential.raw)
@@ -126,7 +125,7 @@ final class InitiatorHandles: Sendable {
         state.withLock { $0.idle.popLast() }
     }
 
-    /// One more, made outside the lock. Where that fails, those that are there must do.
+    /// Creates a handle, outside the lock; nil if the limit is reached or creation fails.
     private func newHandle() -> Handle? {
         let isAllowed = state.withLock { state in
             guard state.reserve > 0 else { return false }

@@ -1,27 +1,27 @@
 internal import CKerberos
 
-/// The server's end of a SPNEGO negotiation (RFC 4178).
+/// The server side of a SPNEGO negotiation (RFC 4178).
 public struct SPNEGOAcceptor: ~Copyable, Sendable {
     private var context = SecurityContextHandle()
     private let credential: AcceptorCredential
     private let bindings: ChannelBindings?
 
-    /// A new negotiation.
+    /// Starts a negotiation.
     ///
     /// - Parameters:
-    ///   - credential: the service's keys.
-    ///   - channelBindings: compared with the client's. A client that sends none is let in all the same by libkrb5: to demand
-    ///     them, check ``ContextFlags/channelBound`` of the established context.
+    ///   - credential: The service's keys.
+    ///   - channelBindings: Compared with the client's. libkrb5 also accepts a client that sends none: to require them, check
+    ///     ``ContextFlags/channelBound`` of the established context.
     public init(credential: AcceptorCredential, channelBindings: ChannelBindings? = nil) {
         self.credential = credential
         bindings = channelBindings
     }
 
-    /// Feeds the client's token. It may block for the replay cache's disk write.
+    /// Processes the client's token. May block while the replay cache is written to disk.
     ///
-    /// - Throws: ``KerberosError``; `channelBindingsDiffer`, `invalidToken`, `clockSkew` among its codes.
+    /// - Throws: ``KerberosError``, with codes such as `channelBindingsDiffer`, `invalidToken` and `clockSkew`.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> AcceptorStep {
-        // libgssapi would take it for a question and answer with its list of mechanisms.
+        // libgssapi would answer an empty token with its list of mechanisms.
         guard !token.isEmpty else {
             throw KerberosError(.invalidToken, subject: credential.keytab, message: "the client's token is empty.")
         }
@@ -58,32 +58,32 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
     }
 }
 
-/// What follows a step of the server's end.
+/// The result of a step of the server side.
 public enum AcceptorStep: ~Copyable, Sendable {
-    /// Send the token and feed the client's answer to the next state.
+    /// Send the token, and pass the client's reply to the next state.
     case proceed(token: [UInt8], SPNEGOAcceptor)
-    /// The client is known; the token, if there is one, proves the server to it.
+    /// The client is authenticated; the token, if any, proves the server's identity to it.
     case established(token: [UInt8]?, EstablishedContext)
 }
 
-/// A service's keys, ready to accept contexts. Use it from any thread.
+/// A service's keys, ready to accept contexts. It can be used from any thread.
 public final class AcceptorCredential: Sendable {
     let handle: GSSCredentialHandle
     let keytab: String
 
-    /// Whether tokens that come twice are refused.
+    /// Whether repeated tokens are rejected.
     public enum ReplayCache: Sendable {
-        /// libkrb5's replay cache, on disk: the safe choice.
+        /// libkrb5's replay cache on disk, the secure choice.
         case standard
-        /// None: for tests, and where each context ends with mutual authentication over TLS.
+        /// None, for tests and for services where each context ends with mutual authentication over TLS.
         case disabled
     }
 
-    /// Opens a keytab. The keys of every principal in it are accepted.
+    /// Opens a keytab. The keys of all its principals are accepted.
     ///
-    /// - Throws: ``KerberosError`` when the keytab is not there, empty, or the process's krb5.conf is broken.
+    /// - Throws: ``KerberosError`` if the keytab is missing or empty, or the process's krb5.conf is invalid.
     public init(keytab: String, replayCache: ReplayCache = .standard) throws(KerberosError) {
-        // GSSAPI has one text for all faults of a keytab, and it speaks of mechanisms.
+        // libkrb5 reports what is wrong with the keytab; GSSAPI has one message for all faults, which mentions mechanisms.
         let context = try Context(RealmConfiguration(realm: "", base: .none))
         try context.withKeytab(.keytab(keytab), subject: keytab) { _ in }
         var store = [("keytab", keytab)]

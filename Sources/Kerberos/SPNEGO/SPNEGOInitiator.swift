@@ -1,25 +1,25 @@
 internal import CKerberos
 internal import Synchronization
 
-/// The client's end of a SPNEGO negotiation (RFC 4178) with Kerberos as the only mechanism inside: no NTLM, whatever is installed.
+/// The client side of a SPNEGO negotiation (RFC 4178) with Kerberos as the only mechanism inside: never NTLM, even if it is installed.
 ///
-/// Each step consumes the state it was taken in: a context can be used neither twice nor after a failure.
+/// Each step consumes its state, so a context can't be used twice or after a failure.
 public struct SPNEGOInitiator: ~Copyable, Sendable {
     private var context = SecurityContextHandle()
     private let credential: InitiatorCredential
     private let bindings: ChannelBindings?
     private let flags: ContextFlags
-    /// What the mechanism grants so far. Whether the client's own ticket goes along is settled with the first token: it is in there or not.
+    /// The flags granted so far. Delegation is final with the first token, which contains the forwarded ticket or does not.
     public private(set) var granted: ContextFlags = []
 
-    /// Makes the first token. Does not block: no network, no ticket file.
+    /// Creates the first token. Does not block: uses no network and no ticket file.
     ///
     /// - Parameters:
-    ///   - credential: the service ticket, and nothing else: one that can delegate is for
+    ///   - credential: The service ticket, without a ticket-granting ticket: for delegation use
     ///     ``KerberosClient/beginNegotiation(with:flags:channelBindings:deadline:)``.
-    ///   - flags: what to ask for; the context counts as established only with all of it granted, delegation and channel binding excepted.
-    ///   - channelBindings: of the TLS connection that will carry the token.
-    /// - Throws: ``KerberosError``; `noCredentials` when the ticket has expired.
+    ///   - flags: The requested flags. The context is established only if all are granted, except delegation and channel binding.
+    ///   - channelBindings: Those of the TLS connection that will carry the token.
+    /// - Throws: ``KerberosError``; `noCredentials` if the ticket has expired.
     public static func begin(
         with credential: InitiatorCredential,
         flags: ContextFlags = [.mutualAuthentication, .integrity],
@@ -32,7 +32,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         return try start(with: credential, flags: flags, channelBindings: channelBindings)
     }
 
-    /// Makes the first token, of whatever credential: one that can delegate blocks until the KDC has answered.
+    /// Creates the first token from any credential: one that can delegate blocks until the KDC has replied.
     static func start(
         with credential: InitiatorCredential,
         flags: ContextFlags,
@@ -47,10 +47,10 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         self.flags = flags
     }
 
-    /// Feeds the server's token.
+    /// Processes the server's token.
     ///
-    /// - Throws: ``KerberosError``; `refusedByServer` when it rejects the ticket, `flagsNotGranted` when it accepts the ticket without the
-    ///   proof that was asked for, `invalidToken` when it is garbage or selects another mechanism.
+    /// - Throws: ``KerberosError``; `refusedByServer` if the server rejects the ticket, `flagsNotGranted` if it accepts the ticket without
+    ///   the requested mutual authentication, `invalidToken` if the token is malformed or selects another mechanism.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> InitiatorStep {
         let subject = credential.server.description
         guard !token.isEmpty else { throw KerberosError(.invalidToken, subject: subject, message: "the server's token is empty.") }
@@ -66,7 +66,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         case .some(let response) where !response.hasMechanismToken && flags.contains(.mutualAuthentication):
             let message = "the server accepted the ticket without the proof (AP-REP) that it is this service."
             let unproven = KerberosError(.flagsNotGranted, subject: subject, message: message)
-            // An earlier leg may have brought the proof, as in DCE style: libgssapi knows.
+            // An earlier token may have contained the proof, as in DCE style: libgssapi knows.
             do throws(KerberosError) { return try advance(token) } catch { throw error.code == .invalidToken ? unproven : error }
         default: return try advance(token)
         }
@@ -78,12 +78,12 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         var result = EstablishmentResult()
         let major = call(token, &output, &result, &minor)
         granted = result.granted
-        let answer = takeBytes(&output)  // a token that comes with an error is not sent
+        let answer = takeBytes(&output)  // a token that accompanies an error is not sent
         if ckerberos_gss_is_error(major) != 0 {
             let error = KerberosError.gss(major, minor, subject: credential.server.description)
-            // The clocks differ by more than the ticket's life.
+            // The clock skew is longer than the ticket's lifetime.
             if [.ticketExpired, .noCredentials].contains(error.code), credential.holdsByClockOfKDC { throw error.because(.clockSkew) }
-            // A token that is well-formed and fails holds the server's own error (KRB_ERROR, RFC 4121 section 4.1).
+            // A well-formed token that fails contains the server's error (KRB-ERROR, RFC 4121 section 4.1).
             throw error.code == .other && !token.isEmpty ? error.asRefusal : error
         }
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
@@ -103,7 +103,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         _ result: inout EstablishmentResult,
         _ minor: inout OM_uint32
     ) -> OM_uint32 {
-        // The closures can't have self, which can't be copied.
+        // The closures can't capture self, which is noncopyable.
         let (credential, flags, bindings) = (credential, flags, bindings)
         var raw = context.raw
         defer { context.raw = raw }
@@ -134,27 +134,27 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
     }
 }
 
-/// What follows a step of the client's end.
+/// The result of a step of the client side.
 public enum InitiatorStep: ~Copyable, Sendable {
-    /// Send the token and feed the server's answer to the next state.
+    /// Send the token, and pass the server's reply to the next state.
     case proceed(token: [UInt8], SPNEGOInitiator)
-    /// The context stands; a token, if there is one, must still be sent.
+    /// The context is established; the token, if any, must still be sent.
     case established(token: [UInt8]?, EstablishedContext)
 }
 
 extension KerberosClient {
-    /// Makes the first token of a negotiation on the realm's own thread, with a credential that can delegate.
+    /// Creates the first token of a negotiation on the realm's thread, with a credential that can delegate.
     ///
-    /// GSSAPI then asks the KDC for a ticket to pass on, and finds the KDC by the krb5.conf of this process alone (`KRB5_CONFIG`), not by
-    /// ``configuration``. Where that names no KDC of the realm, DNS is asked; where nobody answers, the KDC refuses, or the ticket-granting
-    /// ticket is not forwardable, the token is made without it: look for `delegation` in ``SPNEGOInitiator/granted``.
+    /// GSSAPI then requests a forwarded ticket from the KDC. It finds the KDC in this process's krb5.conf (`KRB5_CONFIG`) alone, not in
+    /// ``configuration``, or in DNS if that file names no KDC of the realm. If no KDC answers, the KDC rejects the request, or the
+    /// ticket-granting ticket is not forwardable, the token is created without it: check ``SPNEGOInitiator/granted`` for `delegation`.
     ///
     /// - Parameters:
-    ///   - credential: the service ticket, with the ticket-granting ticket or without.
-    ///   - flags: what to ask for; `delegation` or `delegationByPolicy` for the client's ticket to go along.
-    ///   - channelBindings: of the TLS connection that will carry the token.
-    ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25.
-    /// - Throws: ``KerberosError``; `kdcUnreachable` when the deadline has passed, `noCredentials` when the ticket has expired.
+    ///   - credential: The service ticket, with or without the ticket-granting ticket.
+    ///   - flags: The requested flags; `delegation` or `delegationByPolicy` to delegate.
+    ///   - channelBindings: Those of the TLS connection that will carry the token.
+    ///   - deadline: How long to wait for a KDC; nil is 10 seconds with one known KDC, else 25.
+    /// - Throws: ``KerberosError``; `kdcUnreachable` if the deadline has passed, `noCredentials` if the ticket has expired.
     public func beginNegotiation(
         with credential: InitiatorCredential,
         flags: ContextFlags = [.mutualAuthentication, .integrity],
@@ -170,7 +170,7 @@ extension KerberosClient {
     }
 }
 
-/// Takes a value that can't be copied out of a call whose result must be copyable. Whoever asks first has it.
+/// Moves a noncopyable value out of a call whose result must be copyable. The first `take()` gets it.
 final class Handover<Value: ~Copyable & Sendable>: Sendable {
     private let value: Mutex<Value?>
 
@@ -183,9 +183,9 @@ final class Handover<Value: ~Copyable & Sendable>: Sendable {
     }
 }
 
-/// What a server's NegTokenResp (RFC 4178 section 4.2.2) says: its state, and whether it carries a token of the mechanism.
+/// A server's NegTokenResp (RFC 4178 section 4.2.2): its state, and whether it contains a mechanism token.
 ///
-/// libgssapi reports a reject, and an acceptance without proof, as a defective token; they are what the server decided.
+/// libgssapi reports a rejection, and an acceptance without proof, as a defective token, although they are decisions of the server.
 struct NegotiationResponse: Equatable {
     /// The `negState` values that end a negotiation.
     enum State: UInt8 {
@@ -194,7 +194,7 @@ struct NegotiationResponse: Equatable {
     }
 
     let state: State
-    /// Whether a token of Kerberos comes along: an AP-REP, or the server's error.
+    /// Whether it contains a Kerberos token: an AP-REP, or the server's error.
     let hasMechanismToken: Bool
 
     private static let response: UInt8 = 0xA1
@@ -203,13 +203,13 @@ struct NegotiationResponse: Equatable {
     private static let mechanismField: UInt8 = 0xA1
     private static let mechanismTokenField: UInt8 = 0xA2
     private static let enumerated: UInt8 = 0x0A
-    /// Kerberos (RFC 4121 section 1), and the identifier that Windows has for it, as elements.
+    /// The DER elements of Kerberos (RFC 4121 section 1), and of the identifier that Windows uses for it.
     private static let mechanisms: [[UInt8]] = [
         [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02],
         [0x06, 0x09, 0x2A, 0x86, 0x48, 0x82, 0xF7, 0x12, 0x01, 0x02, 0x02],
     ]
 
-    /// Nil for any other state or mechanism, and for bytes that are no NegTokenResp: libgssapi decides about these.
+    /// Nil for any other state or mechanism, and for bytes that are not a NegTokenResp: libgssapi handles these.
     init?(_ token: [UInt8]) {
         var whole = token[...]
         guard var response = Self.content(of: Self.response, in: &whole), whole.isEmpty,
@@ -229,7 +229,7 @@ struct NegotiationResponse: Equatable {
         self.hasMechanismToken = hasMechanismToken
     }
 
-    /// Takes one element with a definite length (X.690 section 8.1) off the front.
+    /// Removes and reads the first element, which has a definite length (X.690 section 8.1).
     private static func content(of tag: UInt8, in bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard bytes.popFirst() == tag, let first = bytes.popFirst() else { return nil }
         var length = Int(first)

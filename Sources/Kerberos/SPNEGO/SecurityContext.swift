@@ -1,22 +1,21 @@
 internal import CKerberos
 
-/// A security context that stands: both ends are known, and what was asked for was granted; delegation and channel binding, which may be
-/// refused, are for the caller to look for in ``flags``.
+/// An established security context: both sides are identified, and the requested flags were granted. Delegation and channel binding may be
+/// missing; check ``flags``.
 public struct EstablishedContext: ~Copyable, Sendable {
     private let context: SecurityContextHandle
-    /// The name of the end that initiated: the user.
+    /// The name of the initiator, the user.
     public let initiator: String
-    /// The name of the end that accepted: the service.
+    /// The name of the acceptor, the service.
     public let acceptor: String
-    /// What was granted.
+    /// The granted flags.
     public let flags: ContextFlags
-    /// For how many seconds the ticket is still valid; 0 if it expired while the server was answering, which does not undo what was proven.
+    /// For how many seconds the ticket is still valid; 0 if it expired while the server was answering, which does not affect the context.
     public let remainingSeconds: UInt32
 
     /// - Parameters:
     ///   - result: What the last call of `gss_init_sec_context` or `gss_accept_sec_context` returned.
-    ///   - names: What a ticket says of both ends, if there is one: each name that GSSAPI is asked for costs several libkrb5 contexts. Nil
-    ///     asks it.
+    ///   - names: Both names from the ticket, if known; nil asks GSSAPI, which costs several libkrb5 contexts per name.
     init(
         _ context: consuming SecurityContextHandle,
         _ result: EstablishmentResult,
@@ -45,7 +44,7 @@ public struct EstablishedContext: ~Copyable, Sendable {
     }
 }
 
-/// What `gss_init_sec_context` and `gss_accept_sec_context` return of a context that they have established.
+/// The values that `gss_init_sec_context` and `gss_accept_sec_context` return for an established context.
 struct EstablishmentResult {
     var mechanism: gss_OID?
     var flags: OM_uint32 = 0
@@ -55,7 +54,7 @@ struct EstablishmentResult {
 }
 
 extension SecurityContextHandle {
-    /// The names of both ends, by `gss_inquire_context`.
+    /// The names of both sides, from `gss_inquire_context`.
     fileprivate func names(subject: String) throws(KerberosError) -> (initiator: String, acceptor: String) {
         var minor: OM_uint32 = 0
         var source: gss_name_t?
@@ -79,40 +78,40 @@ extension ContextFlags {
     }
 }
 
-/// What a security context offers (RFC 2743 section 1.2.2): asked for by the initiator, then held against what was granted.
+/// The services of a security context (RFC 2743 section 1.2.2): requested by the initiator, then compared with what was granted.
 public struct ContextFlags: OptionSet, Sendable, Hashable {
     /// The bits of `GSS_C_…_FLAG`.
     public let rawValue: UInt32
-    /// Flags by their bits.
+    /// Creates flags from their bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The server proves itself too: `GSS_C_MUTUAL_FLAG`.
+    /// The server authenticates too: `GSS_C_MUTUAL_FLAG`.
     public static let mutualAuthentication = ContextFlags(rawValue: UInt32(GSS_C_MUTUAL_FLAG))
     /// Messages can be signed: `GSS_C_INTEG_FLAG`.
     public static let integrity = ContextFlags(rawValue: UInt32(GSS_C_INTEG_FLAG))
-    /// A message that comes twice is noticed: `GSS_C_REPLAY_FLAG`.
+    /// Repeated messages are detected: `GSS_C_REPLAY_FLAG`.
     public static let replayDetection = ContextFlags(rawValue: UInt32(GSS_C_REPLAY_FLAG))
-    /// The user's own ticket goes to the server: `GSS_C_DELEG_FLAG`. Never asked for by default, and asking is no promise: look whether it
-    /// is among the flags granted.
+    /// A forwarded ticket of the user goes to the server: `GSS_C_DELEG_FLAG`. Not requested by default. It may be refused, so check the
+    /// granted flags.
     public static let delegation = ContextFlags(rawValue: UInt32(GSS_C_DELEG_FLAG))
-    /// The same, where the KDC vouches for the service: `GSS_C_DELEG_POLICY_FLAG`.
+    /// Delegation only if the KDC trusts the service: `GSS_C_DELEG_POLICY_FLAG`.
     public static let delegationByPolicy = ContextFlags(rawValue: UInt32(GSS_C_DELEG_POLICY_FLAG))
-    /// The acceptor saw the same channel bindings: `GSS_C_CHANNEL_BOUND_FLAG`. The acceptor alone learns it.
+    /// The acceptor saw the same channel bindings: `GSS_C_CHANNEL_BOUND_FLAG`. Only the acceptor learns this.
     ///
-    /// An initiator that asks for it and has no bindings wants acceptors with bindings to refuse the token. libkrb5 1.20 does not hand the
-    /// wish on; `client_aware_channel_bindings` of the process's krb5.conf does the same there.
+    /// An initiator that requests it without bindings asks acceptors with bindings to reject the token. libkrb5 1.20 does not transmit
+    /// this; there, `client_aware_channel_bindings` in the process's krb5.conf has the same effect.
     public static let channelBound = ContextFlags(rawValue: 0x800)
 
-    /// What may be asked for and not be granted: a context without it stands all the same.
+    /// Flags that may be requested and not granted: the context is established without them.
     static let wishes: ContextFlags = [.delegation, .delegationByPolicy, .channelBound]
 }
 
-/// Ties a security context to the TLS connection that carries it (RFC 5929): `tls-server-end-point:` and the certificate's hash.
+/// Binds a security context to the TLS connection that carries it (RFC 5929): `tls-server-end-point:` and the certificate's hash.
 public struct ChannelBindings: Sendable, Hashable {
-    /// The application data, prefix included.
+    /// The application data, including the prefix.
     public let applicationData: [UInt8]
 
-    /// Bindings with this application data; addresses are left out.
+    /// Creates bindings with this application data and without addresses.
     public init(applicationData: [UInt8]) {
         self.applicationData = applicationData
     }
@@ -131,9 +130,9 @@ extension ChannelBindings {
     }
 }
 
-/// Owns one `gss_ctx_id_t`, which one thread at a time may use: it can't be copied, so it has one owner at any time.
+/// Owns a `gss_ctx_id_t`, which only one thread at a time may use. It is noncopyable, so it has one owner at any time.
 ///
-/// `@unchecked Sendable`: libgssapi ties a context to no thread, and the single owner keeps two threads from using it at once.
+/// `@unchecked Sendable`: libgssapi does not tie a context to a thread, and the single owner prevents concurrent use.
 struct SecurityContextHandle: ~Copyable, @unchecked Sendable {
     var raw: gss_ctx_id_t?
 
@@ -147,7 +146,7 @@ struct SecurityContextHandle: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Takes the bytes of a buffer that GSSAPI made, and releases it.
+/// Takes the bytes of a buffer that GSSAPI allocated, and releases it.
 func takeBytes(_ buffer: inout gss_buffer_desc) -> [UInt8] {
     defer {
         var minor: OM_uint32 = 0
@@ -156,7 +155,7 @@ func takeBytes(_ buffer: inout gss_buffer_desc) -> [UInt8] {
     return Array(buffer.bytes)
 }
 
-/// The text of a name, and releases it.
+/// Returns the text of a name, and releases the name.
 func takeName(_ name: inout gss_name_t?) -> String {
     guard name != nil else { return "" }
     var minor: OM_uint32 = 0

@@ -1,18 +1,18 @@
 internal import CKerberos
 
 extension Context {
-    /// Has an exchange protected by the ticket of ``armorCache`` (`krb5_get_init_creds_opt_set_fast_ccache_name`), or fail.
+    /// Requires FAST with the ticket of ``armorCache`` as armor (`krb5_get_init_creds_opt_set_fast_ccache_name`).
     func protect(_ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?) throws(KerberosError) {
         guard let armorCache else { return }
         let name = armorCache.rawValue
         try checkOwnership(ofArmor: armorCache)
         try check(krb5_get_init_creds_opt_set_fast_ccache_name(raw, options, name), .signIn, subject: name)
-        // A KDC that says it knows no FAST may be somebody who wants to see the sign-in unprotected.
+        // A KDC that claims not to support FAST may be an attacker who wants an unprotected sign-in.
         let flags = krb5_flags(KRB5_FAST_REQUIRED)
         try check(krb5_get_init_creds_opt_set_fast_flags(raw, options, flags), .signIn, subject: name)
     }
 
-    /// Throws where somebody else could have put the ticket there: he knows its key, and would read what it protects.
+    /// Throws if another user could have created the armor ticket: that user knows its key, and could read what it protects.
     func checkOwnership(ofArmor name: CredentialCacheName) throws(KerberosError) {
         try CacheFileOwnership.checkArmor(name)
         guard name.type == "DIR", name.isCollection else { return }
@@ -24,19 +24,19 @@ extension Context {
         }
         guard let cache else { return }
         defer { krb5_cc_close(raw, cache) }
-        // The one that is the collection's primary.
+        // The collection's primary cache.
         try CacheFileOwnership.checkArmor(try self.name(of: cache))
     }
 
-    /// Whether a sign-in that a ticket protects failed by that ticket: it can't be read, or the KDC can't read it. No other cache has a
-    /// part in such a sign-in, and of what is protected a KDC says other codes. Who needs no pre-authentication is sent a ticket all the
-    /// same: what can't be read then is read with the password.
+    /// Whether a sign-in with armor failed because of its ticket: the client or the KDC can't read it. No other cache is used in such a
+    /// sign-in, and inside the armor the KDC uses other codes. A client without pre-authentication is sent a ticket anyway: if that can't
+    /// be read, the password is wrong.
     func isOfArmor(_ error: KerberosError) -> Bool {
         KerberosError.codesOfArmor.contains(Int(error.libraryCode)) && replies?.lastIsTicket != true
     }
 
-    /// Runs a sign-in by the clock of the KDC that made the ticket which protects it; where the KDC finds that off, by the one that the
-    /// context went by, and by this machine's. The protection has a time in it, which the KDC looks at first, and a refusal says no other.
+    /// Runs a sign-in by the clock of the KDC that issued the armor ticket. On a clock skew error, retries with the context's own offset,
+    /// then with this machine's clock. The armor contains a time, which the KDC checks first, and its error does not contain the KDC's.
     func withClock<Value>(
         ofArmor name: CredentialCacheName?,
         _ body: () throws(KerberosError) -> Value
@@ -71,7 +71,7 @@ extension KerberosError {
         KRB5KRB_AP_ERR_BADKEYVER, KRB5KRB_AP_ERR_TKT_NYV, KRB5KRB_AP_ERR_TKT_EXPIRED,
     ].map { Int($0) }
 
-    /// The same failure, which is that of the ticket that protects the sign-in.
+    /// The same failure, as one of the armor ticket.
     func ofArmor(_ cache: CredentialCacheName) -> KerberosError {
         let message =
             "the ticket that protects the sign-in can't be used (\(libraryMessage)). Get one that you may read into \(cache) first: with "

@@ -2,16 +2,16 @@ internal import CKerberos
 
 internal import struct Foundation.UUID
 
-/// A `MEMORY:` keytab of this process with a name of its own; its keys go with the object. Use it from any thread.
+/// A `MEMORY:` keytab with a unique name in this process; its keys are removed when it is deinitialized. It can be used from any thread.
 public final class MemoryKeytab: Sendable {
-    /// The name, for everything that takes a keytab: ``AcceptorCredential``, ``InitialCredentialSource/keytab(_:)``.
+    /// The name, for every API that takes a keytab: ``AcceptorCredential``, ``InitialCredentialSource/keytab(_:)``.
     public let name: String
-    /// libkrb5 counts the handles that are open and drops the keys with the last one.
+    /// libkrb5 counts open handles and removes the keys with the last one.
     private let handle: Handle
 
-    /// Copies all the entries of a keytab: a path, or a name such as `FILE:/etc/app.keytab`.
+    /// Copies all entries of a keytab: a path, or a name such as `FILE:/etc/app.keytab`.
     ///
-    /// - Throws: ``KerberosError`` when the keytab is not there or is empty.
+    /// - Throws: ``KerberosError`` if the keytab is missing or empty.
     public init(copying original: String) throws(KerberosError) {
         let context = try Context(RealmConfiguration(realm: "", base: .none))
         let name = "MEMORY:\(UUID().uuidString)"
@@ -25,7 +25,7 @@ public final class MemoryKeytab: Sendable {
         }
     }
 
-    /// Touched by `init` and `deinit` alone, of which no two run at a time.
+    /// `@unchecked Sendable`: only `init` and `deinit` use it, and they never run at the same time.
     private final class Handle: @unchecked Sendable {
         let context: Context
         let keytab: krb5_keytab
@@ -56,7 +56,7 @@ extension Context {
 }
 
 extension Context {
-    /// Opens the keytab of a source for the length of the call.
+    /// Opens the keytab of a source for the duration of the call.
     func withKeytab<Value>(
         _ source: InitialCredentialSource,
         subject: String,
@@ -70,7 +70,7 @@ extension Context {
         }
         guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is named.") }
         defer { krb5_kt_close(raw, keytab) }
-        // Says "not there" or "empty" in so many words, before libkrb5 answers that some key was not found.
+        // Reports a missing or empty keytab as such; later libkrb5 would report a missing key.
         try check(krb5_kt_have_content(raw, keytab), .readKeytab, subject: keytabName(keytab))
         return try body(keytab)
     }

@@ -1,33 +1,32 @@
 internal import CKerberos
 internal import Synchronization
 
-/// Answers what libkrb5 asks during a sign-in: a password, a one-time code, a card's PIN.
+/// Answers libkrb5's prompts during a sign-in: for a password, a one-time code, or a smart card's PIN.
 ///
-/// Called on the realm's own thread, which it may block; never on a thread that Swift's tasks share. The sign-in's deadline stands
-/// still meanwhile.
+/// Called on the realm's thread, which it may block; never on Swift's shared task threads. The sign-in's deadline is paused meanwhile.
 public protocol Prompter: Sendable {
-    /// One answer for each prompt, in order.
+    /// Returns one answer for each prompt, in order.
     ///
-    /// - Throws: ``PromptRefusal`` to give up; any other error counts as ``PromptRefusal/canceled``.
+    /// - Throws: ``PromptRefusal`` to give no answer; any other error counts as ``PromptRefusal/canceled``.
     func answers(to request: PromptRequest) throws -> [Secret]
 
-    /// Nobody waits for the answers to this request any more: its `answers(to:)`, which runs on another thread or is about to, should
-    /// return soon. The sign-in was canceled, or the program is about to end. Other requests go on.
+    /// Cancels a request, because its sign-in was canceled or the program is about to exit. Its `answers(to:)`, which runs on another
+    /// thread or is about to, should return soon. Other requests continue.
     func cancel(_ request: PromptRequest)
 }
 
 extension Prompter {
-    /// Does nothing: what is answered later is dropped.
+    /// Does nothing: a later answer is dropped.
     public func cancel(_ request: PromptRequest) {}
 }
 
-/// One or more questions that belong together (`krb5_prompter_fct`).
+/// One or more prompts that belong together (`krb5_prompter_fct`).
 public struct PromptRequest: Sendable, Identifiable {
-    /// Who signs in.
+    /// The principal that signs in.
     public let principal: Principal
-    /// Text to show above the prompts, such as a token's instructions.
+    /// The text to show above the prompts, such as a token's instructions.
     public let banner: String?
-    /// The questions.
+    /// The prompts.
     public let prompts: [Prompt]
     private let cancellation: Cancellation
 
@@ -42,7 +41,7 @@ public struct PromptRequest: Sendable, Identifiable {
         cancellation = Cancellation()
     }
 
-    /// The same request with another banner.
+    /// Copies a request with another banner.
     package init(_ request: PromptRequest, banner: String?) {
         principal = request.principal
         self.banner = banner
@@ -50,25 +49,25 @@ public struct PromptRequest: Sendable, Identifiable {
         cancellation = request.cancellation
     }
 
-    /// Tells one request from another while either is there.
+    /// Identifies the request and its copies while one of them exists.
     public var id: ObjectIdentifier { ObjectIdentifier(cancellation) }
 
-    /// Whether nobody waits for the answers any more. It is set before ``Prompter/cancel(_:)`` is called.
+    /// Whether the request was canceled. It is set before ``Prompter/cancel(_:)`` is called.
     public var isCanceled: Bool { cancellation.isRequested.load(ordering: .acquiring) }
 
-    /// Calls the question off.
+    /// Cancels the request.
     package func cancel(at prompter: any Prompter) {
         cancellation.isRequested.store(true, ordering: .releasing)
         prompter.cancel(self)
     }
 
-    /// One question.
+    /// One prompt.
     public struct Prompt: Sendable {
-        /// What is asked for.
+        /// What the prompt asks for.
         public let kind: Kind
-        /// The library's own text: `Password for alice@EXAMPLE.COM`.
+        /// libkrb5's text: `Password for alice@EXAMPLE.COM`.
         public let text: String
-        /// Whether the answer must not be shown.
+        /// Whether the answer must not be displayed.
         public let isHidden: Bool
 
         package init(kind: Kind, text: String, isHidden: Bool = true) {
@@ -78,7 +77,7 @@ public struct PromptRequest: Sendable, Identifiable {
         }
     }
 
-    /// What a question asks for: `krb5_get_prompt_types`.
+    /// What a prompt asks for: `krb5_get_prompt_types`.
     public enum Kind: Sendable {
         /// The account's password: `KRB5_PROMPT_TYPE_PASSWORD`.
         case password
@@ -88,28 +87,28 @@ public struct PromptRequest: Sendable, Identifiable {
         case newPasswordAgain
         /// A code or a PIN: `KRB5_PROMPT_TYPE_PREAUTH`.
         case preauthentication
-        /// Something else; the text says what.
+        /// Something else, described by the text.
         case other
     }
 }
 
 /// Why a prompter gives no answer.
 public enum PromptRefusal: Error, Sendable {
-    /// The person gave up: Ctrl-C, end of input.
+    /// The user canceled: Ctrl-C, or end of input.
     case canceled
-    /// There is nobody to ask: no terminal.
+    /// No user can be asked: there is no terminal.
     case notInteractive
 }
 
-/// Stands between libkrb5's prompter callback and a ``Prompter``: one of it for one sign-in.
+/// Connects libkrb5's prompter callback to a ``Prompter``, for one sign-in.
 final class PrompterBridge {
     private let principal: Principal
     private let prompter: (any Prompter)?
     private let deadline: CallDeadline
-    /// Whether it is for a certificate's PIN alone, so that a password would be sent in the place of what was to be sent.
+    /// Whether to allow only a certificate's PIN, so that no password is requested instead.
     private let isForCertificate: Bool
     private var hasAnswered = false
-    /// Why a question got no answer. libkrb5 itself may say no more than that pre-authentication failed.
+    /// Why a prompt got no answer. libkrb5 itself may report only that pre-authentication failed.
     private(set) var refusal: KerberosError.Code?
 
     init(principal: Principal, prompter: (any Prompter)?, isForCertificate: Bool = false, deadline: CallDeadline) {
@@ -134,9 +133,9 @@ final class PrompterBridge {
         banner: String?
     ) -> krb5_error_code {
         guard let prompter else { return refuse(.notInteractive) }
-        // libkrb5 goes on to the password when a certificate, a card or a PIN is wrong.
+        // libkrb5 falls back to the password if a certificate, a card or a PIN is wrong.
         if isForCertificate, prompts.indices.contains(where: { PromptRequest.Kind(types?[$0]) == .password }) {
-            // What came first is the cause: a PIN that nobody gave, say.
+            // The first refusal is the cause, such as a PIN that was not given.
             return refuse(refusal ?? .certificateRefused)
         }
         let request = PromptRequest(
@@ -153,7 +152,7 @@ final class PrompterBridge {
         guard deadline.pause(for: prompter, asked: request) else { return refuse(.canceled) }
         do {
             let outcome = Result { try prompter.answers(to: request) }
-            // An answer that comes when nobody waits any more is not sent.
+            // A late answer, after the caller has stopped waiting, is not sent.
             guard deadline.resume() else { return refuse(.canceled) }
             let answers = try outcome.get()
             guard answers.count == prompts.count else { return refuse(.notInteractive) }
@@ -163,7 +162,7 @@ final class PrompterBridge {
             hasAnswered = true
             return 0
         } catch PromptRefusal.notInteractive {
-            // Who had the one PIN has given it.
+            // A second prompt after an answered one means that the PIN was wrong.
             return refuse(isForCertificate && hasAnswered ? .certificateRefused : .notInteractive)
         } catch {
             return refuse(.canceled)
@@ -175,7 +174,7 @@ final class PrompterBridge {
         return krb5_error_code(truncatingIfNeeded: code == .canceled ? KRB5_LIBOS_PWDINTR : KRB5_LIBOS_CANTREADPWD)
     }
 
-    /// libkrb5 gives a buffer and its size; an answer that does not fit must not be cut.
+    /// Copies an answer to libkrb5's fixed-size buffer; false if it does not fit, because it must not be truncated.
     private func copy(_ answer: Secret, to reply: UnsafeMutablePointer<krb5_data>) -> Bool {
         guard answer.count < Int(reply.pointee.length), let target = reply.pointee.data else { return false }
         answer.withUnsafeBytes { bytes in
@@ -199,14 +198,14 @@ extension PromptRequest.Kind {
     }
 }
 
-/// Answers one question with what was given beforehand, and no other: the second one says that the answer was wrong.
+/// Answers one prompt with a given answer and refuses the next, which means that the answer was wrong.
 package final class GivenAnswer: Prompter {
     private let answer: Mutex<Secret?>
 
-    /// - Parameter answer: Nil answers nothing.
+    /// - Parameter answer: The answer; nil refuses every prompt.
     package init(_ answer: Secret?) { self.answer = Mutex(answer) }
 
-    /// The answer, once. Throws `PromptRefusal`.
+    /// Returns the answer once, then throws `PromptRefusal`.
     package func answers(to request: PromptRequest) throws -> [Secret] {
         guard request.prompts.count == 1, let answer = answer.withLock({ $0.take() }) else { throw PromptRefusal.notInteractive }
         return [answer]

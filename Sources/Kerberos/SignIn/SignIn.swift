@@ -3,12 +3,12 @@ internal import CKerberos
 internal import struct Foundation.Date
 
 extension KerberosClient {
-    /// Asks the KDC for a ticket-granting ticket (AS exchange, RFC 4120 section 3.1). It is stored nowhere.
+    /// Requests a ticket-granting ticket from the KDC (AS exchange, RFC 4120 section 3.1), without storing it.
     ///
-    /// A wrong password is sent exactly once, to one KDC: the exchange is driven by `krb5_init_creds_get`, which, unlike
-    /// `krb5_get_init_creds_password`, does not go on to the realm's primary KDC after a refusal.
+    /// A wrong password is sent exactly once, to one KDC: the exchange uses `krb5_init_creds_get`, which, unlike
+    /// `krb5_get_init_creds_password`, does not retry with the realm's primary KDC after a refusal.
     ///
-    /// - Throws: ``KerberosError``; among its codes `wrongPassword`, `unknownPrincipal`, `passwordExpired`, `accountLocked`,
+    /// - Throws: ``KerberosError``, with codes such as `wrongPassword`, `unknownPrincipal`, `passwordExpired`, `accountLocked`,
     ///   `kdcUnreachable`, `clockSkew`, `keytabUnusable`, `keytabEntryMissing`, `certificateRefused`, `notInteractive`, `canceled`.
     public func initialCredential(
         for principal: Principal,
@@ -23,7 +23,7 @@ extension KerberosClient {
         }
     }
 
-    /// The principal of the first entry of a keytab, for services that name none.
+    /// The principal of a keytab's first entry, for services that are configured without one.
     public func firstPrincipal(inKeytab source: InitialCredentialSource) async throws(KerberosError) -> Principal {
         try await perform { context throws(KerberosError) in
             try context.withKeytab(source, subject: "keytab") { keytab throws(KerberosError) in
@@ -32,7 +32,7 @@ extension KerberosClient {
         }
     }
 
-    /// The certificate that krb5.conf names (`pkinit_identities`); nil where it names none.
+    /// The certificate that krb5.conf names (`pkinit_identities`); nil if it names none.
     public func configuredCertificate() async throws(KerberosError) -> String? {
         try await perform { [realm = configuration.realm] context throws(KerberosError) in
             let places = [["libdefaults", realm], ["realms", realm], ["libdefaults"]]
@@ -43,9 +43,9 @@ extension KerberosClient {
         }
     }
 
-    /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`). The cache is left as it is.
+    /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`), without changing the cache.
     ///
-    /// - Throws: ``KerberosError``; `notRenewable`, `ticketExpired` and `ticketRefused` mean that only a new sign-in helps.
+    /// - Throws: ``KerberosError``; after `notRenewable`, `ticketExpired` or `ticketRefused` a new sign-in is required.
     public func renewedCredential(
         for principal: Principal,
         in cache: CredentialCacheName,
@@ -68,7 +68,7 @@ extension KerberosClient {
 extension Context {
     /// Runs an AS exchange.
     ///
-    /// - Parameter service: Of the principal's realm; nil is the ticket-granting service.
+    /// - Parameter service: A service of the principal's realm; nil is the ticket-granting service.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
@@ -128,7 +128,7 @@ extension Context {
                     return credential
                 } catch {
                     if let refusal = bridge.refusal { throw error.because(refusal) }
-                    // Nothing else was there to be tried.
+                    // PKINIT was the only mechanism.
                     if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused) }
                     guard let armorCache, isOfArmor(error) else { throw error }
                     throw error.ofArmor(armorCache)
@@ -159,7 +159,7 @@ extension Context {
         let raw = raw
         switch source {
         case .password(let password):
-            // C would cut it there, and send another password.
+            // A C string would end there, so a different password would be sent.
             guard !password.withUnsafeBytes({ $0.contains(0) }) else {
                 throw KerberosError(.wrongPassword, subject: principal.description, message: "a password can't hold a NUL byte.")
             }
@@ -172,7 +172,7 @@ extension Context {
             try withKeytab(source, subject: principal.description) { keytab throws(KerberosError) in
                 let status = krb5_init_creds_set_keytab(raw, exchange, keytab)
                 try check(status, .signInWithKeytab, subject: principal.description)
-                // The keytab is read during the exchange: it must outlive it.
+                // The keytab must outlive the exchange, which reads it.
                 try run(exchange, .signInWithKeytab, subject: principal.description)
             }
         }
@@ -192,9 +192,9 @@ extension Context {
         throw .library(status, operation, subject: subject, detail: refusalText(exchange, of: status), context: raw)
     }
 
-    /// What the KDC wrote beside the code of its refusal (`e-text`, RFC 4120 section 5.9.1): MIT's says more than the code there.
+    /// The KDC's text (`e-text`, RFC 4120 section 5.9.1) for an error: MIT's KDC gives more detail there than in the code.
     ///
-    /// - Parameter status: What the exchange ended with. An earlier refusal, such as the one that asks for pre-authentication, is not its
+    /// - Parameter status: The final status of the exchange. An earlier KDC error, such as the request for pre-authentication, is not its
     ///   cause.
     private func refusalText(_ exchange: krb5_init_creds_context?, of status: krb5_error_code) -> String? {
         var refusal: UnsafeMutablePointer<krb5_error>?
@@ -218,14 +218,14 @@ extension InitialCredentialOptions {
     }
 }
 
-/// With what a principal proves itself to the KDC.
+/// How a principal authenticates to the KDC.
 public enum InitialCredentialSource: Sendable {
-    /// A password that is at hand. It is sent once.
+    /// A known password. It is sent once.
     case password(Secret)
-    /// Somebody who answers what libkrb5 asks: asked only after the KDC has said that it knows the principal.
+    /// A prompter that answers libkrb5's prompts. It is called only after the KDC has confirmed that it knows the principal.
     case prompter(any Prompter)
-    /// A certificate or smart card (PKINIT, RFC 4556), as libkrb5 names it: `FILE:cert.pem,key.pem`, `PKCS12:file`, `PKCS11:`; nil is
-    /// krb5.conf's `pkinit_identities`. The prompter is asked for a PIN alone, and no password is ever tried in the certificate's place.
+    /// A certificate or smart card (PKINIT, RFC 4556), in libkrb5's syntax: `FILE:cert.pem,key.pem`, `PKCS12:file`, `PKCS11:`; nil is
+    /// krb5.conf's `pkinit_identities`. The prompter is asked only for a PIN, and no password is tried instead of the certificate.
     case certificate(String?, any Prompter)
     /// A keytab: a path, or a name such as `FILE:/etc/app.keytab`.
     case keytab(String)
@@ -233,18 +233,18 @@ public enum InitialCredentialSource: Sendable {
     case clientKeytab
 }
 
-/// What to ask of the KDC at sign-in; what is nil is krb5.conf's choice (`krb5_get_init_creds_opt`).
+/// Options for a sign-in; nil values leave the choice to krb5.conf (`krb5_get_init_creds_opt`).
 public struct InitialCredentialOptions: Sendable, Hashable {
-    /// How long the ticket shall hold.
+    /// The requested ticket lifetime.
     public var lifetime: Duration?
-    /// How long it shall be renewable.
+    /// The requested renewable lifetime.
     public var renewableLifetime: Duration?
-    /// Whether the ticket may be forwarded to a service that is trusted with it.
+    /// Whether to request a forwardable ticket.
     public var isForwardable: Bool?
-    /// How long to wait for a KDC; nil is 10 seconds with one KDC known, else 25.
+    /// How long to wait for a KDC; nil is 10 seconds with one known KDC, else 25.
     public var deadline: Duration?
 
-    /// Options that leave everything to krb5.conf.
+    /// Creates options; the defaults leave everything to krb5.conf.
     public init(
         lifetime: Duration? = nil,
         renewableLifetime: Duration? = nil,
@@ -258,7 +258,7 @@ public struct InitialCredentialOptions: Sendable, Hashable {
     }
 }
 
-/// Takes what the KDC's answer says of the password's expiry (`krb5_get_init_creds_opt_set_expire_callback`): one of it for one sign-in.
+/// Receives the password's expiry from the KDC's reply (`krb5_get_init_creds_opt_set_expire_callback`), for one sign-in.
 final class PasswordExpiry {
     private var timestamp: krb5_timestamp = 0
 
@@ -268,11 +268,11 @@ final class PasswordExpiry {
         Unmanaged<PasswordExpiry>.fromOpaque(data).takeUnretainedValue().timestamp = password
     }
 
-    /// When the password expires; nil where nobody knows, and where it never does.
+    /// When the password expires; nil if unknown or never.
     func date(at now: Date) -> Date? { Self.date(Int64(timestamp), at: now) }
 
-    /// Reads a time of the KDC. Nil for 0 and for what is beyond: KDCs write "never" as the last second that fits into 31 bits, as -1, or,
-    /// as Windows does, as a day of September 2037. A password with which somebody has just signed in has not expired, whatever is written.
+    /// Converts a KDC's time; nil for 0 and for "never", which KDCs write as the last second of 31 bits, as -1 or, like Windows, as a day
+    /// in September 2037. Also nil for the past, because a password that has just been accepted has not expired.
     static func date(_ seconds: Int64, at now: Date) -> Date? {
         let date = Date(timeIntervalSince1970: Double(seconds))
         return seconds > 0 && seconds < endOfTime && date > now ? date : nil

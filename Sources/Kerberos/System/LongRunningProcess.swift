@@ -6,16 +6,16 @@ internal import CKerberos
     internal import Darwin
 #endif
 
-/// Keeps the secrets of a process that holds them for a long time out of files and out of other processes.
+/// Keeps the secrets of a long-running process out of files and other processes.
 package enum ProcessProtection {
-    /// Switches core dumps off, and the reading of this process's memory by others of the same user (`prctl(PR_SET_DUMPABLE)`,
-    /// `setrlimit(RLIMIT_CORE)`). Best before the first ticket is there.
+    /// Disables core dumps, and access to this process's memory by other processes of the user (`prctl(PR_SET_DUMPABLE)`,
+    /// `setrlimit(RLIMIT_CORE)`). Call this before the first ticket is read.
     ///
-    /// - Returns: Whether both worked.
+    /// - Returns: Whether both calls succeeded.
     @discardableResult
     package static func forbidDumps() -> Bool { forbidCoreFiles() && ckerberos_forbid_dumps() == 0 }
 
-    /// Switches core files off (`setrlimit(RLIMIT_CORE)`); other processes of the user can still see what this one is.
+    /// Disables core files (`setrlimit(RLIMIT_CORE)`); other processes of the user can still inspect this one.
     @discardableResult
     package static func forbidCoreFiles() -> Bool {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
@@ -27,7 +27,7 @@ package enum ProcessProtection {
         return limited == 0
     }
 
-    /// Lets the process have as many files and connections as the machine grants it (`setrlimit(RLIMIT_NOFILE)`).
+    /// Raises the limit of open files and connections to the system's maximum (`setrlimit(RLIMIT_NOFILE)`).
     package static func raiseFileLimit() {
         var limit = rlimit()
         guard getrlimit(fileResource, &limit) == 0 else { return }
@@ -35,10 +35,10 @@ package enum ProcessProtection {
         setrlimit(fileResource, &limit)
     }
 
-    /// How many files and connections the process may have open (`getrlimit(RLIMIT_NOFILE)`).
+    /// The limit of open files and connections (`getrlimit(RLIMIT_NOFILE)`).
     package static var fileLimit: Int {
         var limit = rlimit()
-        // What systems grant at least, where this one does not say.
+        // The usual minimum, if the limit is unknown.
         return getrlimit(fileResource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 1024
     }
 
@@ -48,21 +48,21 @@ package enum ProcessProtection {
         private static let fileResource = RLIMIT_NOFILE
     #endif
 
-    /// The variable by which glibc is told, before a process begins, to overwrite what is freed.
+    /// The environment variable that makes glibc overwrite freed memory; it must be set before the process starts.
     ///
-    /// Freed memory keeps what was in it until it is used again: keys among it, in buffers of this package, SwiftNIO and libkrb5 alike.
-    /// `perturb` overwrites every block as it is freed. The per-thread cache would keep small blocks from that, so it is off.
+    /// Freed memory keeps its contents until it is reused, including keys in buffers of this package, SwiftNIO and libkrb5. `perturb`
+    /// overwrites every block when it is freed. The per-thread cache is off because it would exempt small blocks.
     package static let wipingVariable = (name: "GLIBC_TUNABLES", value: "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0")
 }
 
-/// The memory of a process that runs for a long time.
+/// Reduces the memory use of a long-running process.
 package enum ProcessMemory {
-    /// Gives freed memory back to the system where the C library keeps it (`malloc_trim`). It takes milliseconds: worth it after something
-    /// large.
+    /// Returns freed memory to the system if the C library keeps it (`malloc_trim`). This takes milliseconds: use it after a large
+    /// allocation.
     package static func giveBackFreed() { ckerberos_give_back_freed() }
 
-    /// For a process that has nothing to do: gives back freed memory, and the program's code too, most of which only its start needed
-    /// (`madvise`). What runs later is fetched again, from the system's own cache as a rule: a fraction of a millisecond.
+    /// Returns freed memory and the program's code to the system, for an idle process: most of the code is used only at start (`madvise`).
+    /// Code that runs later is read again, usually from the page cache, in a fraction of a millisecond.
     package static func giveBackAtRest() {
         ckerberos_give_back_freed()
         ckerberos_forget_code()

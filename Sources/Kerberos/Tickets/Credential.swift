@@ -2,28 +2,28 @@ internal import CKerberos
 
 public import struct Foundation.Date
 
-/// A ticket with its session key, out of any cache. Store it in one with ``KerberosClient``.
+/// A ticket with its session key, outside a cache. Store it in a cache with ``KerberosClient``.
 public struct Credential: Sendable {
-    /// Whose ticket it is.
+    /// The client of the ticket.
     public let client: Principal
-    /// For which service it is, by the name that the KDC gave.
+    /// The service of the ticket, under the name that the KDC returned.
     public let server: Principal
-    /// When it holds.
+    /// When the ticket is valid.
     public let times: TicketTimes
-    /// Whether it can be renewed: the `renewable` flag.
+    /// Whether the ticket can be renewed: the `renewable` flag.
     public let isRenewable: Bool
-    /// Whether the KDC gives out copies of it that can be passed on to a service: the `forwardable` flag.
+    /// Whether the KDC issues forwarded tickets from it, for use by a service: the `forwardable` flag.
     public let isForwardable: Bool
-    /// Whether the KDC vouches for the service, so that a client may pass its own ticket on to it: the `ok-as-delegate` flag (RFC 4120
-    /// section 2.8).
+    /// Whether the KDC trusts the service for delegation, so that a client may forward its ticket to it: the `ok-as-delegate` flag (RFC
+    /// 4120 section 2.8).
     public let isForTrustedService: Bool
-    /// When the client's password expires by the KDC's clock, as the KDC said when this ticket was the answer to a sign-in (RFC 4120
-    /// section 5.4.2). Nil where it did not say, where the password never expires, and for a ticket out of a cache.
+    /// When the client's password expires, by the KDC's clock, according to the KDC's reply to a sign-in (RFC 4120 section 5.4.2). Nil if
+    /// the reply did not contain it, if the password never expires, and for a ticket from a cache.
     public internal(set) var passwordExpires: Date?
-    /// The whole of it as the FILE cache writes it (`krb5_marshal_credentials`).
+    /// The whole credential, as in a FILE cache (`krb5_marshal_credentials`).
     let encoded: Secret
 
-    /// A number that tells tickets apart as long as this process runs, those of the same second too. Nothing can be learned from it.
+    /// A number that identifies the ticket within this process, even among those of the same second. It reveals nothing about the ticket.
     package var fingerprint: Int {
         encoded.withUnsafeBytes { bytes in
             var hasher = Hasher()
@@ -32,17 +32,17 @@ public struct Credential: Sendable {
         }
     }
 
-    /// Whether it holds at a time.
+    /// Whether the ticket has not expired at the given time.
     public func isValid(at date: Date) -> Bool { times.expires > date }
 
-    /// Whether it is the same ticket with the same key; two of one second differ in nothing else.
+    /// Whether it is the same ticket with the same key. Tickets of the same second differ in nothing else.
     package func isIdentical(to other: Credential) -> Bool {
         encoded.withUnsafeBytes { own in other.encoded.withUnsafeBytes { own.elementsEqual($0) } }
     }
 }
 
 extension Credential: CustomStringConvertible {
-    /// Names and expiry, never the key.
+    /// Service, client and expiry time, never the key.
     public var description: String { "\(server) for \(client), until \(times.expires)" }
 }
 
@@ -65,7 +65,7 @@ extension Credential {
         krb5_free_data(context.raw, data)
     }
 
-    /// A ticket that came by a referral is kept under the name that was asked for, with no realm; the ticket itself has the realm.
+    /// The service's full name. A referral ticket is stored under the requested name without a realm; the ticket itself contains the realm.
     static func server(of raw: krb5_creds, context: Context) throws(KerberosError) -> Principal {
         let asked = try Principal(copying: raw.server, context: context)
         guard asked.realm.isEmpty else { return asked }
@@ -76,7 +76,7 @@ extension Credential {
         return try Principal(copying: ticket.pointee.server, context: context)
     }
 
-    /// Lends libkrb5's structure for the length of the call.
+    /// Lends libkrb5's structure for the duration of the call.
     func withRaw<Value>(
         in context: Context,
         _ body: (UnsafeMutablePointer<krb5_creds>) throws(KerberosError) -> Value
@@ -95,15 +95,15 @@ extension Credential {
     }
 }
 
-/// When a ticket holds (RFC 4120 section 5.3).
+/// When a ticket is valid (RFC 4120 section 5.3).
 public struct TicketTimes: Sendable, Hashable {
-    /// When the person or the service proved itself to the KDC.
+    /// When the user or service authenticated to the KDC.
     public let authenticated: Date
-    /// From when on the ticket holds.
+    /// When the ticket becomes valid.
     public let starts: Date
-    /// Until when the ticket holds.
+    /// When the ticket expires.
     public let expires: Date
-    /// Until when it can be renewed; nil when it can't.
+    /// Until when the ticket can be renewed; nil if it can't.
     public let renewUntil: Date?
 
     init(_ raw: krb5_ticket_times) {
@@ -113,7 +113,7 @@ public struct TicketTimes: Sendable, Hashable {
         renewUntil = raw.renew_till == 0 ? nil : Self.date(raw.renew_till)
     }
 
-    /// libkrb5 counts seconds in 32 bits without a sign, which lasts until 2106.
+    /// libkrb5 uses unsigned 32-bit seconds, which last until 2106.
     private static func date(_ timestamp: krb5_timestamp) -> Date {
         Date(timeIntervalSince1970: Double(UInt32(bitPattern: timestamp)))
     }

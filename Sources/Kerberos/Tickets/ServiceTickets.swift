@@ -1,17 +1,17 @@
 internal import CKerberos
 
 extension KerberosClient {
-    /// Gets a service ticket with the ticket-granting ticket of a cache (TGS exchange, RFC 4120 section 3.3), referrals and trusts
-    /// included, and leaves it in that cache (`krb5_get_credentials`). A valid one that is there already is taken as it is.
+    /// Gets a service ticket with the ticket-granting ticket of a cache (TGS exchange, RFC 4120 section 3.3), following referrals and
+    /// trusts, and stores it in that cache (`krb5_get_credentials`). Returns a valid ticket that is already in the cache.
     ///
     /// - Parameters:
-    ///   - service: the service; with an empty realm the KDC is asked where it is.
-    ///   - cache: the cache of the ticket-granting ticket.
-    ///   - cachedOnly: never ask the KDC: what is not in the cache is `noCredentials`.
-    ///   - deadline: how long to wait for a KDC; nil is 10 seconds with one KDC known, else 25; and 25 for
-    ///     a service of another realm once a KDC has answered.
-    /// - Throws: ``KerberosError``; among its codes `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`, `kdcUnreachable`,
-    ///   `clockSkew`.
+    ///   - service: The service; with an empty realm the KDC is asked for a referral.
+    ///   - cache: The cache with the ticket-granting ticket.
+    ///   - cachedOnly: Whether to throw `noCredentials` instead of asking the KDC.
+    ///   - deadline: How long to wait for a KDC; nil is 10 seconds with one known KDC, else 25, and 25 for a service of another realm after
+    ///     a KDC's first reply.
+    /// - Throws: ``KerberosError``, with codes such as `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`,
+    ///   `kdcUnreachable`, `clockSkew`.
     public func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -30,8 +30,8 @@ extension KerberosClient {
         }
     }
 
-    /// Gets a service ticket that has a piece of authorization data of the client's in it (RFC 4120 section 5.2.6), whatever the cache
-    /// holds: the KDC copies it. For tests, which want tickets as large as those of a directory with many groups.
+    /// Gets a service ticket that contains authorization data from the client (RFC 4120 section 5.2.6), which the KDC copies, whatever the
+    /// cache holds. For tests that require tickets as large as those of a directory with many groups.
     package func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -55,7 +55,7 @@ extension Context {
         }
     }
 
-    /// A service ticket out of an open cache, or from the KDC by the ticket-granting ticket in it.
+    /// Gets a service ticket from an open cache, or from the KDC with the cache's ticket-granting ticket.
     func serviceTicket(
         for service: Principal,
         in cache: krb5_ccache,
@@ -77,7 +77,7 @@ extension Context {
                     throw KerberosError(.noCredentials, subject: service.displayName, message: "there is no ticket.")
                 }
                 defer { krb5_free_creds(raw, credential) }
-                // It is in the ticket now. Beside it, it would keep the ticket from those who ask for one without.
+                // The ticket contains it. If it is stored next to the ticket as well, lookups without it skip the ticket.
                 krb5_free_authdata(raw, credential.pointee.authdata)
                 credential.pointee.authdata = nil
                 return try Credential(copying: &credential.pointee, context: self)
@@ -85,7 +85,7 @@ extension Context {
         }
     }
 
-    /// Lends a request with one piece of authorization data, of a type that no acceptor knows.
+    /// Lends a request with one item of authorization data, of a type that acceptors do not know.
     private static func withAuthorizationData<Value>(
         _ bytes: [UInt8],
         in request: inout krb5_creds,
@@ -109,16 +109,16 @@ extension Context {
 }
 
 extension KerberosClient {
-    /// Gets a service ticket from the KDC, whatever the cache holds, and puts it in the place of those of the same client that the body
-    /// names: the service may have another key since they were issued. They stay if the KDC gives none.
+    /// Gets a service ticket from the KDC, whatever the cache holds, and replaces those of the same client that the predicate selects,
+    /// because the service's key may have changed since. They stay if the KDC issues none.
     ///
     /// - Parameters:
-    ///   - service: the service; with an empty realm the KDC is asked where it is.
-    ///   - cache: the cache of the ticket-granting ticket.
-    ///   - deadline: as for ``serviceTicket(for:in:cachedOnly:deadline:)``.
-    ///   - isReplaced: whether tickets for a service are to be replaced.
-    /// - Throws: as ``serviceTicket(for:in:cachedOnly:deadline:)`` does; `noCredentials` if another principal has signed in there in the
-    ///   meantime.
+    ///   - service: The service; with an empty realm the KDC is asked for a referral.
+    ///   - cache: The cache with the ticket-granting ticket.
+    ///   - deadline: As for ``serviceTicket(for:in:cachedOnly:deadline:)``.
+    ///   - isReplaced: Whether to replace tickets for a service.
+    /// - Throws: As ``serviceTicket(for:in:cachedOnly:deadline:)`` does; `noCredentials` if another principal has signed in to this cache
+    ///   in the meantime.
     package func replaceServiceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -138,7 +138,7 @@ extension KerberosClient {
 }
 
 extension Context {
-    /// Asks the KDC, over a cache of its own in which libkrb5 finds the ticket-granting ticket and nothing else.
+    /// Requests a service ticket from the KDC, with a temporary cache that contains only the ticket-granting ticket.
     fileprivate func freshServiceTicket(
         for service: Principal,
         with contents: CredentialCacheContents
@@ -152,14 +152,13 @@ extension Context {
         }
     }
 
-    /// Puts a ticket in the place of others. Where the cache's type can't remove one, or what serves it can't, the whole cache is filled
-    /// anew.
+    /// Replaces tickets with a new one. If the cache type or its server can't remove tickets, rewrites the whole cache.
     fileprivate func put(
         _ ticket: Credential,
         in cache: krb5_ccache,
         where isReplaced: (Principal) -> Bool
     ) throws(KerberosError) {
-        // Another program may have added tickets while the KDC was asked, or signed in.
+        // Another program may have added tickets, or signed in, during the request to the KDC.
         let contents = try contents(of: cache)
         guard contents.principal == ticket.client else {
             throw KerberosError(
@@ -181,7 +180,7 @@ extension Context {
         )
     }
 
-    /// False where the cache can't remove a ticket.
+    /// Removes a ticket; false if the cache can't.
     private func remove(_ ticket: Credential, from cache: krb5_ccache) throws(KerberosError) -> Bool {
         try ticket.withRaw(in: self) { raw in
             krb5_cc_remove_cred(self.raw, cache, krb5_flags(KRB5_TC_MATCH_TIMES_EXACT | KRB5_TC_MATCH_KTYPE), raw) == 0

@@ -1,4 +1,4 @@
-/// One challenge of a `WWW-Authenticate` field (RFC 9110 sections 11.3 and 11.6.1).
+/// A challenge in a `WWW-Authenticate` field (RFC 9110 sections 11.3 and 11.6.1).
 public struct AuthenticationChallenge: Sendable, Hashable {
     /// An auth-param of a challenge (RFC 9110 section 11.2).
     public struct Parameter: Sendable, Hashable {
@@ -7,42 +7,42 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         /// The value, without quotes and escapes.
         public let value: String
 
-        /// Makes a parameter; the name is put into lower case.
+        /// Creates a parameter and converts the name to lower case.
         public init(name: String, value: String) {
             self.name = name.asciiLowercased
             self.value = value
         }
     }
 
-    /// The scheme as it was sent. Schemes compare without regard to case: see ``hasScheme(_:)``.
+    /// The scheme as sent. Compare schemes, which are case-insensitive, with ``hasScheme(_:)``.
     public let scheme: String
-    /// The token of a scheme that has one instead of parameters.
+    /// The token, for schemes that use one instead of parameters.
     public let token68: String?
-    /// The parameters in the order they were sent, repeated names included.
+    /// The parameters in the order in which they were sent, including repeated names.
     public let parameters: [Parameter]
 
-    /// Makes a challenge.
+    /// Creates a challenge.
     public init(scheme: String, token68: String? = nil, parameters: [Parameter] = []) {
         self.scheme = scheme
         self.token68 = token68
         self.parameters = parameters
     }
 
-    /// Whether this is a challenge of a scheme; case does not matter.
+    /// Whether the challenge has the given scheme, ignoring case.
     public func hasScheme(_ name: String) -> Bool { scheme.asciiLowercased == name.asciiLowercased }
 
-    /// The first parameter of a name; case does not matter.
+    /// The value of the first parameter with this name, ignoring case.
     public func parameter(_ name: String) -> String? {
         let name = name.asciiLowercased
         return parameters.first { $0.name == name }?.value
     }
 
-    /// Reads all challenges of a message, in their order.
+    /// Parses all challenges of a message, in order.
     ///
-    /// Takes time and memory linear in the text and never throws: a challenge that breaks the grammar is left out, and reading goes on at
-    /// the next. What stands inside a quoted string is never a challenge. Several lines are one list (RFC 9110 section 5.3).
+    /// Takes linear time and memory and never throws: a malformed challenge is skipped, and parsing continues with the next. The content of
+    /// a quoted string is never a challenge. Several field lines are one list (RFC 9110 section 5.3).
     ///
-    /// - Parameter fieldValues: The values of the field's lines, in their order.
+    /// - Parameter fieldValues: The values of the field lines, in order.
     public static func parse(_ fieldValues: [String]) -> [AuthenticationChallenge] {
         var challenges: [AuthenticationChallenge] = []
         var open: Open?
@@ -61,7 +61,7 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     }
 }
 
-/// The challenge that is being read.
+/// The challenge that is being parsed.
 private struct Open {
     let scheme: String
     var token68: String?
@@ -80,7 +80,7 @@ private struct Open {
         parameters.append(AuthenticationChallenge.Parameter(name: String(decoding: name, as: UTF8.self), value: text))
     }
 
-    /// The text between the quotes, escapes resolved (RFC 9110 section 5.6.4).
+    /// The text between the quotes, with escapes resolved (RFC 9110 section 5.6.4).
     private static func unquoted(_ value: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(value.count)

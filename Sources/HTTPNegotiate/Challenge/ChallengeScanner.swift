@@ -1,26 +1,26 @@
-/// Reads the challenges of one field line (RFC 9110 section 11.6.1) part by part: in linear time, and without storage of its own.
+/// Splits a field line (RFC 9110 section 11.6.1) into the parts of its challenges, in linear time and without storage of its own.
 ///
-/// `challenge = auth-scheme [ 1*SP ( token68 / #auth-param ) ]`, and the field is a list of those. Commas part challenges as well as
-/// parameters, so what a list element is shows only after its first token: `token =` goes on with the challenge before it, `token` alone or
-/// `token SP something` begins a new one.
+/// The field is a list of `challenge = auth-scheme [ 1*SP ( token68 / #auth-param ) ]`. Commas separate challenges as well as parameters,
+/// so the first token of a list element decides: `token =` continues the previous challenge, `token` alone or `token SP something` begins a
+/// new one.
 struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
-    /// A part of a challenge, as it stands in the line.
+    /// A part of a challenge, as written in the line.
     enum Part {
         /// A challenge begins.
         case scheme(Bytes.SubSequence)
-        /// The token of the challenge at hand.
+        /// The token of the current challenge.
         case token68(Bytes.SubSequence)
-        /// A parameter of the challenge at hand; a quoted value has its quotes and escapes still.
+        /// A parameter of the current challenge; a quoted value still has its quotes and escapes.
         case parameter(name: Bytes.SubSequence, value: Bytes.SubSequence)
-        /// What breaks the grammar of the challenge at hand.
+        /// A syntax error in the current challenge.
         case fault
     }
 
     private var bytes: Bytes
     private var position: Bytes.Index
-    /// The challenge at hand may have parameters: there is a space after its scheme, and no token68.
+    /// Whether the current challenge may have parameters: its scheme is followed by a space, and it has no token68.
     private var takesParameters = false
-    /// The position is right after a scheme that has something after it.
+    /// Whether the position is right after a scheme that is followed by content.
     private var isBeforeContent = false
 
     init(_ bytes: Bytes) {
@@ -28,14 +28,14 @@ struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
         position = bytes.startIndex
     }
 
-    /// Takes the next line of the same field. The lines are one list (RFC 9110 section 5.3), so parameters may go on in it; a quoted string
-    /// may not.
+    /// Continues with the next line of the same field. The lines are one list (RFC 9110 section 5.3), so parameters may continue in it, but
+    /// a quoted string may not.
     mutating func take(_ line: Bytes) {
         bytes = line
         position = line.startIndex
     }
 
-    /// The next part, or nil at the end of the line.
+    /// Returns the next part, or nil at the end of the line.
     mutating func next() -> Part? {
         if isBeforeContent { return readContent() }
         while true {
@@ -45,7 +45,7 @@ struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
         }
     }
 
-    /// A scheme or a parameter; nil for what is neither and belongs to no challenge.
+    /// Reads a scheme or a parameter; nil for anything else that belongs to no challenge.
     private mutating func readElement() -> Part? {
         let start = position
         guard let token = readToken() else { return skipStray() }
@@ -67,10 +67,10 @@ struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
         }
     }
 
-    /// What follows a scheme: a token68, or the first parameter.
+    /// Reads what follows a scheme: a token68, or the first parameter.
     private mutating func readContent() -> Part {
         isBeforeContent = false
-        // A tab is no space here, so it spoils the challenge.
+        // A tab is not allowed here, so it makes the challenge invalid.
         skip { $0 == UInt8(ascii: " ") }
         let start = position
         let hasCharacters = skip { $0.isToken68Character }
@@ -94,7 +94,7 @@ struct ChallengeScanner<Bytes: Collection> where Bytes.Element == UInt8 {
         return .parameter(name: name, value: value)
     }
 
-    /// Skips an element that begins with no token or goes on with something strange: a fault where a parameter may stand.
+    /// Skips an element that is neither a scheme nor a parameter: a syntax error if a parameter was allowed.
     private mutating func skipStray() -> Part? {
         skipElement()
         return takesParameters ? .fault : nil
@@ -113,20 +113,20 @@ extension ChallengeScanner {
 
     private mutating func advance() { bytes.formIndex(after: &position) }
 
-    /// Whether there was anything to skip.
+    /// Returns whether anything was skipped.
     @discardableResult private mutating func skip(while isWanted: (UInt8) -> Bool) -> Bool {
         let start = position
         while let byte = current, isWanted(byte) { advance() }
         return position > start
     }
 
-    /// Skips white space; whether the element ends there.
+    /// Skips white space, and returns whether the element ends there.
     private mutating func skipToComma() -> Bool {
         skip { $0.isBlank }
         return current == nil || current == UInt8(ascii: ",")
     }
 
-    /// Goes to the next comma that is not in a quoted string. A quoted string that does not end takes the rest of the line with it.
+    /// Skips to the next comma that is not in a quoted string. An unterminated quoted string extends to the end of the line.
     private mutating func skipElement() {
         while let byte = current, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\"") { skipQuotedString() } else { advance() }
@@ -143,7 +143,7 @@ extension ChallengeScanner {
         return skipQuotedString() ? bytes[start..<position] : nil
     }
 
-    /// Goes behind a quoted string, whatever is in it; whether it keeps to the grammar (RFC 9110 section 5.6.4).
+    /// Skips a quoted string, and returns whether it is valid (RFC 9110 section 5.6.4).
     @discardableResult private mutating func skipQuotedString() -> Bool {
         var isValid = true
         advance()
@@ -165,16 +165,16 @@ extension UInt8 {
     /// White space within a line (RFC 9110 section 5.6.3).
     fileprivate var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// What may stand in a quoted string, some of it only after a backslash.
+    /// Whether the character may occur in a quoted string, possibly after a backslash.
     fileprivate var isQuotable: Bool { self >= 0x20 && self != 0x7F || self == UInt8(ascii: "\t") }
 }
 
-/// The parts of all challenges of a message: its field lines read as one list (RFC 9110 section 5.3).
+/// The parts of all challenges in a message: its field lines read as one list (RFC 9110 section 5.3).
 struct ChallengeParts: Sequence, IteratorProtocol {
     private var lines: ArraySlice<String>
     private var scanner = ChallengeScanner("".utf8)
 
-    /// - Parameter fieldValues: The values of the lines, in their order.
+    /// - Parameter fieldValues: The values of the field lines, in order.
     init(_ fieldValues: [String]) { lines = fieldValues[...] }
 
     mutating func next() -> ChallengeScanner<String.UTF8View>.Part? {
@@ -185,16 +185,16 @@ struct ChallengeParts: Sequence, IteratorProtocol {
         }
     }
 
-    /// The line with spaces for old folds (RFC 9112 section 5.2) and for other line breaks and NULs (RFC 9110 section 5.5).
+    /// The line with spaces in place of obsolete folds (RFC 9112 section 5.2), other line breaks and NULs (RFC 9110 section 5.5).
     ///
-    /// Hardly a line has any, and then nothing is copied.
+    /// Few lines contain any, so usually nothing is copied.
     private static func unfolded(_ line: String) -> String {
         guard line.utf8.contains(where: \.isBreak) else { return line }
         var bytes = Array(line.utf8)
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].firstIndex { !$0.isBreak && $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } ?? bytes.count
-            // A fold is a break and all white space around it, tabs too.
+            // A fold is a line break and all white space around it, including tabs.
             if bytes[start..<end].contains(where: \.isBreak) {
                 for index in start..<end { bytes[index] = UInt8(ascii: " ") }
             }

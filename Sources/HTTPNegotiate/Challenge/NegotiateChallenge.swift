@@ -2,33 +2,33 @@ public import HTTPTypes
 
 internal import struct Foundation.Data
 
-/// A challenge of the scheme Negotiate (RFC 4559 section 4.1): bare, or with a token of the server.
+/// A Negotiate challenge (RFC 4559 section 4.1), with or without a token from the server.
 public struct NegotiateChallenge: Sendable, Hashable {
-    /// What a message's fields hold.
+    /// The result of a search for Negotiate in a message.
     public enum Result: Sendable, Hashable {
-        /// No Negotiate.
+        /// No Negotiate challenge.
         case absent
-        /// The first Negotiate of the message.
+        /// The first Negotiate challenge of the message.
         case found(NegotiateChallenge)
-        /// A Negotiate that can't be read, and a clause that says why.
+        /// An invalid Negotiate challenge, and a clause that says why.
         case malformed(String)
     }
 
-    /// The longest token that is read: 64 KiB, about what the widest of servers' header limits let through.
+    /// The longest token that is accepted: 64 KiB, about the largest header limit that servers allow.
     public static let maximumTokenSize = 65536
 
-    /// The server's token, decoded; nil when the challenge is bare.
+    /// The decoded token; nil if the challenge has none.
     public let token: [UInt8]?
 
-    /// Makes a challenge.
+    /// Creates a challenge.
     public init(token: [UInt8]? = nil) { self.token = token }
 
-    /// Looks for Negotiate among the challenges of a message.
+    /// Finds the first Negotiate challenge of a message.
     ///
-    /// The token must be base64 as RFC 4648 section 4 has it, padding included, and no longer than ``maximumTokenSize`` bytes. Never
-    /// throws; takes time linear in the text, and no memory but the token's.
+    /// The token must be base64 (RFC 4648 section 4) with padding, and at most ``maximumTokenSize`` bytes long. Never throws; takes linear
+    /// time, and memory only for the token.
     ///
-    /// - Parameter fieldValues: The values of the `WWW-Authenticate` lines, in their order.
+    /// - Parameter fieldValues: The values of the `WWW-Authenticate` lines, in order.
     public static func find(in fieldValues: [String]) -> Result {
         var candidate: Candidate?
         for part in ChallengeParts(fieldValues) {
@@ -45,7 +45,7 @@ public struct NegotiateChallenge: Sendable, Hashable {
     }
 }
 
-/// The Negotiate challenge that is being read.
+/// The Negotiate challenge that is being parsed.
 private struct Candidate {
     var token: Substring.UTF8View?
     var hasParameters = false
@@ -56,7 +56,7 @@ private struct Candidate {
         guard !hasParameters else { return .malformed("its Negotiate challenge has parameters instead of a token") }
         guard let token else { return .found(NegotiateChallenge()) }
         let maximum = NegotiateChallenge.maximumTokenSize
-        // Before anything is decoded, so that no field makes this allocate more than that.
+        // Checked before decoding, so that no field makes this allocate more.
         guard token.count <= (maximum + 2) / 3 * 4 else { return .malformed("its Negotiate token is over \(maximum) bytes") }
         guard let bytes = Base64.decode(token) else { return .malformed("its Negotiate token is not base64") }
         guard bytes.count <= maximum else { return .malformed("its Negotiate token is over \(maximum) bytes") }
@@ -64,18 +64,18 @@ private struct Candidate {
     }
 }
 
-/// The answer to a Negotiate challenge (RFC 4559 section 4.2): what goes into the `Authorization` field.
+/// The response to a Negotiate challenge (RFC 4559 section 4.2): the value of the `Authorization` field.
 public struct NegotiateCredentials: Sendable, Hashable {
     /// The initiator's token.
     public let token: [UInt8]
 
-    /// Makes credentials from a token.
+    /// Creates credentials from a token.
     public init(token: [UInt8]) { self.token = token }
 
-    /// The field's value: `Negotiate` and the token in base64.
+    /// The field value: `Negotiate` and the token in base64.
     public var fieldValue: String { "Negotiate " + Base64.encode(token) }
 
-    /// The `Authorization` field alone, marked so that no HTTP/2 peer puts it into its compression table.
+    /// The `Authorization` field, marked so that HTTP/2 peers do not add it to their compression tables.
     public var headers: HTTPFields {
         var field = HTTPField(name: .authorization, value: fieldValue)
         field.indexingStrategy = .disallow
@@ -86,19 +86,19 @@ public struct NegotiateCredentials: Sendable, Hashable {
 extension NegotiateCredentials: CustomStringConvertible, CustomReflectable {
     /// The token's length, never the token.
     public var description: String { "Negotiate, \(token.count) bytes" }
-    /// Never the token.
+    /// An empty mirror, never the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Base64 exactly as RFC 4648 section 4 has it: no line breaks, no other alphabet, padding required, unused bits zero.
+/// Strict base64 (RFC 4648 section 4): no line breaks, no other alphabet, padding required, unused bits zero.
 ///
-/// Lenient decoders let one token be spelt in many ways; a challenge is read in one way or not at all.
+/// Lenient decoders accept several spellings of one token; here each token has exactly one.
 enum Base64 {
     private static let padding = UInt8(ascii: "=")
 
     static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-    /// The bytes, or nil for anything that ``encode(_:)`` would not have written. Nothing at all is nil as well.
+    /// The decoded bytes; nil for empty text and for anything that ``encode(_:)`` would not write.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let count = text.count
         guard count > 0, count % 4 == 0 else { return nil }
@@ -120,7 +120,7 @@ enum Base64 {
             bytes.append(UInt8(truncatingIfNeeded: bits))
             bits = 0
         }
-        // The padding stands for bytes that must be zero, with the unused bits before them.
+        // The padding stands for zero bytes, and the unused bits before them must be zero too.
         guard surplus <= 2, bytes.suffix(surplus).allSatisfy({ $0 == 0 }) else { return nil }
         bytes.removeLast(surplus)
         return bytes

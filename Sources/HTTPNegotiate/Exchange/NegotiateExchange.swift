@@ -1,6 +1,6 @@
-/// The state machine of one request that may be challenged: no clock, no I/O, bounded.
+/// The state machine of one request that may be challenged. It has no clock and no I/O, and the number of its steps is bounded.
 ///
-/// Feed it each response's status and `WWW-Authenticate` lines, and do what it says:
+/// Pass it each response's status and `WWW-Authenticate` lines, and perform the action that it returns:
 ///
 /// ```swift
 /// var exchange = NegotiateExchange()
@@ -10,72 +10,72 @@
 /// }
 /// ```
 ///
-/// Only 401 is answered. A 407 is a proxy's, and no ticket of an origin is for a proxy.
+/// Only 401 is handled: a 407 comes from a proxy, and tickets for an origin are not for a proxy.
 public struct NegotiateExchange: Sendable {
     /// What the caller must do next.
     public enum Action: Sendable, Hashable {
-        /// Hand the response to whoever made the request; the exchange is over.
+        /// Deliver the response to the caller; the exchange is over.
         case deliver(Delivery)
-        /// Ask the extension; then send its headers and call ``NegotiateExchange/sent(fieldSize:)``, or call
+        /// Ask the extension. Then send its headers and call ``NegotiateExchange/sent(fieldSize:)``, or call
         /// ``NegotiateExchange/declined()``.
         case begin
-        /// Give the token to the authorization exchange; for a further leg send its headers and call
-        /// ``NegotiateExchange/sent(fieldSize:)``, when the context stands call ``NegotiateExchange/verified()``.
+        /// Pass the token to the authorization exchange. For a further leg, send its headers and call
+        /// ``NegotiateExchange/sent(fieldSize:)``; when the context is established, call ``NegotiateExchange/verified()``.
         case respond([UInt8])
-        /// Give the final token to the authorization exchange and call ``NegotiateExchange/verified()`` when the context stands. A further
-        /// leg is an error here.
+        /// Pass the final token to the authorization exchange, and call ``NegotiateExchange/verified()`` when the context is established. A
+        /// further leg is an error here.
         case verify([UInt8])
         /// Drop the response and throw the error; the exchange is over.
         case fail(AuthorizationError)
     }
 
-    /// What a delivered response is worth.
+    /// The result of authentication for a delivered response.
     public enum Delivery: Sendable, Hashable {
         /// Negotiate was not used.
         case unauthenticated
-        /// The ticket was taken, and the server proved itself as asked.
+        /// The server accepted the ticket and authenticated itself as required.
         case authenticated
-        /// The server did not take the ticket, or its challenge cannot be answered, and a sentence that says so: its 401 is the caller's.
+        /// The server rejected the ticket, or its challenge cannot be answered; the text says why. The 401 goes to the caller.
         case refused(String)
     }
 
-    /// What to do about a server that never proves itself.
+    /// The advice for a server that never authenticates itself.
     package static let optionalProofAdvice =
         "If this server never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
 
-    /// What the stricter of the common servers let through; a refusal of less than this has another reason.
+    /// The header limit of the stricter common servers, in bytes; smaller fields are refused for other reasons.
     private static let usualFieldLimit = 4096
 
     private enum State: Sendable, Hashable {
         case idle, begun, awaitingResponse, responding, verifying, finished
     }
 
-    /// How many requests with an `Authorization` field may be sent.
+    /// The maximum number of requests with an `Authorization` field.
     public let maximumLegs: Int
-    /// Whether the server must prove itself.
+    /// Whether the server must authenticate itself.
     public let mutualAuthentication: MutualAuthentication
 
     private var state = State.idle
     private var legs = 0
     private var fieldSize = 0
-    /// The last token went out before the server asked for one.
+    /// Whether the last token was sent before the server asked for one.
     private var isUnasked = false
 
-    /// Makes an exchange for one request.
+    /// Creates an exchange for one request.
     ///
     /// - Parameters:
-    ///   - maximumLegs: How many requests with an `Authorization` field may be sent; Kerberos needs one. At least 1.
-    ///   - mutualAuthentication: Whether the server must prove itself.
+    ///   - maximumLegs: The maximum number of requests with an `Authorization` field, at least 1; Kerberos needs one.
+    ///   - mutualAuthentication: Whether the server must authenticate itself.
     public init(maximumLegs: Int = 4, mutualAuthentication: MutualAuthentication = .required) {
         self.maximumLegs = max(maximumLegs, 1)
         self.mutualAuthentication = mutualAuthentication
     }
 
-    /// Judges a response.
+    /// Evaluates a response.
     ///
     /// - Parameters:
     ///   - status: The status code of a final response, not of an interim one (1xx).
-    ///   - fieldValues: The values of its `WWW-Authenticate` lines, in their order.
+    ///   - fieldValues: The values of its `WWW-Authenticate` lines, in order.
     public mutating func receive(status: Int, challenges fieldValues: [String]) -> Action {
         switch state {
         case .idle: return finishUnlessMore(first(status: status, fieldValues))
@@ -85,9 +85,9 @@ public struct NegotiateExchange: Sendable {
         }
     }
 
-    /// A request with our header went out. Before any challenge it is one sent unasked, with a token made ahead.
+    /// Records that a request with our header was sent. Before any challenge, this is a preemptive request.
     ///
-    /// - Parameter fieldSize: The bytes of the `Authorization` field's value, for the message when the server finds it too large.
+    /// - Parameter fieldSize: The size of the `Authorization` value in bytes, for the message if the server finds it too large.
     public mutating func sent(fieldSize: Int = 0) {
         guard [.idle, .begun, .responding].contains(state) else { return }
         isUnasked = state == .idle
@@ -96,7 +96,7 @@ public struct NegotiateExchange: Sendable {
         self.fieldSize = fieldSize
     }
 
-    /// The security context stands after the token that ``Action/respond(_:)`` or ``Action/verify(_:)`` named.
+    /// Records that the token of ``Action/respond(_:)`` or ``Action/verify(_:)`` established the security context.
     public mutating func verified() -> Action {
         switch state {
         case .verifying: return finishUnlessMore(.deliver(.authenticated))
@@ -106,9 +106,9 @@ public struct NegotiateExchange: Sendable {
         }
     }
 
-    /// The token that ``Action/respond(_:)`` or ``Action/verify(_:)`` named accepts the ticket and proves nothing.
+    /// Records that the token of ``Action/respond(_:)`` or ``Action/verify(_:)`` accepts the ticket without authenticating the server.
     ///
-    /// - Parameter status: The status code of the response that carried it.
+    /// - Parameter status: The status code of the response that contained it.
     public mutating func unproven(status: Int) -> Action {
         switch state {
         case .verifying:
@@ -123,7 +123,7 @@ public struct NegotiateExchange: Sendable {
         }
     }
 
-    /// The extension does not handle the request: the 401 is the caller's.
+    /// Records that the extension does not handle the request: the 401 goes to the caller.
     public mutating func declined() -> Action {
         guard state == .begun else { return misuse("declined()") }
         return finishUnlessMore(.deliver(.unauthenticated))
@@ -136,7 +136,7 @@ extension NegotiateExchange {
         switch NegotiateChallenge.find(in: fieldValues) {
         case .absent: return .deliver(.unauthenticated)
         case .found(let challenge) where challenge.token == nil: return .begin
-        // No ticket was sent, so the 401 tells the caller nothing that it may not know; another scheme of it may serve.
+        // No ticket was sent, so the caller gets the 401: it may support another of its schemes.
         case .found: return unanswerable("its first challenge carries a token, and no exchange has begun that the token could belong to")
         case .malformed(let clause): return unanswerable(clause)
         }
@@ -180,7 +180,7 @@ extension NegotiateExchange {
                 + "Raise its limit (LimitRequestFieldSize in Apache, large_client_header_buffers in nginx)."
             return .fail(AuthorizationError(.tokenTooLarge, message))
         }
-        // A page for everybody: the server had no reason to look at the token, and proves nothing with or without it.
+        // A public page: the server had no reason to evaluate the token, and authenticates itself neither with nor without it.
         guard !isUnasked else { return .deliver(.unauthenticated) }
         guard mutualAuthentication == .required else { return .deliver(.authenticated) }
         let message =
@@ -219,18 +219,18 @@ extension NegotiateExchange {
     }
 }
 
-/// What authentication came to for one response.
+/// The result of authentication for one response.
 public struct NegotiationReport: Sendable, Hashable {
     /// Whether Negotiate was used, and with what result.
     public let delivery: NegotiateExchange.Delivery
-    /// Who answered whom; nil where nobody did.
+    /// The client and service principals; nil if Negotiate was not used.
     public let identity: AuthorizationIdentity?
-    /// Whether the ticket was bound to the server's TLS certificate. Whether the server looked at it, only the server knows.
+    /// Whether the ticket was bound to the server's TLS certificate. Only the server knows whether it checked the binding.
     public let isChannelBound: Bool
-    /// Whether the user's own ticket went to the server.
+    /// Whether the user's ticket was delegated to the server.
     public let isDelegated: Bool
 
-    /// Makes a report.
+    /// Creates a report.
     public init(
         delivery: NegotiateExchange.Delivery,
         identity: AuthorizationIdentity? = nil,

@@ -1,82 +1,82 @@
 public import HTTPTypes
 
-/// The headers that answer a challenge, and the security context that they opened.
+/// The headers that answer a challenge, and the security context that created them.
 public struct AuthorizationGrant: Sendable {
     /// The fields to add to the request: `Authorization: Negotiate …`.
     public let headers: HTTPFields
-    /// Who answers whom.
+    /// The client and service principals.
     public let identity: AuthorizationIdentity
-    /// The security context, which takes the server's answer. For this one request only.
+    /// The security context, which processes the server's answer. For this one request only.
     public let exchange: any AuthorizationExchange
 
-    /// Makes a grant.
+    /// Creates a grant.
     public init(headers: HTTPFields, identity: AuthorizationIdentity, exchange: any AuthorizationExchange) {
         self.headers = headers
         self.identity = identity
         self.exchange = exchange
     }
 
-    /// The principal that signs the request.
+    /// The client principal of the ticket.
     public var principal: String { identity.principal }
-    /// The service principal that the ticket is for.
+    /// The service principal of the ticket.
     public var servicePrincipal: String { identity.servicePrincipal }
 }
 
 extension AuthorizationGrant: CustomStringConvertible, CustomReflectable {
-    /// Who and for whom, never the token.
+    /// Both principals, never the token.
     public var description: String { "\(principal) for \(servicePrincipal)" }
-    /// Never the token.
+    /// Both principals, never the token.
     public var customMirror: Mirror { Mirror(self, children: ["principal": principal, "servicePrincipal": servicePrincipal]) }
 }
 
-/// The security context behind a grant. One request, one exchange; dropping it abandons the context.
+/// The security context of a grant, for one request. Releasing it abandons the context.
 public protocol AuthorizationExchange: Sendable {
-    /// Feeds the server's token.
+    /// Processes the server's token.
     ///
-    /// Throws an ``AuthorizationError``; the context is of no further use then. Its code is
-    /// ``AuthorizationError/Code/refusedByServer`` when the token says that the server refuses the ticket,
-    /// ``AuthorizationError/Code/mutualAuthenticationFailed`` when it accepts the ticket and proves nothing, and
-    /// ``AuthorizationError/Code/invalidResponse`` when it does not verify.
+    /// Throws an ``AuthorizationError``, after which the context can't be used again. Its code is
+    /// ``AuthorizationError/Code/refusedByServer`` if the token says that the server rejects the ticket,
+    /// ``AuthorizationError/Code/mutualAuthenticationFailed`` if it accepts the ticket without authenticating the server, and
+    /// ``AuthorizationError/Code/invalidResponse`` if it does not verify.
     ///
-    /// - Parameter token: The token, decoded.
+    /// - Parameter token: The decoded token.
     func respond(to token: [UInt8]) async throws(AuthorizationError) -> AuthorizationExchangeStep
 
-    /// The server refused the token. Has another service ticket asked for in place of the one that made it, since the server may have
-    /// another key since that one was issued; once for each ticket.
+    /// Requests another service ticket after the server rejected the token, because the service's key may have changed since the ticket was
+    /// issued. Works once for each ticket.
     ///
-    /// - Returns: Whether the next grant comes from another ticket, so that the request may be sent once more.
+    /// - Returns: Whether the next grant uses another ticket, so that the request can be sent once more.
     func replaceRefusedTicket() async -> Bool
 
-    /// Whether the user's own ticket went to the server. It is settled with the first token.
+    /// Whether the user's ticket was delegated to the server. It is final with the first token.
     var isDelegated: Bool { get }
 }
 
 extension AuthorizationExchange {
-    /// False: an extension that delegates says so itself.
+    /// Returns false; an extension that delegates overrides this.
     public var isDelegated: Bool { false }
 
-    /// False: an extension that can ask for another ticket says so itself.
+    /// Returns false; an extension that can request another ticket overrides this.
     public func replaceRefusedTicket() async -> Bool { false }
 }
 
-/// What a security context wants after a token of the server.
+/// The result of processing a token from the server.
 public enum AuthorizationExchangeStep: Sendable, Hashable {
     /// One more leg: send the request again with these fields.
     case send(HTTPFields)
-    /// The context stands, and the server has proved itself as asked.
+    /// The context is established, and the server has authenticated itself as required.
     case established
 }
 
-/// Who answers whom: what a connection must be kept to once it has carried a ticket.
+/// The client and server of a ticket: a connection that has carried the ticket must not be used for another identity.
 public struct AuthorizationIdentity: Sendable, Hashable {
-    /// The principal that signs the requests.
+    /// The client principal of the ticket.
     public let principal: String
-    /// The service principal that the ticket is for.
+    /// The service principal of the ticket.
     public let servicePrincipal: String
-    /// Whether the server is to get the user's own ticket.
+    /// Whether to delegate the user's ticket to the server.
     public let delegation: Delegation
 
-    /// Makes an identity.
+    /// Creates an identity.
     public init(principal: String, servicePrincipal: String, delegation: Delegation = .none) {
         self.principal = principal
         self.servicePrincipal = servicePrincipal

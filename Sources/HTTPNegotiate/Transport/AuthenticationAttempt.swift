@@ -1,11 +1,11 @@
 internal import HTTPTypes
 
 extension NegotiatingCall {
-    /// A ticket for a request, and how it is to travel.
+    /// A token for a request, and the kind of connection to send it over.
     struct Attempt {
         let target: Target
         var grant: AuthorizationGrant
-        /// As it stands before the first token goes out.
+        /// The exchange in its state before the first token is sent.
         let exchange: NegotiateExchange
         var channelBindings: [UInt8]?
         var isMultiplexed: Bool
@@ -18,10 +18,10 @@ extension NegotiatingCall {
         }
     }
 
-    /// How often one request gets a new context because its connection was not the one expected.
+    /// How many attempts one request gets if its connection is not the expected one.
     static var maximumAttempts: Int { 3 }
 
-    /// Sends the request with a token. A connection that turns out to be another than expected gets a new security context.
+    /// Sends the request with a token. If the connection is not the expected one, retries with a new security context.
     func authenticate(_ first: Attempt) async throws -> Answer {
         var attempt = first
         var mayReplaceTicket = true
@@ -58,14 +58,14 @@ extension NegotiatingCall {
         throw AuthorizationError(.failed, message)
     }
 
-    /// A grant from another ticket, where the server refused the token and a fresh ticket is to be had: the server's key may be newer than
-    /// the ticket. Nil leaves the refusal to the caller.
+    /// A grant from another ticket, if the server rejected the token and a new ticket is available, because the server's key may be newer
+    /// than the ticket. Nil delivers the rejection to the caller.
     private func grant(afterRefusal answer: Answer, of attempt: Attempt) async -> AuthorizationGrant? {
         guard case .refused = answer.report.delivery, await attempt.grant.exchange.replaceRefusedTicket() else { return nil }
         return try? await grant(for: attempt.target, channelBindings: attempt.channelBindings)
     }
 
-    /// The legs with our tokens, all over one connection.
+    /// Performs all legs over one connection.
     private func run(_ attempt: Attempt) async throws -> Answer {
         let target = attempt.target
         let identity = target.connectionIdentity(attempt.grant.identity, channelBindings: attempt.channelBindings)
@@ -79,7 +79,7 @@ extension NegotiatingCall {
             switch try await perform(action, &exchange, attempt.grant.exchange, of: response, origin: target.origin) {
             case .send(let next):
                 await response.drain()
-                // Legs belong to one connection, and streams of a multiplexed one can't be told apart by the server.
+                // The legs belong to one connection, and on a multiplexed one the server can't tell the streams apart.
                 guard !attempt.isMultiplexed else { throw ConnectionChange.protocolVersion }
                 fields = next
             case .deliver(let delivery):
@@ -100,7 +100,7 @@ extension NegotiatingCall {
         case deliver(NegotiateExchange.Delivery)
     }
 
-    /// Does what the state machine says about a response.
+    /// Performs an action of the state machine.
     private func perform(
         _ action: NegotiateExchange.Action,
         _ exchange: inout NegotiateExchange,
@@ -120,7 +120,7 @@ extension NegotiatingCall {
             switch error.code {
             case .mutualAuthenticationFailed:
                 return .deliver(try exchange.unproven(status: response.statusCode).delivery(from: origin))
-            // A refusal that says why is the caller's 401, as it is from a server that refuses without a word.
+            // A 401 whose token gives a reason is delivered to the caller, like a 401 without one.
             case .refusedByServer where response.statusCode == 401: return .deliver(.refused(error.message))
             default: throw error
             }
@@ -134,10 +134,10 @@ extension NegotiatingCall {
         }
     }
 
-    /// The server took the ticket: its connection may serve the same identity again, and it is remembered.
+    /// Keeps the connection for the same identity and remembers the origin, after the server accepted the ticket.
     private func settle(_ response: Transport.Response, _ attempt: Attempt, _ connection: Transport.Connection) {
         let claim = response.fieldValues("Persistent-Auth").contains { $0.asciiLowercased == "true" }
-        // Over HTTP/2 the claim is not to be trusted: the next stream is asked again.
+        // Over HTTP/2 the claim is not reliable: the next stream is challenged again.
         let isConnectionBound = claim && !attempt.isMultiplexed
         connection.keep(isAuthenticated: isConnectionBound)
         let entry = OriginMemory.Entry(
@@ -153,7 +153,7 @@ extension NegotiatingCall {
     /// The longest `Authorization` field that is sent: a token of 64 KiB in base64.
     private static var maximumFieldSize: Int { "Negotiate ".utf8.count + (NegotiateChallenge.maximumTokenSize + 2) / 3 * 4 }
 
-    /// What is ready, or else a token that the extension is asked for; nil when it does not handle the request.
+    /// Returns the ready grant if it fits, or a new one from the extension; nil if the extension does not handle the request.
     func grant(
         for target: Target,
         channelBindings: [UInt8]?,
@@ -173,7 +173,7 @@ extension NegotiatingCall {
         return grant
     }
 
-    /// What the extension can make at once, for a server that will most likely ask; nil where the challenge is to be waited for.
+    /// A grant that the extension can create at once, for a server that will probably challenge; nil to wait for the challenge.
     func readyGrant(for target: Target, channelBindings: [UInt8]?) async -> ReadyGrant? {
         guard (try? checkBindings(channelBindings, for: target)) != nil,
             let grant = await credentialExtension.readyGrant(for: request(for: target, channelBindings: channelBindings)),
@@ -184,7 +184,7 @@ extension NegotiatingCall {
 
     private static func fieldSize(_ grant: AuthorizationGrant) -> Int { grant.headers[.authorization]?.utf8.count ?? 0 }
 
-    /// A ticket that is to be bound is bound or not sent: the other end chooses its certificate, and must not choose it so that none binds.
+    /// Throws if a ticket must be bound and can't be. The peer chooses its certificate, so it could choose one without bindings.
     private func checkBindings(_ channelBindings: [UInt8]?, for target: Target) throws(AuthorizationError) {
         guard target.bindsChannel, channelBindings == nil, settings.unboundTLS == .refused else { return }
         let message =
@@ -208,14 +208,14 @@ extension NegotiatingCall {
     }
 }
 
-/// A grant that was made before the server asked for it.
+/// A grant that was created before the server challenged.
 package struct ReadyGrant: Sendable {
     package let grant: AuthorizationGrant
-    /// What its token is bound to.
+    /// The channel bindings of its token.
     private let channelBindings: [UInt8]?
     private let madeAt: ContinuousClock.Instant
 
-    /// A token carries the time, and a sign-out must count: beyond it a slow server gets one that is new.
+    /// After this time a slow server gets a new token, because a token contains the time, and a sign-out must take effect.
     private static let longestWait = Duration.seconds(1)
 
     package init(_ grant: AuthorizationGrant, channelBindings: [UInt8]?, madeAt: ContinuousClock.Instant = .now) {
@@ -224,7 +224,7 @@ package struct ReadyGrant: Sendable {
         self.madeAt = madeAt
     }
 
-    /// Whether it answers a challenge that comes now, over a connection with these channel bindings.
+    /// Whether the grant can answer a challenge that arrives now, over a connection with these channel bindings.
     package func answers(channelBindings: [UInt8]?, now: ContinuousClock.Instant = .now) -> Bool {
         channelBindings == self.channelBindings && now - madeAt <= Self.longestWait
     }

@@ -1,34 +1,34 @@
-/// Why a request got no usable response, with a sentence that names the host and says what to do.
+/// An error of a request that got no usable response, with a message that names the host and says what to do.
 ///
-/// Compare by ``code-swift.property``; new codes may be added. ``cause`` is the error of the library beneath.
+/// Compare by ``code-swift.property``; new codes may be added. ``cause`` is the underlying library's error.
 public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The stable name, such as `connectionRefused`.
         public let rawValue: String
 
-        /// Makes a code; one that is not listed here is a later version's.
+        /// Creates a code. Later versions may define codes that are not listed here.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A failure that nothing else names.
+        /// Any other failure.
         public static let other = Code(rawValue: "other")
-        /// No address is known for the host's name.
+        /// The host name has no known address.
         public static let hostNotFound = Code(rawValue: "hostNotFound")
-        /// Nothing listens there.
+        /// Nothing listens on the port.
         public static let connectionRefused = Code(rawValue: "connectionRefused")
-        /// The connection, or the request's stream of an HTTP/2 connection, ended before the response was complete.
+        /// The connection, or the request's stream in an HTTP/2 connection, closed before the response was complete.
         public static let connectionClosed = Code(rawValue: "connectionClosed")
-        /// No connection, or no byte of an answer, in the time that the configuration of connections gives.
+        /// No connection was made, or no byte of a response came, within the configured time.
         public static let timedOut = Code(rawValue: "timedOut")
-        /// The TLS handshake failed; most often the certificate is not trusted.
+        /// The TLS handshake failed, most often because the certificate is not trusted.
         public static let tls = Code(rawValue: "tls")
-        /// What came back is not HTTP.
+        /// The response is not HTTP.
         public static let malformedResponse = Code(rawValue: "malformedResponse")
-        /// The head of the request is too large for the version of HTTP that the client may speak.
+        /// The request's head is too large for the HTTP versions that the client may use.
         public static let headTooLarge = Code(rawValue: "headTooLarge")
-        /// More redirects than the client was told to follow.
+        /// More redirects than the client may follow.
         public static let tooManyRedirects = Code(rawValue: "tooManyRedirects")
-        /// A redirect to something that is no http or https URL.
+        /// A redirect to something other than an http or https URL.
         public static let invalidRedirect = Code(rawValue: "invalidRedirect")
         /// The client was shut down.
         public static let shutDown = Code(rawValue: "shutDown")
@@ -37,14 +37,14 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
         public var description: String { rawValue }
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     public let code: Code
-    /// A sentence that says what failed and what to do.
+    /// A text that says what failed and what to do.
     public let message: String
-    /// The error beneath, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -56,9 +56,9 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
 }
 
 extension HTTPTransportError {
-    /// Names what a request to an origin died of.
+    /// Creates the error for a failed request to an origin.
     ///
-    /// - Parameter reason: What the library beneath says, as a clause.
+    /// - Parameter reason: The underlying library's message, as a clause.
     package init(_ code: Code, origin: Origin, reason: String, cause: any Error) {
         let message =
             switch code {

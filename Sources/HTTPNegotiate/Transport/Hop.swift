@@ -4,13 +4,13 @@ internal import struct Foundation.URL
 internal import struct Foundation.URLComponents
 
 extension NegotiatingCall {
-    /// What one hop came to.
+    /// The result of one hop.
     struct Answer {
         let response: Transport.Response
         let report: NegotiationReport
     }
 
-    /// A request to one origin, and what was decided for it.
+    /// A request to one origin, and the decision for it.
     struct Target {
         let request: Transport.Request
         let url: URL
@@ -29,7 +29,7 @@ extension NegotiatingCall {
         }
     }
 
-    /// One request to one origin, with a challenge answered. The request is made replayable where it may have to be sent twice.
+    /// Sends one request to one origin and answers a challenge. Makes the request replayable if it may have to be sent twice.
     func hop(_ request: inout Transport.Request, to origin: Origin) async throws -> Answer {
         guard let url = URL(string: request.url)?.withoutUser else {
             throw AuthorizationError(.invalidURL, "The URL of the request can't be read. Percent-encode it.")
@@ -45,7 +45,7 @@ extension NegotiatingCall {
         return try await answer(try await sendWithoutCredentials(request, to: origin), to: target)
     }
 
-    /// Sends the request without a ticket, to a server that has asked for one before, and makes one ready meanwhile.
+    /// Sends the request without a ticket to a server that challenged before, and prepares a grant meanwhile.
     private func sendWithGrantReady(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer {
         async let ready = readyGrant(for: target, channelBindings: target.bindsChannel ? known.channelBindings : nil)
         let response = try await sendWithoutCredentials(target.request, to: target.origin)
@@ -57,7 +57,7 @@ extension NegotiatingCall {
         try await repeating(request, to: origin, transport.sendWithoutCredentials)
     }
 
-    /// Sends a request, and sends it again when a connection ends without an answer and the request may be repeated.
+    /// Sends a request, and repeats it if the connection closes without a response and the request may be repeated.
     func repeating(
         _ request: Transport.Request,
         to origin: Origin,
@@ -78,7 +78,7 @@ extension NegotiatingCall {
         }
     }
 
-    /// Takes a response to a request without a ticket: hands it on, or answers its challenge.
+    /// Delivers a response to a request without a ticket, or answers its challenge.
     private func answer(_ response: Transport.Response, to target: Target, ready: ReadyGrant? = nil) async throws -> Answer {
         var exchange = exchange(for: target)
         switch exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate")) {
@@ -105,7 +105,7 @@ extension NegotiatingCall {
         }
     }
 
-    /// Sends the request with a ticket at once, to a server that has asked for one before; nil where none can be had without asking.
+    /// Sends the request with a ticket at once, to a server that challenged before; nil if the extension provides none.
     private func sendUnasked(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
         let bindings = target.bindsChannel ? known.channelBindings : nil
         guard let grant = try await grant(for: target, channelBindings: bindings) else { return nil }
@@ -121,11 +121,11 @@ extension NegotiatingCall {
         return answer
     }
 
-    /// Sends the request without a ticket over an idle connection that the server authenticated for the identity that would answer; nil
-    /// where there is none.
+    /// Sends the request without a ticket over an idle connection that the server has authenticated for the same identity; nil if there is
+    /// none.
     private func sendOverAuthenticatedConnection(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
         let bindings = target.bindsChannel ? known.channelBindings : nil
-        // Who can't answer now gets nothing over a connection of earlier; the challenge that follows brings the error.
+        // Without a current identity, no authenticated connection may be used; the next challenge produces the error.
         guard let authorization = try? await credentialExtension.identity(for: request(for: target, channelBindings: bindings)) else {
             return nil
         }
@@ -152,7 +152,7 @@ extension NegotiatingCall {
 }
 
 extension URL {
-    /// Without a name and a password, which are nobody's but the server's.
+    /// The URL without user name and password, which are only for the server.
     fileprivate var withoutUser: URL? {
         guard user != nil || password != nil, var components = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return self }
         (components.user, components.password) = (nil, nil)
@@ -161,7 +161,7 @@ extension URL {
 }
 
 extension NegotiateExchange.Action {
-    /// The end of an exchange: what the response is worth, or the error. Nothing of a body is handed on with an error.
+    /// The delivery at the end of an exchange, or its error. With an error, no part of the response is delivered.
     func delivery(from origin: Origin) throws(AuthorizationError) -> NegotiateExchange.Delivery {
         switch self {
         case .deliver(let delivery): return delivery
@@ -172,10 +172,10 @@ extension NegotiateExchange.Action {
 }
 
 extension HTTPTransportError {
-    /// What the common servers let through; nginx closes an HTTP/2 connection beyond its limit, without an answer.
+    /// The header limit of common servers, in bytes; beyond its limit nginx closes an HTTP/2 connection without a response.
     private static var usualFieldLimit: Int { 4096 }
 
-    /// The same error with its message naming the largest field of the request, if a server may have closed the connection because of it.
+    /// Names the request's largest field in the message, if the server may have closed the connection because of its size.
     func suspectingSize(of request: some NegotiableRequest) -> HTTPTransportError {
         let largest = request.fields.max { $0.value.utf8.count < $1.value.utf8.count }
         guard code == .connectionClosed, let largest, largest.value.utf8.count > Self.usualFieldLimit else { return self }

@@ -1,16 +1,16 @@
-/// One call of a client: hop after hop, each with its own decision, exchange and security context.
+/// One call of a client: a series of hops, each with its own decision, exchange and security context.
 package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
-    /// One response that was handed on or followed, and the request as the caller knows it, without a token.
+    /// A response that was delivered or followed, and its request without a token.
     package struct Hop: Sendable {
         package let request: Transport.Request
         package let response: Transport.Response
     }
 
-    /// What a call came to.
+    /// The result of a call.
     package struct Result: Sendable {
         package let response: Transport.Response
         package let report: NegotiationReport
-        /// Every hop, the last included.
+        /// All hops, including the last.
         package let hops: [Hop]
     }
 
@@ -35,7 +35,7 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
     ///
     /// Throws `AuthorizationError`, ``HTTPTransportError`` for redirects, and what the transport throws.
     package func run(_ first: Transport.Request) async throws -> Result {
-        // The user decided about credentials, for the redirects too, where the field may have been taken away.
+        // The user's own credentials apply to the redirects too, even if the field has been removed for another origin.
         let hasOwnCredentials = first.hasField("Authorization")
         var request = first
         var hops: [Hop] = []
@@ -65,7 +65,7 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
     }
 }
 
-/// What a caller chose for all its requests.
+/// A caller's settings for all its requests.
 package struct CallSettings: Sendable {
     package var mutualAuthentication: MutualAuthentication?
     package var unboundTLS: UnboundTLS
@@ -94,13 +94,13 @@ package struct CallSettings: Sendable {
     }
 }
 
-/// What becomes of a ticket for an https server when the client library does not show the server's certificate.
+/// What to do with a ticket for an https server if the client library does not provide the server's certificate.
 ///
-/// A server that enforces channel bindings refuses such a ticket; one that does not can't tell it from a ticket that a relay passes on.
+/// A server that requires channel bindings rejects such a ticket; another server can't distinguish it from a relayed one.
 public enum UnboundTLS: String, Sendable, Hashable {
-    /// It is sent without channel bindings.
+    /// Send it without channel bindings.
     case allowed
-    /// Nothing is sent, and the error ``AuthorizationError/Code/channelBindingsUnavailable`` thrown; hosts of `NoChannelBindingHosts` and
-    /// plain http excepted.
+    /// Send nothing and throw ``AuthorizationError/Code/channelBindingsUnavailable``, except for hosts in `NoChannelBindingHosts` and for
+    /// plain http.
     case refused
 }

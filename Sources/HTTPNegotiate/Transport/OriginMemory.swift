@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// What was learned of servers while requests were answered: hints that save a round trip, never a reason to trust one.
+/// What requests have learned about servers: hints that save a round trip, never a reason to trust a server.
 package final class OriginMemory: Sendable {
-    /// What is known of an origin that has asked for a ticket and taken it.
+    /// What is known about an origin that has challenged and accepted a ticket.
     struct Entry: Sendable, Hashable {
-        /// Of the certificate that it showed last.
+        /// The channel bindings of the origin's last certificate.
         var channelBindings: [UInt8]?
-        /// Whether it speaks HTTP/2.
+        /// Whether the origin uses HTTP/2.
         var isMultiplexed: Bool
-        /// Whether it authenticates connections (`Persistent-Auth: true`).
+        /// Whether the origin authenticates connections (`Persistent-Auth: true`).
         var isConnectionBound: Bool
-        /// Whether it asked for a ticket when a request last came without one.
+        /// Whether the last request without a ticket was challenged.
         var askedLast = true
     }
 
-    /// More servers than a process usually speaks with; beyond it everything is learned anew.
+    /// More origins than a process usually contacts; at this number all entries are dropped.
     private static let limit = 1024
 
     private let entries = Mutex<[Origin: Entry]>([:])
@@ -30,7 +30,7 @@ package final class OriginMemory: Sendable {
         }
     }
 
-    /// A request without a ticket was answered: the next one may well be too.
+    /// Records that a request without a ticket was not challenged, so that the next one may not be either.
     func noteUnasked(_ origin: Origin) { entries.withLock { $0[origin]?.askedLast = false } }
 
     func forget(_ origin: Origin) { entries.withLock { $0[origin] = nil } }

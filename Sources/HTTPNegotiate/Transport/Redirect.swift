@@ -1,14 +1,14 @@
 internal import struct Foundation.URL
 
-/// Where a 3xx response leads (RFC 9110 section 15.4). Pure; each hop is judged by itself.
+/// The request that follows from a 3xx response (RFC 9110 section 15.4), without I/O; each hop is decided separately.
 struct Redirect<Request: NegotiableRequest>: Sendable {
     /// The next request.
     let request: Request
 
-    /// Nil when the response is to be handed on: it is no redirect, it leads from https to http, or it wants a body again that can be read
+    /// Nil if the response should be delivered: it is not a redirect, it leads from https to http, or it requires a body that can be read
     /// only once.
     ///
-    /// Throws `invalidRedirect` when the location is no http or https URL.
+    /// Throws `invalidRedirect` if the location is not an http or https URL.
     init?(from request: Request, origin: Origin, response: some NegotiableResponse) throws(HTTPTransportError) {
         guard [301, 302, 303, 307, 308].contains(response.statusCode), let location = try Redirect.location(of: response, origin) else {
             return nil
@@ -41,17 +41,17 @@ struct Redirect<Request: NegotiableRequest>: Sendable {
         self.request = next
     }
 
-    /// What speaks of a body that is no longer sent.
+    /// The fields that describe a body, which is no longer sent.
     private static var contentFields: [String] {
         [
             "Content-Encoding", "Content-Language", "Content-Length", "Content-Location", "Content-Type", "Digest", "Last-Modified",
             "Transfer-Encoding",
         ]
     }
-    /// What must not reach another scheme, host or port.
+    /// The fields that must not be sent to another scheme, host or port.
     private static var fieldsOfOneOrigin: [String] { ["Authorization", "Cookie", "Host", "Origin", "Proxy-Authorization"] }
 
-    /// A POST becomes a GET on 301 and 302, as all clients have it; on 303 everything does but HEAD.
+    /// A POST becomes a GET on 301 and 302, as in other clients; on 303 every method except HEAD does.
     private static func becomesGet(status: Int, method: String) -> Bool {
         switch status {
         case 303: method != "HEAD" && method != "GET"
@@ -68,7 +68,7 @@ struct Redirect<Request: NegotiableRequest>: Sendable {
         return values.first
     }
 
-    /// RFC 3986 section 5. The reference must be valid as it is: nothing is repaired, so that everyone reads the same host.
+    /// Resolves a reference (RFC 3986 section 5). An invalid reference is not repaired, so that all parsers see the same host.
     private static func resolve(_ location: String, against base: String, _ origin: Origin) throws(HTTPTransportError) -> String {
         guard URL(string: location, encodingInvalidCharacters: false) != nil, let baseURL = URL(string: base),
             let target = URL(string: location, relativeTo: baseURL)?.absoluteString

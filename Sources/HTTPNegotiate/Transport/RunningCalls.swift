@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The calls of one client that are in progress: each has the time that it may take, and all end with the client.
+/// The running calls of one client: each has a time limit, and all end when the client is shut down.
 package final class RunningCalls: Sendable {
     private struct State {
         var number = 0
@@ -11,16 +11,16 @@ package final class RunningCalls: Sendable {
     private let state = Mutex(State())
     private let shutDownError: HTTPTransportError
 
-    /// - Parameter shutDownError: What a call gets that is in progress when the client is shut down, and every later one.
+    /// - Parameter shutDownError: The error of calls that are running when the client is shut down, and of all later ones.
     package init(shutDownError: HTTPTransportError) { self.shutDownError = shutDownError }
 
-    /// Runs a call. When the time is up it is cancelled, and the error with the code `timedOut` thrown; when the client is shut down, the
-    /// error for that. `CancellationError` when the caller's task is cancelled, whatever noticed it first.
+    /// Runs a call. Cancels it at the time limit and throws the error `timedOut`; at shutdown, throws the shutdown error. Throws
+    /// `CancellationError` if the caller's task is canceled, even if another error came first.
     package func run<Value: Sendable>(
         within limit: Duration,
         _ call: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        // A task of its own would begin before it heard of that.
+        // The call's own task would start before it learns of the cancellation.
         try Task.checkCancellation()
         let task = Task(operation: call)
         let end = CallEnd { task.cancel() }
@@ -45,7 +45,7 @@ package final class RunningCalls: Sendable {
         }
     }
 
-    /// Ends all calls, and every later one at once.
+    /// Ends all calls, and all later calls immediately.
     package func shutDown() {
         let calls = state.withLock { state in
             state.isShutDown = true
@@ -65,7 +65,7 @@ package final class RunningCalls: Sendable {
     }
 }
 
-/// What ends a call before its time, and why it did: the first reason counts.
+/// Ends a call early, and stores the reason: the first one counts.
 private final class CallEnd: Sendable {
     private let cancel: @Sendable () -> Void
     private let first = Mutex<(any Error)?>(nil)
@@ -80,8 +80,7 @@ private final class CallEnd: Sendable {
     }
 }
 
-/// All deadlines of the process, with one task that sleeps until the next: a call notes its own and takes it away again, which wakes
-/// nobody.
+/// All deadlines of the process, with one task that sleeps until the next one. Adding a later deadline or removing one wakes no task.
 final class DeadlineQueue: Sendable {
     static let shared = DeadlineQueue()
 
@@ -93,15 +92,15 @@ final class DeadlineQueue: Sendable {
     private struct State {
         var number = 0
         var entries: [Int: Entry] = [:]
-        /// When the sleeping task wakes; nil where none sleeps.
+        /// When the sleeping task wakes; nil if none sleeps.
         var waking: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
-    /// Far enough for "no limit", and within what a clock can add.
+    /// Long enough for "no limit", and short enough to add to a clock's instant.
     private static let longest = Duration.seconds(1 << 31)
 
-    /// Notes a closure that is to be called when the time is up; returns what takes it away.
+    /// Schedules a closure for the end of the time limit; returns the number to remove it with.
     func insert(after limit: Duration, _ expire: @escaping @Sendable () -> Void) -> Int {
         let instant = ContinuousClock.now + min(limit, Self.longest)
         let (number, isNext) = state.withLock { state in

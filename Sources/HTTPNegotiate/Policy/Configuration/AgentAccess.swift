@@ -1,19 +1,19 @@
 /// Another local user who gets tokens for some hosts from this user's agent: one entry of `AllowedPeers`.
 public struct AllowedPeer: Sendable, Hashable {
-    /// Who is meant.
+    /// The user or group.
     public enum Peer: Sendable, Hashable {
-        /// The user with this number.
+        /// The user with this ID.
         case user(UInt32)
-        /// The processes whose group has this number; their further groups do not count.
+        /// Processes with this group ID; supplementary groups do not count.
         case group(UInt32)
     }
 
-    /// Who is meant.
+    /// The user or group.
     public let peer: Peer
-    /// The hosts that tokens are made for.
+    /// The hosts to issue tokens for.
     public let hosts: [HostRule]
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(_ peer: Peer, hosts: [HostRule]) {
         self.peer = peer
         self.hosts = hosts
@@ -21,7 +21,7 @@ public struct AllowedPeer: Sendable, Hashable {
 }
 
 extension AllowedPeer.Peer: CustomStringConvertible {
-    /// Reads `uid:33` or `gid:33`; nil for anything else.
+    /// Parses `uid:33` or `gid:33`; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = UInt32(parts[1]), String(number) == parts[1] else { return nil }
@@ -32,7 +32,7 @@ extension AllowedPeer.Peer: CustomStringConvertible {
         }
     }
 
-    /// As a profile writes it.
+    /// The entry in profile syntax.
     public var description: String {
         switch self {
         case .user(let number): "uid:\(number)"
@@ -41,16 +41,16 @@ extension AllowedPeer.Peer: CustomStringConvertible {
     }
 }
 
-/// A program that may use the agent's tickets: one entry of `credentialBundleIdACL` in the form that Linux has for it.
+/// A program that may use the agent's tickets: one entry of `credentialBundleIdACL` in its Linux form.
 public enum CredentialCaller: Sendable, Hashable {
-    /// The program of this file: `/usr/bin/curl`.
+    /// The program with this file: `/usr/bin/curl`.
     case executable(String)
-    /// Every program below this folder: `/opt/app/`.
+    /// Every program below this directory: `/opt/app/`.
     case folder(String)
-    /// What runs in this systemd unit: `unit:backup.service`.
+    /// Processes in this systemd unit: `unit:backup.service`.
     case unit(String)
 
-    /// Reads an entry; nil for one of another form, such as a Mac's bundle identifier.
+    /// Parses an entry; nil for another form, such as a Mac's bundle identifier.
     public init?(_ text: String) {
         if text.hasPrefix("/") {
             self = text.hasSuffix("/") ? .folder(text) : .executable(text)
@@ -61,7 +61,7 @@ public enum CredentialCaller: Sendable, Hashable {
         }
     }
 
-    /// Whether a process is meant, by its program's file and its innermost systemd unit.
+    /// Whether the entry covers a process, by its executable and its innermost systemd unit.
     public func matches(executable: String?, unit: String?) -> Bool {
         switch self {
         case .executable(let path): executable == path
@@ -70,7 +70,7 @@ public enum CredentialCaller: Sendable, Hashable {
         }
     }
 
-    /// The stock programs that `includeKerberosAppsInBundleIdACL` means, MIT's and Heimdal's.
+    /// The stock programs of MIT and Heimdal that `includeKerberosAppsInBundleIdACL` adds.
     public static let kerberosTools: [CredentialCaller] = [
         "kinit", "klist", "kdestroy", "kswitch", "kvno", "kpasswd", "ktutil", "ksu", "kinit.heimdal", "kinit.mit", "klist.heimdal",
         "kdestroy.heimdal", "kswitch.heimdal", "kgetcred", "kpasswd.heimdal", "heimtools",
@@ -78,7 +78,7 @@ public enum CredentialCaller: Sendable, Hashable {
 }
 
 extension CredentialCaller: CustomStringConvertible {
-    /// As a profile writes it.
+    /// The entry in profile syntax.
     public var description: String {
         switch self {
         case .executable(let path), .folder(let path): path

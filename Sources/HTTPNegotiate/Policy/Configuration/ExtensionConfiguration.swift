@@ -1,64 +1,64 @@
-/// What a profile says about one realm. A reader of profiles makes it; so may you, by hand.
+/// A profile's configuration of one realm, from a profile parser or created directly.
 ///
-/// The lists of hosts after ``hosts`` and the service principals are the profile's own keys: they narrow or widen what is done for a host
-/// that ``hosts`` covers, and say nothing of others.
+/// The host lists after ``hosts``, and the service principals, are this project's own keys: they restrict or extend what is done for a host
+/// that ``hosts`` covers, and do not affect others.
 public struct ExtensionConfiguration: Sendable, Hashable {
     /// The realm that the user signs in to.
     public var realm: String
     /// The hosts whose challenges are answered.
     public var hosts: [HostRule]
-    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`.
+    /// The hosts that are answered over plain http too: `PlainHTTPHosts`.
     public var plainHTTPHosts: [HostRule]
-    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`.
+    /// The hosts that get a ticket without a challenge, once they have challenged: `PreemptiveHosts`.
     public var preemptiveHosts: [HostRule]
-    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`.
+    /// The hosts that the user's ticket is delegated to if the KDC trusts them for delegation: `DelegationHosts`.
     public var delegationHosts: [HostRule]
-    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`.
+    /// The hosts that the user's ticket is always delegated to: `UnconditionalDelegationHosts`.
     public var unconditionalDelegationHosts: [HostRule]
-    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`.
+    /// The hosts that need not authenticate themselves, but whose proof must verify: `OptionalMutualAuthenticationHosts`.
     public var optionalMutualAuthenticationHosts: [HostRule]
-    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`.
+    /// The hosts that are not asked to authenticate themselves: `NoMutualAuthenticationHosts`.
     public var noMutualAuthenticationHosts: [HostRule]
-    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
+    /// The hosts whose TLS connection ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
     public var noChannelBindingHosts: [HostRule]
-    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`.
+    /// The service principals other than `HTTP/host`, each for one origin: `ServicePrincipals`.
     public var servicePrincipals: [Origin: String]
     /// The principal to sign in as, if the profile names one.
     public var principalName: String?
-    /// Whether this is the realm when nothing else decides.
+    /// Whether this is the default realm.
     public var isDefaultRealm: Bool
-    /// DNS suffixes by the realm that their services are in.
+    /// DNS suffixes by the realm of their services.
     ///
-    /// `example.com` covers itself and its subdomains, `.example.com` the subdomains only.
+    /// `example.com` covers itself and its subdomains, `.example.com` only the subdomains.
     public var domainRealmMapping: [String: [String]]
-    /// The KDCs to try first, in their order.
+    /// The KDCs to try first, in order.
     public var preferredKDCs: [PreferredKDC]
-    /// When its sessions end although nobody signs out.
+    /// When sessions end without a sign-out.
     public var sessionLimits: SessionLimits
-    /// After which part of its life a ticket is got anew, from 0.1 to 0.95: `RenewAtFraction`. Nil: after two thirds.
+    /// The fraction of its lifetime, from 0.1 to 0.95, after which a ticket is renewed or reacquired: `RenewAtFraction`. Nil is two thirds.
     ///
-    /// What lies outside counts as the nearer end, and what is not a number as nil.
+    /// Values outside the range count as the nearer limit, and NaN as nil.
     public var renewalFraction: Double?
-    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Nil: it is answered as ever.
+    /// What happens to a request while the screen is locked: `ScreenLockedBehavior`. Nil answers it as usual.
     public var screenLockedBehavior: ScreenLockedBehavior?
     /// The other local users who get tokens from this user's agent: `AllowedPeers`.
     public var allowedPeers: [AllowedPeer]
-    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
+    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil is all of the user's programs.
     public var credentialCallers: [CredentialCaller]?
-    /// What it says of passwords.
+    /// The rules for passwords.
     public var passwords: PasswordRules
     /// The programs that get none of the agent's tickets: `DeniedBundleIdentifiers`.
     public var deniedCallers: [CredentialCaller]
-    /// Whose credential answers: `credentialUseMode`. Nil is as ``CredentialUseMode/whenNotSpecified``.
+    /// Whose credential answers: `credentialUseMode`. Nil is ``CredentialUseMode/whenNotSpecified``.
     public var credentialUseMode: CredentialUseMode?
-    /// Whether an agent gets tickets anew by itself: `monitorCredentialsCache`. Else when a request needs them, or the network changes.
+    /// Whether an agent renews or reacquires tickets without a request or a change of the network: `monitorCredentialsCache`.
     public var monitorsCredentials: Bool
-    /// With what a user may sign in.
+    /// How a user may sign in.
     public var signIn: SignInRules
-    /// Where it comes from, for verdicts: the profile's file name.
+    /// The name of the profile's file, for reasons and messages.
     public var source: String
 
-    /// Makes a configuration; all but the realm has a default that says nothing.
+    /// Creates a configuration. Only the realm is required.
     public init(
         realm: String,
         hosts: [HostRule] = [],
@@ -118,14 +118,14 @@ extension ExtensionConfiguration {
     /// The rule of ``preemptiveHosts`` that covers a host.
     func preemptiveRule(for host: String) -> HostRule? { preemptiveHosts.first { $0.matches(host: host) } }
 
-    /// What the lists say of delegation, with the rule that says it. The unconditional list wins.
+    /// The delegation for a host, and the rule that sets it. The unconditional list takes precedence.
     func delegation(for host: String) -> (delegation: Delegation, rule: HostRule?) {
         if let rule = unconditionalDelegationHosts.first(where: { $0.matches(host: host) }) { return (.always, rule) }
         if let rule = delegationHosts.first(where: { $0.matches(host: host) }) { return (.byPolicy, rule) }
         return (.none, nil)
     }
 
-    /// What the lists say of mutual authentication, with the rule that says it. The stricter list wins.
+    /// The mutual authentication for a host, and the rule that sets it. The stricter list takes precedence.
     func mutualAuthentication(for host: String) -> (mutualAuthentication: MutualAuthentication, rule: HostRule?) {
         if let rule = optionalMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.optional, rule) }
         if let rule = noMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.off, rule) }
@@ -136,25 +136,25 @@ extension ExtensionConfiguration {
     func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
 }
 
-/// Whose credential answers a host of `Hosts`: the key `credentialUseMode`, as its first text had it, which agrees with the values' names.
+/// Whose credential answers a host of `Hosts`: the key `credentialUseMode`, as first documented, which agrees with the values' names.
 public enum CredentialUseMode: String, Sendable, Hashable, CaseIterable {
     /// The extension's, whatever principal the program names.
     case always
-    /// The extension's, where the program names no principal; else that of the one it names.
+    /// The extension's, or that of the principal that the program names.
     case whenNotSpecified
-    /// That of libkrb5's default credential: the primary cache's principal, whatever its realm. No choice is made by host.
+    /// libkrb5's default credential: the primary cache's principal, whatever its realm. The host does not matter.
     case kerberosDefault
 }
 
 extension CredentialUseMode {
-    /// The principal that counts of those a program names.
+    /// The principal to use, given the one that a program names.
     package func choice(_ named: String?) -> String? { self == .always ? nil : named }
 }
 
-/// What becomes of a request while the screen is locked: the key `ScreenLockedBehavior`.
+/// What happens to a request while the screen is locked: the key `ScreenLockedBehavior`.
 public enum ScreenLockedBehavior: String, Sendable, Hashable, CaseIterable {
     /// The request is canceled.
     case cancel = "Cancel"
-    /// The request goes on without sign-on.
+    /// The request continues without sign-on.
     case doNotHandle = "DoNotHandle"
 }

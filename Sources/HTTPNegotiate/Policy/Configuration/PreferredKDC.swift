@@ -1,29 +1,29 @@
 /// One entry of a profile's `preferredKDCs`: `[protocol/]host[:port][/path]`, or a KDC proxy as `kkdcp://host[:port][/path]`.
 ///
-/// Profiles write Heimdal's syntax; ``mitSyntax`` says the same to MIT krb5.
+/// Profiles use Heimdal's syntax; ``mitSyntax`` converts it for MIT krb5.
 public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
-    /// How the KDC is spoken to.
+    /// The transport protocol.
     public enum Transport: Sendable, Hashable {
-        /// As the library likes: UDP first for short messages.
+        /// The library's choice: stock libkrb5 tries UDP first for short messages.
         case any
-        /// TCP only. MIT krb5 has no mark for this on an entry; the realm's `udp_preference_limit = 1` does it.
+        /// TCP only. MIT krb5 has no such option for one entry; `udp_preference_limit = 1` has the effect for the realm.
         case tcp
-        /// UDP only. MIT krb5 has no mark for this.
+        /// UDP only. MIT krb5 has no such option.
         case udp
         /// HTTPS to a KDC proxy (MS-KKDCP).
         case https
     }
 
-    /// How the KDC is spoken to.
+    /// The transport protocol.
     public let transport: Transport
     /// A host name in lower case, or an address without brackets.
     public let host: String
-    /// The port, if the entry names one.
+    /// The port, if the entry has one.
     public let port: Int?
-    /// The path of a KDC proxy with its leading slash, if the entry names one.
+    /// The path of a KDC proxy with its leading slash, if the entry has one.
     public let path: String?
 
-    /// Reads an entry. Throws a ``HostRuleError`` that says which part is wrong.
+    /// Parses an entry. Throws a ``HostRuleError`` that says which part is wrong.
     public init(_ text: String) throws(HostRuleError) {
         var rest = text[...]
         transport = try PreferredKDC.takeTransport(from: &rest, of: text)
@@ -43,12 +43,12 @@ public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The entry as MIT krb5 writes it after `kdc =`: `host:port`, `[v6]:port` or `https://host:port/path`.
+    /// The entry in the syntax of MIT krb5's `kdc =`: `host:port`, `[v6]:port` or `https://host:port/path`.
     public var mitSyntax: String {
         transport == .https ? "https://" + hostAndPort + (path ?? "/KdcProxy") : hostAndPort
     }
 
-    /// The entry as a profile writes it.
+    /// The entry in profile syntax.
     public var description: String {
         switch transport {
         case .any: hostAndPort

@@ -1,34 +1,33 @@
 /// How a challenge from an origin would be answered.
 public struct AuthorizationPlan: Sendable, Hashable {
-    /// Where the challenge comes from.
+    /// The origin of the challenge.
     public let origin: Origin
     /// The realm that the user is signed in to.
     public let realm: String
-    /// The realm of the service, by `domainRealmMapping` or the profile's own service principal. Nil: ask the user's KDC, and follow its
-    /// referrals.
+    /// The realm of the service, from `domainRealmMapping` or `ServicePrincipals`. Nil asks the user's KDC and follows its referrals.
     public let serviceRealm: String?
-    /// The service principal that a ticket is asked for.
+    /// The service principal to request a ticket for.
     ///
-    /// It is `HTTP/host`, or what the profile names for this origin alone; with `@REALM` when ``serviceRealm`` is known. The host is the
-    /// URL's, without its port: DNS has no say in it.
+    /// It is `HTTP/host`, or the profile's entry for this origin, with `@REALM` if ``serviceRealm`` is known. The host is that of the URL,
+    /// without its port: DNS does not change it.
     public let servicePrincipal: String
-    /// Whether the server must prove itself.
+    /// Whether the server must authenticate itself.
     public let mutualAuthentication: MutualAuthentication
-    /// Whether the server gets the user's own ticket.
+    /// Whether the user's ticket is delegated to the server.
     public let delegation: Delegation
-    /// Whether a request may carry a ticket before the server asks for it.
+    /// Whether a request may contain a ticket before the server challenges.
     public let isPreemptive: Bool
     /// Whether the ticket is bound to the server's TLS certificate (RFC 5929).
     public let bindsChannel: Bool
     /// The rule that covers the host.
     public let hostRule: HostRule
-    /// The configuration that the rule stands in.
+    /// The configuration of the rule.
     public let configuration: ExtensionConfiguration
-    /// Every rule that was considered.
+    /// Every rule that was evaluated.
     public var reasons: [DecisionReason] { planReasons.all }
     private let planReasons: PlanReasons
 
-    /// Makes a plan for an origin that a rule of a configuration covers.
+    /// Creates a plan for an origin that a rule of a configuration covers.
     public init(
         origin: Origin,
         hostRule: HostRule,
@@ -73,14 +72,14 @@ public struct AuthorizationPlan: Sendable, Hashable {
     }
 }
 
-/// The verdict for an origin: would a challenge be answered, and why.
+/// The decision for an origin: whether a challenge is answered, and why.
 public enum AuthorizationDecision: Sendable, Hashable {
-    /// It would, so.
+    /// A challenge is answered according to this plan.
     case answer(AuthorizationPlan)
-    /// It would not, for these reasons.
+    /// A challenge is ignored, for these reasons.
     case ignore([DecisionReason])
 
-    /// Every rule that was considered.
+    /// Every rule that was evaluated.
     public var reasons: [DecisionReason] {
         switch self {
         case .answer(let plan): plan.reasons
@@ -88,17 +87,17 @@ public enum AuthorizationDecision: Sendable, Hashable {
         }
     }
 
-    /// The plan, if a challenge would be answered.
+    /// The plan, if a challenge is answered.
     public var plan: AuthorizationPlan? {
         if case .answer(let plan) = self { plan } else { nil }
     }
 }
 
-/// The rules that were considered for a plan. They are sentences for people and of no use to a request, so they are written when they are
+/// The rules that were evaluated for a plan. They are sentences for users and not needed for a request, so they are created when they are
 /// read.
 struct PlanReasons: Sendable {
     private let origin: Origin
-    /// Nil where the reasons were given.
+    /// Nil if the reasons were given.
     private let policy: DecisionPolicy?
     private let given: [DecisionReason]
 
@@ -115,23 +114,23 @@ extension PlanReasons: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(all) }
 }
 
-/// Whether the server must prove that it is the service that was asked for.
+/// Whether the server must prove that it is the requested service.
 public enum MutualAuthentication: String, Sendable, Hashable {
-    /// A response to a ticket that the server asked for, without a final token that verifies, is an error. A page that it gives to
-    /// everybody, without asking or whatever ticket came unasked, is handed on as not authenticated.
+    /// After a challenge, a response to a ticket without a valid final token is an error. A page that the server sends without a challenge,
+    /// even to a preemptive ticket, is delivered as not authenticated.
     case required
-    /// A final token is verified where there is one; a response without it is taken as it comes.
+    /// A final token must be valid, but a response without one is accepted.
     case optional
-    /// The server is not asked to prove itself, and a token that it sends is not looked at.
+    /// The server is not asked to authenticate itself, and its token is ignored.
     case off
 }
 
-/// Whether the server gets the user's own ticket, to act as the user elsewhere.
+/// Whether the user's ticket is delegated to the server, which can then act as the user.
 public enum Delegation: String, Sendable, Hashable {
     /// Never.
     case none
-    /// Where the KDC vouches for the service: its ticket has the flag `ok-as-delegate` (RFC 4120 section 2.8).
+    /// If the KDC trusts the service for delegation: its ticket has the flag `ok-as-delegate` (RFC 4120 section 2.8).
     case byPolicy
-    /// Whatever the KDC says of the service.
+    /// Always, whatever the KDC says about the service.
     case always
 }

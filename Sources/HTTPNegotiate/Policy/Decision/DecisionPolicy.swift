@@ -1,22 +1,22 @@
 public import struct Foundation.URL
 
-/// All configurations in force, and the verdict that they give. Pure: no network, no cache, no clock.
+/// Decides about URLs by all active configurations, without network, cache or clock.
 ///
-/// Over all configurations an exact rule beats a suffix, and the longest suffix wins; of equal rules the first. An address is never
-/// answered, and plain http only where the winning configuration opts the host in.
+/// Across all configurations an exact rule takes precedence over a suffix, and the longest suffix over others; among equal rules the first.
+/// Addresses are never answered, and plain http only if the selected configuration allows it for the host.
 public struct DecisionPolicy: Sendable, Hashable {
-    /// The configurations, in their order.
+    /// The configurations, in order.
     public let configurations: [ExtensionConfiguration]
 
-    /// Makes a policy.
+    /// Creates a policy.
     public init(_ configurations: [ExtensionConfiguration]) { self.configurations = configurations }
 
-    /// The configuration when nothing else decides: the one with `isDefaultRealm`, else the only one.
+    /// The default configuration: the first with `isDefaultRealm`, else the only one.
     public var defaultConfiguration: ExtensionConfiguration? {
         configurations.first(where: \.isDefaultRealm) ?? (configurations.count == 1 ? configurations.first : nil)
     }
 
-    /// The verdict for a URL; one that is no origin is ignored, and the reason says why.
+    /// Decides about a URL. A URL that is not a valid origin is ignored, and the reason says why.
     public func decision(for url: URL) -> AuthorizationDecision {
         do {
             return decision(for: try Origin(url: url))
@@ -25,14 +25,14 @@ public struct DecisionPolicy: Sendable, Hashable {
         }
     }
 
-    /// The verdict for an origin, with every rule that was considered.
+    /// Decides about an origin, with every rule that was evaluated.
     public func decision(for origin: Origin) -> AuthorizationDecision {
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)
         guard !origin.isAddress, let winner = matches.first else {
             let scheme = schemeReason(origin, winner: nil)
             return .ignore([scheme, addressReason(origin)] + uncoveredReasons(origin))
         }
-        // How a host is answered is of no interest where it is not.
+        // A host that is not answered needs no settings.
         guard origin.scheme == .https || winner.plainHTTPRule(for: origin) != nil else {
             return .ignore(ruleReasons(origin, winner: winner, losers: matches.dropFirst()))
         }
@@ -49,7 +49,7 @@ public struct DecisionPolicy: Sendable, Hashable {
 }
 
 extension DecisionPolicy {
-    /// Every rule that was considered for an origin that is answered.
+    /// Every rule that was evaluated for an origin that is answered.
     func reasonsToAnswer(_ origin: Origin) -> [DecisionReason] {
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)
         guard let winner = matches.first else { return [] }
@@ -58,7 +58,7 @@ extension DecisionPolicy {
             + [serviceRealmReason(mapping, of: origin, in: winner.configuration)] + settingReasons(origin, in: winner.configuration)
     }
 
-    /// Whether an origin that a rule covers is answered.
+    /// The reasons why an origin that a rule covers is answered or not.
     func ruleReasons(_ origin: Origin, winner: HostRuleMatch, losers: ArraySlice<HostRuleMatch>) -> [DecisionReason] {
         [schemeReason(origin, winner: winner), addressReason(origin)] + hostRuleReasons(origin, winner: winner, losers: losers)
     }
@@ -82,7 +82,7 @@ extension DecisionPolicy {
         return DecisionReason(rule: "address", verdict: .failed, detail: detail)
     }
 
-    /// The rule that won, and the ones that cover the host and lost; then the configurations that do not cover it.
+    /// The selected rule, the other rules that cover the host, and then the configurations that do not cover it.
     func hostRuleReasons(_ origin: Origin, winner: HostRuleMatch, losers: ArraySlice<HostRuleMatch>) -> [DecisionReason] {
         let won = "\(winner.rule) of \(winner.configuration.label) covers \(origin.host)."
         var reasons = [DecisionReason(rule: "hostRule", verdict: .passed, detail: won)]
@@ -138,12 +138,12 @@ extension DecisionPolicy {
 }
 
 extension ExtensionConfiguration {
-    /// Realm and file, for a sentence.
+    /// The realm and the file, for a message.
     fileprivate var label: String { source.isEmpty ? "realm \(realm)" : "realm \(realm) (\(source))" }
 }
 
 extension DecisionPolicy {
-    /// How the host is answered: one reason for each setting, whether a list of the profile names the host or not.
+    /// How the host is answered: one reason for each setting, whether or not the profile lists the host.
     func settingReasons(_ origin: Origin, in configuration: ExtensionConfiguration) -> [DecisionReason] {
         [
             servicePrincipalReason(origin, in: configuration), channelBindingReason(origin, in: configuration),
@@ -207,27 +207,27 @@ extension DecisionPolicy {
     }
 }
 
-/// One rule that was considered on the way to a verdict.
+/// One rule that was evaluated for a decision.
 public struct DecisionReason: Sendable, Hashable, Codable {
-    /// What the rule said.
+    /// The result of the rule.
     public enum Verdict: String, Sendable, Hashable, Codable {
-        /// The rule lets the request through.
+        /// The rule allows the request.
         case passed
-        /// The rule stops the request.
+        /// The rule rejects the request.
         case failed
-        /// The rule has no say here.
+        /// The rule does not apply.
         case notApplicable
     }
 
     /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
     /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`.
     public let rule: String
-    /// What the rule said.
+    /// The result of the rule.
     public let verdict: Verdict
-    /// A sentence for people.
+    /// A sentence for users.
     public let detail: String
 
-    /// Makes a reason.
+    /// Creates a reason.
     public init(rule: String, verdict: Verdict, detail: String) {
         self.rule = rule
         self.verdict = verdict

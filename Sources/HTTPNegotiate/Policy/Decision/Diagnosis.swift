@@ -1,17 +1,17 @@
-/// All layers between a user and a server, in the order in which a sign-on passes them: what `ksso doctor` prints.
+/// The checks of all layers between a user and a server, in the order of a sign-on: the output of `ksso doctor`.
 public struct Diagnosis: Sendable, Hashable, Codable {
-    /// The layers, each with its verdict.
+    /// The checks, each with its result.
     public let checks: [DiagnosticCheck]
-    /// Whether no layer fails. A doubtful one is no failure.
+    /// Whether no check fails. Warnings are not failures.
     public let isHealthy: Bool
 
-    /// Sums up what was seen.
+    /// Creates a diagnosis from its checks.
     public init(_ checks: [DiagnosticCheck]) {
         self.checks = checks
         isHealthy = !checks.contains { $0.verdict == .failed }
     }
 
-    /// The cause: the lowest layer that fails. What stands above it may fail for that reason alone.
+    /// The cause: the first check that fails. Later ones may fail for that reason alone.
     public var firstFailure: DiagnosticCheck? { checks.first { $0.verdict == .failed } }
 
     private enum CodingKeys: String, CodingKey {
@@ -20,32 +20,32 @@ public struct Diagnosis: Sendable, Hashable, Codable {
     }
 }
 
-/// One layer that was looked at on the way from the profile to the server's answer.
+/// The check of one layer between the profile and the server's answer.
 public struct DiagnosticCheck: Sendable, Hashable, Codable {
-    /// What the look came to.
+    /// The result of a check.
     public enum Verdict: String, Sendable, Hashable, Codable {
-        /// The layer is as it should be.
+        /// The layer works.
         case ok
-        /// It serves, and something about it is doubtful.
+        /// The layer works, but something needs attention.
         case warning
-        /// Sign-on fails here.
+        /// Sign-on fails in this layer.
         case failed
-        /// It was not looked at; the detail says why.
+        /// The check did not run; the detail says why.
         case skipped
     }
 
     /// A short stable name: `profile`, `configuration`, `host`, `name`, `dns`, `kdc`, `clock`, `account`, `cache`, `visibility`, `session`,
-    /// `expiry`, `service`, `keytab`, `challenge`, `token`, `mutualAuthentication`, `browser`. New ones may be added, and one may stand
-    /// several times: once for each KDC.
+    /// `expiry`, `service`, `keytab`, `challenge`, `token`, `mutualAuthentication`, `browser`. New ones may be added, and one may occur
+    /// several times, such as once for each KDC.
     public let name: String
-    /// What the look came to.
+    /// The result of the check.
     public let verdict: Verdict
-    /// What was seen, in a sentence.
+    /// What was found, in a sentence.
     public let detail: String
-    /// What to do about it; nil where nothing is to be done.
+    /// What to do about it; nil if nothing.
     public let remedy: String?
 
-    /// Makes a check's result.
+    /// Creates the result of a check.
     public init(_ name: String, _ verdict: Verdict, _ detail: String, remedy: String? = nil) {
         self.name = name
         self.verdict = verdict
@@ -53,7 +53,7 @@ public struct DiagnosticCheck: Sendable, Hashable, Codable {
         self.remedy = remedy
     }
 
-    /// Writes all four keys; a remedy that is not there is null.
+    /// Encodes all four keys; a missing remedy is null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)

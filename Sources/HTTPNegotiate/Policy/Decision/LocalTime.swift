@@ -2,10 +2,10 @@ package import struct Foundation.Date
 package import struct Foundation.TimeZone
 
 extension Date {
-    /// The date as a person reads it: local time with its offset from UTC, such as `2030-01-31 12:00:00 +0100`. JSON has ISO 8601 instead.
+    /// The date for messages: local time with its offset from UTC, such as `2030-01-31 12:00:00 +0100`. JSON uses ISO 8601 instead.
     package var localText: String { localText(in: .current) }
 
-    /// The same in another time zone.
+    /// The date for messages in another time zone.
     package func localText(in zone: TimeZone) -> String {
         let style = Date.ISO8601FormatStyle(dateTimeSeparator: .space, timeZone: zone)
         let minutes = zone.secondsFromGMT(for: self) / 60

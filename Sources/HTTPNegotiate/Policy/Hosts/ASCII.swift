@@ -1,4 +1,4 @@
-/// The few character classes that RFC 3986 and RFC 9110 need, on bytes.
+/// The character classes of RFC 3986 and RFC 9110, for bytes.
 extension UInt8 {
     var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
@@ -6,7 +6,7 @@ extension UInt8 {
 
     var isHexDigit: Bool { hexValue != nil }
 
-    /// The value of a hexadecimal digit of either case.
+    /// The value of a hexadecimal digit in either case.
     var hexValue: UInt32? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0"))
@@ -35,7 +35,7 @@ extension UInt8 {
         }
     }
 
-    /// Any character that RFC 3986 lets stand in a URI, the percent sign included.
+    /// Any character that RFC 3986 allows in a URI, including the percent sign.
     var isURICharacter: Bool {
         if isUnreserved || isSubDelimiter { return true }
         switch self {
@@ -58,13 +58,13 @@ extension UInt8 {
         }
     }
 
-    /// RFC 9110 section 11.2: a character of a token68, the padding apart.
+    /// RFC 9110 section 11.2: a character of a token68, without the padding.
     var isToken68Character: Bool {
         isUnreserved || self == UInt8(ascii: "+") || self == UInt8(ascii: "/")
     }
 }
 
 extension StringProtocol {
-    /// The text with its ASCII letters in lower case and nothing else touched.
+    /// The text with its ASCII letters in lower case and everything else unchanged.
     var asciiLowercased: String { String(decoding: utf8.map(\.lowercased), as: UTF8.self) }
 }

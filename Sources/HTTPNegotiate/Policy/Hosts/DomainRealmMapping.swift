@@ -3,9 +3,9 @@ struct DomainRealmMatch: Sendable, Hashable {
     let entry: String
     let realm: String
 
-    /// The entry that names the host itself, else the one with the longest suffix.
+    /// The entry for the host itself, else the one with the longest suffix.
     ///
-    /// Realms are gone through by name, so that the same profile always gives the same answer. An entry that is no host name covers
+    /// Realms are searched in alphabetical order, so that a profile always gives the same result. An entry that is not a host name covers
     /// nothing.
     static func best(in configuration: ExtensionConfiguration, host: String) -> DomainRealmMatch? {
         var best: (match: DomainRealmMatch, rank: Int)?
@@ -18,21 +18,21 @@ struct DomainRealmMatch: Sendable, Hashable {
         return best?.match
     }
 
-    /// How well an entry fits: any suffix is shorter than the host it covers.
+    /// How specific an entry is for a host; nil if it does not cover it. Any suffix is shorter than the host.
     private static func rank(of entry: String, host: String) -> Int? {
         guard let rule = try? HostRule(entry) else { return nil }
         if rule.matches(host: host) { return rule.name.utf8.count }
-        // Unlike an entry of `Hosts`, a name without a dot covers its subdomains as well.
+        // Unlike an entry of `Hosts`, a name without a leading dot covers its subdomains too.
         guard rule.kind == .exact, let suffix = try? HostRule("." + rule.name), suffix.matches(host: host) else { return nil }
         return rule.name.utf8.count
     }
 }
 
 extension [ExtensionConfiguration] {
-    /// Every `domainRealmMapping` as entries of krb5.conf's `[domain_realm]`: by host, or by suffix with a leading dot.
+    /// All `domainRealmMapping` entries in the form of krb5.conf's `[domain_realm]`: by host, or by suffix with a leading dot.
     ///
-    /// A profile's `example.com` covers the host and its subdomains, and krb5.conf needs an entry for each; an entry that a profile itself
-    /// has with the dot comes before one that only follows from another. The first profile wins: the machine's stand before the user's.
+    /// A profile's `example.com` covers the host and its subdomains, so krb5.conf needs an entry for each. Entries that a profile contains
+    /// with the dot precede entries that are derived. The first profile takes precedence: system-wide profiles precede the user's.
     package var domainRealmEntries: [String: String] {
         let entries = flatMap { configuration in
             configuration.domainRealmMapping.sorted { $0.key < $1.key }.flatMap { realm, suffixes in

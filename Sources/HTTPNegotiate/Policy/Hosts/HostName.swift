@@ -1,17 +1,17 @@
 internal import struct Foundation.URL
 
-/// A host as it may stand in a URL, a rule or a KDC's entry: a name or an IPv4 address, judged byte by byte.
+/// A host in a URL, a rule or a KDC entry: a name or an IPv4 address, validated byte by byte.
 ///
-/// One reading for all of them, so that a rule and a URL can never disagree about what a name is.
+/// All of them use this parser, so that a rule and a URL never disagree about a name.
 struct HostName: Sendable, Hashable {
-    /// Why a text is no host.
+    /// Why a text is not a host.
     enum Problem: Error {
         case empty, notASCII, badCharacter(UInt8), emptyLabel, hyphen, labelTooLong, tooLong, badAddress
     }
 
-    /// ASCII, lower case, without the trailing dot; an IPv4 address in four decimal parts.
+    /// ASCII in lower case, without the trailing dot; an IPv4 address in four decimal parts.
     let text: String
-    /// Whether resolvers take it for an IPv4 address, however it was spelt.
+    /// Whether resolvers treat it as an IPv4 address, in any spelling.
     let isAddress: Bool
 
     init(_ text: some StringProtocol) throws(Problem) {
@@ -22,7 +22,7 @@ struct HostName: Sendable, Hashable {
         guard bytes.count <= 253 else { throw .tooLong }
         let name = bytes.map(\.lowercased)
         let parts = name.split(separator: UInt8(ascii: "."))
-        // As the URL standard has it: a last label that is a number makes the whole an address, or nothing.
+        // As in the URL standard: if the last label is a number, the whole is an address or invalid.
         guard let last = parts.last, IPv4Address.isNumber(last) else {
             self.text = String(decoding: name, as: UTF8.self)
             isAddress = false
@@ -33,9 +33,9 @@ struct HostName: Sendable, Hashable {
         isAddress = true
     }
 
-    /// The ASCII form of an international name (RFC 5891, UTS 46), as Foundation makes it; nil for what has none.
+    /// The ASCII form of an international name (RFC 5891, UTS 46) according to Foundation; nil if there is none.
     ///
-    /// - Parameter text: A host, without anything else of a URL.
+    /// - Parameter text: A host, without other parts of a URL.
     static func asciiForm(of text: some StringProtocol) -> String? {
         guard text.utf8.contains(where: { $0 >= 0x80 }), let host = URL(string: "https://\(text)/")?.host else { return nil }
         return try? HostName(host).text
@@ -64,7 +64,7 @@ struct HostName: Sendable, Hashable {
 }
 
 extension HostName.Problem {
-    /// A part of a sentence, after "the host".
+    /// A clause to follow "the host".
     var clause: String {
         switch self {
         case .empty: "is empty"
@@ -85,7 +85,7 @@ extension HostName.Problem {
 
 /// `host[:port]`, where the host may be an address in brackets (RFC 3986 section 3.2).
 struct Authority: Sendable, Hashable {
-    /// What is wrong with it.
+    /// Why an authority is invalid.
     enum Problem: Error {
         case host(HostName.Problem), port, address
     }
@@ -115,7 +115,7 @@ struct Authority: Sendable, Hashable {
         port = try Authority.port(portText)
     }
 
-    /// An empty port stands for the default one, as RFC 3986 section 3.2.3 has it.
+    /// An empty port is the default port (RFC 3986 section 3.2.3).
     private static func port(_ text: Substring) throws(Problem) -> Int? {
         guard let first = text.utf8.first else { return nil }
         guard first == UInt8(ascii: ":") else { throw .port }

@@ -1,9 +1,9 @@
 /// One entry of a profile's `Hosts`: a host, or with a leading dot all its subdomains.
 ///
-/// `www.example.com` is that host alone. `.example.com` is every host below `example.com`, at any depth, but not `example.com` itself.
-/// Case and one trailing dot do not matter, and a match ends at a dot: `evilexample.com` is below nothing but `com`.
+/// `www.example.com` covers only that host. `.example.com` covers every host below `example.com`, at any depth, but not `example.com`
+/// itself. Case and one trailing dot are ignored, and a match ends at a dot: `evilexample.com` matches only `.com`.
 public struct HostRule: Sendable, Hashable, CustomStringConvertible {
-    /// How a rule compares.
+    /// How a rule matches.
     public enum Kind: Sendable, Hashable {
         /// The host itself.
         case exact
@@ -11,21 +11,21 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         case suffix
     }
 
-    /// How the rule compares.
+    /// How the rule matches.
     public let kind: Kind
-    /// Lower case, no trailing dot; a suffix with its leading dot.
+    /// The name in lower case without a trailing dot; a suffix has its leading dot.
     public let name: String
 
-    /// Reads an entry.
+    /// Parses an entry.
     ///
-    /// Throws a ``HostRuleError`` for a port, a wildcard, a scheme or path, an IP address in any spelling, a character outside ASCII or a
-    /// label that no host name has.
+    /// Throws a ``HostRuleError`` for a port, a wildcard, a scheme or path, an IP address in any spelling, a character outside ASCII, or a
+    /// label that is not valid in a host name.
     public init(_ text: String) throws(HostRuleError) {
         try HostRule.refuseOtherSyntax(text)
         let isSuffix = text.utf8.first == UInt8(ascii: ".")
         let host: HostName
         do {
-            // By bytes: a dot and a combining mark would be one Character.
+            // This compares bytes, because a dot followed by a combining mark would be one Character.
             host = try HostName(isSuffix ? text[text.utf8.index(after: text.startIndex)...] : text[...])
         } catch {
             throw HostRuleError(error, text: text)
@@ -35,7 +35,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         name = isSuffix ? "." + host.text : host.text
     }
 
-    /// Whether the rule covers a host. What is no host name, an address included, is covered by no rule.
+    /// Whether the rule covers a host. No rule covers an address or an invalid host name.
     public func matches(host: String) -> Bool {
         guard let host = try? HostName(host), !host.isAddress else { return false }
         switch kind {
@@ -45,10 +45,10 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The rule as a profile writes it.
+    /// The rule in profile syntax.
     public var description: String { name }
 
-    /// Entries that other programs' lists allow, told apart so that the message can say what to write.
+    /// Rejects syntax that other programs' lists allow, with a message that says what to write.
     private static func refuseOtherSyntax(_ text: String) throws(HostRuleError) {
         guard !text.isEmpty else {
             throw HostRuleError(
@@ -89,22 +89,22 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HostRule {
-    /// Names that are never delegated in the public DNS (RFC 2606, RFC 6762 appendix G, RFC 8375), or that ICANN keeps for private use.
+    /// Names that are never delegated in the public DNS (RFC 2606, RFC 6762 appendix G, RFC 8375), or that ICANN reserves for private use.
     private static let privateDomains: Set<String> = [
         "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain", "localhost", "mail", "private",
         "test",
     ]
-    /// Labels under which the registries of countries register names for others, such as the `co` of `co.uk`.
+    /// Labels under which country registries register names for others, such as the `co` of `co.uk`.
     private static let registryLabels: Set<String> = [
         "ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "gv", "ltd", "mil", "ne", "net", "nhs", "nom", "or", "org", "plc",
         "sch",
     ]
 
-    /// Whether the rule covers domains of many owners: a suffix that is a top-level domain, such as `.com`, or a common second level
-    /// below a country's, such as `.co.uk`.
+    /// Whether the rule covers domains of many owners: a suffix that is a top-level domain, such as `.com`, or a common second level below
+    /// a country's, such as `.co.uk`.
     ///
-    /// It is a rule of thumb instead of the Public Suffix List, whose ten thousand entries change every week: it finds the suffixes that
-    /// people write by mistake, and it accepts the names that private networks use.
+    /// This is a heuristic instead of the Public Suffix List, whose ten thousand entries change every week: it finds suffixes that are
+    /// written by mistake, and accepts the names of private networks.
     package var isPublicSuffix: Bool {
         guard kind == .suffix else { return false }
         let labels = name.dropFirst().split(separator: ".").map(String.init)
@@ -115,24 +115,24 @@ extension HostRule {
         }
     }
 
-    /// What to do about such a rule.
+    /// The warning for such a rule.
     package var publicSuffixWarning: String {
         "\(name) covers the domains of everyone under it, so any of their servers can request the user's tickets. "
             + "List the organization's own domains, such as .example\(name)."
     }
 }
 
-/// A rule that covers a host, and where it stands.
+/// A rule that covers a host, with its configuration.
 struct HostRuleMatch: Sendable, Hashable {
     let rule: HostRule
     let configuration: ExtensionConfiguration
-    /// The configuration's place among all.
+    /// The index of the configuration.
     let position: Int
 
-    /// The rule that lets an origin be answered without TLS.
+    /// The rule that allows plain http for an origin.
     func plainHTTPRule(for origin: Origin) -> HostRule? { configuration.plainHTTPHosts.first { $0.matches(host: origin.host) } }
 
-    /// All rules that cover a host: exact before suffix, then the longest, then in their order.
+    /// All rules that cover a host: exact before suffix, then the longest, then in configuration order.
     static func all(in configurations: [ExtensionConfiguration], host: String) -> [HostRuleMatch] {
         let matches = configurations.enumerated().flatMap { position, configuration in
             configuration.hosts.filter { $0.matches(host: host) }.map {
@@ -140,7 +140,7 @@ struct HostRuleMatch: Sendable, Hashable {
             }
         }
         guard matches.count > 1 else { return matches }
-        // The standard library's sort keeps equal elements in order only by accident, so the place decides in the end.
+        // The standard library does not guarantee a stable sort, so the offset decides last.
         return matches.enumerated().sorted { left, right in
             let (first, second) = (left.element.rule, right.element.rule)
             if first.kind != second.kind { return first.kind == .exact }
@@ -150,48 +150,48 @@ struct HostRuleMatch: Sendable, Hashable {
     }
 }
 
-/// Why an entry of a profile is no host rule, or no address of a KDC.
+/// Why an entry of a profile is not a host rule, or not a KDC address.
 public struct HostRuleError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong with the entry.
+    /// The kind of error.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The stable name, such as `glob`.
         public let rawValue: String
 
-        /// Makes a code.
+        /// Creates a code.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
         public var description: String { rawValue }
 
-        /// Nothing is there.
+        /// The entry is empty.
         public static let empty = Code(rawValue: "empty")
         /// A character outside ASCII.
         public static let notASCII = Code(rawValue: "notASCII")
-        /// A port where none may be, or one that is no port.
+        /// A port where none is allowed, or an invalid one.
         public static let port = Code(rawValue: "port")
         /// A wildcard such as `*.example.com`.
         public static let glob = Code(rawValue: "glob")
-        /// A scheme, user or path where only a host may be, or one that is not known.
+        /// A scheme, user or path where only a host is allowed, or an unknown scheme.
         public static let schemeOrPath = Code(rawValue: "schemeOrPath")
-        /// An IP address, which no service principal is named after.
+        /// An IP address, for which there are no service principals.
         public static let address = Code(rawValue: "address")
-        /// A label that no host name has.
+        /// A label that is not valid in a host name.
         public static let badLabel = Code(rawValue: "badLabel")
     }
 
-    /// What is wrong with the entry.
+    /// The kind of error.
     public let code: Code
-    /// The entry as it was written.
+    /// The entry as written.
     public let text: String
-    /// A sentence that says what is wrong and what to write.
+    /// A text that says what is wrong and what to write.
     public let reason: String
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
-    ///   - code: What is wrong.
-    ///   - text: The entry as it was written.
-    ///   - reason: A sentence that says what to write.
+    ///   - code: The kind of error.
+    ///   - text: The entry as written.
+    ///   - reason: A text that says what to write.
     public init(_ code: Code, text: String, reason: String) {
         self.code = code
         self.text = text
@@ -203,7 +203,7 @@ public struct HostRuleError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension HostRuleError {
-    /// The same verdict on a host, in the words of a profile.
+    /// Creates the error for an invalid host in a profile entry.
     init(_ problem: HostName.Problem, text: String) {
         let code: Code =
             switch problem {

@@ -1,8 +1,8 @@
-/// An IPv4 address in any spelling that `inet_aton` and the URL standard take: `127.0.0.1`, `127.1`, `0x7f000001`, `017700000001`.
+/// An IPv4 address in any spelling that `inet_aton` and the URL standard accept: `127.0.0.1`, `127.1`, `0x7f000001`, `017700000001`.
 struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
     let value: UInt32
 
-    /// Reads one to four parts; the last fills all the bytes that are left.
+    /// Parses one to four parts; the last one fills the remaining bytes.
     init?(parts: [ArraySlice<UInt8>]) {
         guard (1...4).contains(parts.count) else { return nil }
         var numbers: [UInt64] = []
@@ -51,7 +51,7 @@ struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// An IPv6 address, read as RFC 3986 section 3.2.2 writes it (no zone) and printed as RFC 5952 does.
+/// An IPv6 address, parsed as in RFC 3986 section 3.2.2 (without a zone) and printed as in RFC 5952.
 struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
     let groups: [UInt16]
 
@@ -60,7 +60,7 @@ struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
         let bytes = Array(text.utf8)
         guard bytes.count <= 45 else { return nil }
         var fields = bytes.split(separator: colon, omittingEmptySubsequences: false)
-        // "::" at an end yields one empty field too many; a single colon there is wrong.
+        // "::" at an end yields one empty field too many; a single colon there is invalid.
         if bytes.starts(with: [colon, colon]) {
             fields.removeFirst()
         } else if fields.first?.isEmpty == true {
@@ -123,7 +123,7 @@ struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
         return UInt16(value)
     }
 
-    /// Only the strict dotted form may end an IPv6 address.
+    /// Parses an IPv4 address at the end of an IPv6 address, which allows only the strict dotted form.
     private static func words(fromIPv4 field: ArraySlice<UInt8>) -> [UInt16]? {
         let parts = field.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let isStrict = parts.allSatisfy { part in

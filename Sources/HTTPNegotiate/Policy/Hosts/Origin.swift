@@ -1,34 +1,34 @@
 public import struct Foundation.URL
 
-/// Scheme, host and port of a request's URL (RFC 6454 section 4), validated strictly.
+/// The scheme, host and port of a URL (RFC 6454 section 4), strictly validated.
 ///
-/// What a lenient parser might read in two ways is refused, so that the host that is judged is the host that is connected to.
+/// URLs that parsers might interpret differently are rejected, so that the host of the decision is the host of the connection.
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The schemes that can be answered.
     public enum Scheme: String, Sendable, Hashable {
-        /// Without TLS. Answered only where a profile opts the host in.
+        /// Without TLS. Answered only if a profile allows it for the host.
         case http
         /// With TLS.
         case https
 
-        /// The port when the URL names none.
+        /// The port if the URL has none.
         public var defaultPort: Int { self == .https ? 443 : 80 }
     }
 
     /// The scheme.
     public let scheme: Scheme
-    /// ASCII, in lower case, without the trailing dot. An address is in its usual form and without brackets.
+    /// The host in ASCII and lower case, without the trailing dot. An address is in its canonical form, without brackets.
     public let host: String
-    /// The port of the URL, or the scheme's own.
+    /// The port of the URL, or the scheme's default port.
     public let port: Int
-    /// Whether the host is an IPv4 or IPv6 address, odd spellings such as `127.1`, `0x7f000001` and `2130706433` included.
+    /// Whether the host is an IPv4 or IPv6 address, including spellings such as `127.1`, `0x7f000001` and `2130706433`.
     public let isAddress: Bool
 
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// Throws an ``AuthorizationError`` with the code ``AuthorizationError/Code/invalidURL`` for a character outside RFC 3986, a scheme
-    /// other than http and https, and a host or port that cannot be. User information is skipped: in `https://example.com@evil.test/` the
-    /// host is `evil.test`.
+    /// other than http and https, and an invalid host or port. User information is skipped: in `https://example.com@evil.test/` the host is
+    /// `evil.test`.
     public init(url: String) throws(AuthorizationError) {
         do throws(AuthorizationError) {
             try Origin.checkCharacters(url)
@@ -49,12 +49,12 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         isAddress = authority.isAddress
     }
 
-    /// Reads a URL by its absolute text. Throws as ``init(url:)-(String)`` does.
+    /// Parses a URL's absolute string. Throws as ``init(url:)-(String)`` does.
     public init(url: URL) throws(AuthorizationError) {
         try self.init(url: url.absoluteString)
     }
 
-    /// `https://host:port`, the scheme's own port left out.
+    /// `https://host:port`, without the scheme's default port.
     public var description: String {
         let bracketed = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         return port == scheme.defaultPort ? "\(scheme.rawValue)://\(bracketed)" : "\(scheme.rawValue)://\(bracketed):\(port)"
@@ -62,9 +62,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Origin {
-    /// The error for a URL with an international host, which names the host to write; nil for any other URL.
+    /// The error for a URL with an international host, with the host to write; nil for any other URL.
     ///
-    /// Nothing is converted by itself: what looks like `example.com` may have a Cyrillic letter, or become it by what Unicode maps away.
+    /// The host is not converted: what looks like `example.com` may contain a Cyrillic letter, or become it by Unicode mappings.
     static func international(_ url: String) -> AuthorizationError? {
         let ascii = url.unicodeScalars.filter(\.isASCII)
         guard ascii.count < url.unicodeScalars.count, (try? checkCharacters(String(String.UnicodeScalarView(ascii)))) != nil,
@@ -73,7 +73,7 @@ extension Origin {
         return invalid("has a host outside ASCII; if you trust it, write it as \(host), and anything else percent-encoded")
     }
 
-    /// Refuses what RFC 3986 has no place for, anywhere in the URL.
+    /// Rejects characters that RFC 3986 does not allow anywhere in a URL.
     static func checkCharacters(_ url: String) throws(AuthorizationError) {
         var pendingHexDigits = 0
         for byte in url.utf8 {
@@ -93,7 +93,7 @@ extension Origin {
         guard pendingHexDigits == 0 else { throw invalid("has a percent sign without two hexadecimal digits after it") }
     }
 
-    /// The scheme, and what stands between `//` and the path.
+    /// The scheme, and the text between `//` and the path.
     static func scheme(of url: String) throws(AuthorizationError) -> (Scheme, Substring) {
         let separator = "://"
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix(separator) else {
@@ -108,7 +108,7 @@ extension Origin {
         return (scheme, url[start..<end])
     }
 
-    /// The authority after its `@`. A second `@` is outside RFC 3986, and parsers differ about it.
+    /// The authority after its `@`. A second `@` is invalid in RFC 3986, and parsers treat it differently.
     static func withoutUserInformation(_ authority: Substring) throws(AuthorizationError) -> Substring {
         guard let sign = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return authority }
         let isValid = authority[..<sign].utf8.allSatisfy { byte in
@@ -118,7 +118,7 @@ extension Origin {
         return authority[authority.utf8.index(after: sign)...]
     }
 
-    /// The error for a URL's host or port. The text of the URL stays out of it: user information may hold a password.
+    /// The error for a URL's host or port. It does not quote the URL, whose user information may contain a password.
     static func refusal(_ problem: Authority.Problem) -> AuthorizationError {
         switch problem {
         case .host(let problem): AuthorizationError(.invalidURL, "The URL's host \(problem.clause).")

@@ -1,31 +1,31 @@
 public import struct Foundation.Date
 
-/// What a profile says of the passwords of its realm, as far as a client can hold to it: the KDC has the last word.
+/// A profile's rules for passwords of its realm, as far as a client can check them: the KDC decides.
 public struct PasswordRules: Sendable, Hashable {
-    /// The least length, in characters: `pwReqLength`.
+    /// The minimum length, in characters: `pwReqLength`.
     public var minimumLength: Int?
-    /// Whether a password must be complex as Active Directory has it: `pwReqComplexity`.
+    /// Whether a password must meet Active Directory's complexity requirements: `pwReqComplexity`.
     public var requiresComplexity: Bool
-    /// The rules in words, where neither length nor complexity is given: `pwReqText`.
+    /// A description of the rules, shown if neither length nor complexity is set: `pwReqText`.
     public var requirementsText: String?
-    /// How many days a password must be in use before it may be changed again: `pwReqMinAge`.
+    /// The minimum age of a password in days before it may be changed: `pwReqMinAge`.
     public var minimumAge: Int?
-    /// How many former passwords may not come again: `pwReqHistory`. Only the current one is known here; the KDC judges the rest.
+    /// How many previous passwords must not be reused: `pwReqHistory`. Only the current one is known here; the KDC checks the others.
     public var history: Int?
-    /// The page where passwords are changed instead: `pwChangeURL`.
+    /// The web page where passwords are changed instead: `pwChangeURL`.
     public var changeURL: String?
     /// Whether the user may change the password: `allowPasswordChange`.
     public var isChangeAllowed: Bool
-    /// How many days before its expiry a notice is given: `pwNotificationDays`.
+    /// How many days before the expiry notices begin: `pwNotificationDays`.
     public var notificationDays: Int
-    /// After how many days a password expires, whatever the KDC says: `pwExpireOverride`. It counts from a change that is known.
+    /// After how many days a password expires, whatever the KDC says: `pwExpireOverride`. Applies only if the last change is known.
     public var expireOverride: Int?
-    /// Whether notices of an expiry are given: not with `performKerberosOnly`.
+    /// Whether expiry notices are given; false with `performKerberosOnly`.
     public var givesNotices: Bool
-    /// Where the rules come from, for messages: the profile's file name.
+    /// The name of the profile's file, for messages.
     public var source: String
 
-    /// Makes rules; what is left out is no rule.
+    /// Creates rules; the defaults set no requirements.
     public init(
         minimumLength: Int? = nil,
         requiresComplexity: Bool = false,
@@ -54,7 +54,7 @@ public struct PasswordRules: Sendable, Hashable {
 }
 
 extension Sequence<ExtensionConfiguration> {
-    /// The rules for the passwords of a realm: those of its first configuration, with the name of its file; else none.
+    /// The password rules of a realm: those of its first configuration, with the name of its file; without one, the defaults.
     public func passwordRules(for realm: String) -> PasswordRules {
         guard let configuration = first(where: { $0.realm == realm }) else { return PasswordRules() }
         var rules = configuration.passwords
@@ -64,15 +64,15 @@ extension Sequence<ExtensionConfiguration> {
 }
 
 extension PasswordRules {
-    /// Whether the user may change the password here, and not on a page elsewhere.
+    /// Whether the user may change the password here, not on a web page.
     package var isChangedHere: Bool { isChangeAllowed && changeURL == nil }
 
-    /// The profile's name for a message.
+    /// The name of the profile's file, for a message.
     package var sourceName: String { source.isEmpty ? "the profile" : source }
 }
 
 extension PasswordRules {
-    /// What a new password must be, in a sentence to show before it is asked for; nil where nothing is known.
+    /// The requirements for a new password, in a sentence to show before the prompt; nil if unknown.
     public var requirements: String? {
         guard minimumLength != nil || requiresComplexity else { return requirementsText }
         var parts: [String] = []
@@ -84,12 +84,12 @@ extension PasswordRules {
         return "The new password needs \(parts.joined(separator: "; "))."
     }
 
-    /// Which rules a new password breaks, each in a sentence; none where it breaks none. No sentence tells anything of the password.
+    /// The rules that a new password violates, each in a sentence; empty if none. No sentence reveals anything about the password.
     ///
     /// - Parameters:
-    ///   - password: Its bytes in UTF-8. Nothing is copied of it.
+    ///   - password: Its UTF-8 bytes, which are not copied.
     ///   - accountName: The principal's name without the realm.
-    ///   - displayName: The person's own name, if it is known.
+    ///   - displayName: The user's full name, if known.
     public func violations(
         of password: some Collection<UInt8>,
         accountName: String,
@@ -111,12 +111,12 @@ extension PasswordRules {
         return sentences
     }
 
-    /// The parts that Active Directory looks for: what stands between commas, periods, dashes, underscores, spaces, number signs and tabs.
+    /// The parts that Active Directory checks: those between commas, periods, dashes, underscores, spaces, number signs and tabs.
     private static func parts(of name: String) -> [String] {
         name.unicodeScalars.split { ",.-_ #\t".unicodeScalars.contains($0) }.map { String($0) }
     }
 
-    /// Whether a word of three characters or more stands in a password, in whatever case.
+    /// Whether a password contains a word of at least three characters, ignoring case.
     private static func contains<Password: Collection<UInt8>>(_ password: Password, _ word: String) -> Bool {
         let wanted = word.unicodeScalars.map(folded)
         guard wanted.count >= 3 else { return false }
@@ -126,14 +126,14 @@ extension PasswordRules {
         }
     }
 
-    /// One letter for both cases; where they are of different lengths, the letter itself.
+    /// The lower-case letter; the letter itself if its lower-case form has several characters.
     private static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         let lower = scalar.properties.lowercaseMapping.unicodeScalars
         return lower.count == 1 ? lower.first ?? scalar : scalar
     }
 }
 
-/// The five kinds of characters of which Active Directory wants three.
+/// The five kinds of characters, of which Active Directory requires three.
 private enum CharacterClass: Hashable {
     case capital, small, digit, other, caseless
 
@@ -148,7 +148,7 @@ private enum CharacterClass: Hashable {
     }
 }
 
-/// The characters of a password, read one by one out of its bytes, so that no second copy lies about in memory.
+/// The characters of a password, decoded one by one, so that no second copy stays in memory.
 private struct PasswordScalars<Bytes: Collection<UInt8>>: Sequence {
     private let bytes: Bytes
 
@@ -173,23 +173,23 @@ private struct PasswordScalars<Bytes: Collection<UInt8>>: Sequence {
 extension PasswordRules {
     private static let day = 86_400.0
 
-    /// When a password expires: by the profile where it says so and the last change is known, else by the KDC.
+    /// When a password expires: by the profile if it says so and the last change is known, else by the KDC.
     ///
     /// - Parameters:
-    ///   - announced: What the KDC has said.
-    ///   - changed: When the password was changed last; nil where nobody knows.
+    ///   - announced: The expiry according to the KDC.
+    ///   - changed: When the password was last changed; nil if unknown.
     public func expiry(announced: Date?, changed: Date?) -> Date? {
         guard let expireOverride, let changed else { return announced }
         return changed.addingTimeInterval(Double(expireOverride) * Self.day)
     }
 
-    /// From when on a password may be changed; nil where it may be at any time, and where the last change is not known.
+    /// The earliest time to change the password; nil if there is no minimum age or the last change is unknown.
     public func earliestChange(changed: Date?) -> Date? {
         guard let minimumAge, let changed else { return nil }
         return changed.addingTimeInterval(Double(minimumAge) * Self.day)
     }
 
-    /// Whether it is time to tell that a password expires.
+    /// Whether to show an expiry notice now.
     public func isNoticeDue(expires: Date, now: Date) -> Bool {
         givesNotices && expires > now && expires.timeIntervalSince(now) <= Double(notificationDays) * Self.day
     }

@@ -1,19 +1,19 @@
-/// When the sessions of a realm end although nobody signs out, for devices that several people share.
+/// When the sessions of a realm end without a sign-out, for devices that several users share.
 public struct SessionLimits: Sendable, Hashable {
-    /// How long after its sign-in a session ends: `MaxSessionLifetime`.
+    /// How long after sign-in a session ends: `MaxSessionLifetime`.
     public var maximumLifetime: Duration?
-    /// The time of day, by the machine's time zone, at which every session ends: `SignOutAt`.
+    /// The time of day, in the machine's time zone, at which all sessions end: `SignOutAt`.
     public var signOutAt: TimeOfDay?
     /// How long after its last use a session ends: `IdleSignOutAfter`.
     public var idleSignOutAfter: Duration?
-    /// Whether they end when the user locks the screen: `SignOutOnLock`.
+    /// Whether sessions end when the user locks the screen: `SignOutOnLock`.
     public var signOutOnLock: Bool
-    /// Whether they end with the last of the user's login sessions: `SignOutOnSessionEnd`.
+    /// Whether sessions end with the user's last login session: `SignOutOnSessionEnd`.
     public var signOutOnSessionEnd: Bool
-    /// The principals to which none of this applies, with or without their realm: `SignOutExempt`.
+    /// The principals that are exempt, with or without their realm: `SignOutExempt`.
     public var exemptPrincipals: [String]
 
-    /// Makes limits; what is left out is no limit.
+    /// Creates limits; the defaults set none.
     public init(
         maximumLifetime: Duration? = nil,
         signOutAt: TimeOfDay? = nil,
@@ -37,7 +37,7 @@ public struct SessionLimits: Sendable, Hashable {
         /// From 0 to 59.
         public let minute: Int
 
-        /// Reads `18:00`: two digits, a colon, two digits; nil for anything else.
+        /// Parses `18:00`: two digits, a colon, two digits; nil for anything else.
         public init?(_ text: String) {
             let bytes = Array(text.utf8)
             guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -47,18 +47,18 @@ public struct SessionLimits: Sendable, Hashable {
             guard hour < 24, minute < 60 else { return nil }
         }
 
-        /// The time as it is read.
+        /// The time in the form `18:00`.
         public var description: String { (hour < 10 ? "0" : "") + "\(hour)" + (minute < 10 ? ":0" : ":") + "\(minute)" }
     }
 
-    /// Whether none of this applies to a principal of a realm.
+    /// Whether a principal of a realm is exempt.
     public func exempts(_ principal: String, realm: String) -> Bool {
         exemptPrincipals.contains { $0 == principal || "\($0)@\(realm)" == principal }
     }
 }
 
 extension Sequence<ExtensionConfiguration> {
-    /// After how much of its life a ticket of a realm is to be got anew: what the configurations say, the soonest of it; else two thirds.
+    /// When to renew or reacquire a ticket of a realm: after the smallest fraction of its lifetime in the configurations, else two thirds.
     ///
     /// - Parameter lifetime: From the ticket's start to its end, in seconds.
     /// - Returns: Seconds from the ticket's start.
@@ -67,12 +67,12 @@ extension Sequence<ExtensionConfiguration> {
         return fractions.min().map { lifetime * $0 } ?? lifetime * 2 / 3
     }
 
-    /// Whether an agent gets the tickets of a realm anew before a request needs them.
+    /// Whether an agent renews or reacquires the tickets of a realm before a request needs them.
     package func monitorsCredentials(of realm: String) -> Bool { !contains { $0.realm == realm && !$0.monitorsCredentials } }
 }
 
 extension ExtensionConfiguration {
-    /// With 0 or less each ticket would be due as soon as it has come, and the KDC would be asked without end.
+    /// With 0 or less each new ticket would be due at once, and the KDC would be asked in an endless loop.
     fileprivate var usableRenewalFraction: Double? {
         guard let renewalFraction, !renewalFraction.isNaN else { return nil }
         return Swift.min(Swift.max(renewalFraction, 0.1), 0.95)

@@ -1,29 +1,28 @@
-/// With what a user may sign in to a realm, and what is said above the question.
+/// How a user may sign in to a realm, and the text above the prompt.
 public struct SignInRules: Sendable, Hashable {
     /// Whether a password may be used: `allowPassword`.
     public var allowsPassword: Bool
     /// Whether a certificate or smart card may be used: `allowSmartCard`.
     public var allowsCertificate: Bool
-    /// Whether the certificate comes first where one is configured: `startInSmartCardMode`.
+    /// Whether a configured certificate is used first: `startInSmartCardMode`.
     public var prefersCertificate: Bool
-    /// Where the certificate is, as libkrb5 names it, such as `FILE:/etc/cert.pem,/etc/key.pem`: `CertificateIdentity`. Nil: krb5.conf's
+    /// The certificate in libkrb5's syntax, such as `FILE:/etc/cert.pem,/etc/key.pem`: `CertificateIdentity`. Nil is krb5.conf's
     /// `pkinit_identities`.
     public var certificateIdentity: String?
-    /// Which certificates come into question, by their issuer, with `*` for any characters: `identityIssuerAutoSelectFilter`.
+    /// The issuers whose certificates may be used, with `*` for any characters: `identityIssuerAutoSelectFilter`.
     public var issuerFilter: String?
-    /// The cache of the ticket that protects sign-ins (FAST, RFC 6113), such as `FILE:/run/machine-ticket`: `ArmorCache`. Nil: they go
-    /// unprotected.
+    /// The cache of the armor ticket that protects sign-ins (FAST, RFC 6113), such as `FILE:/run/machine-ticket`: `ArmorCache`. Nil uses no
+    /// armor.
     public var armorCache: String?
-    /// The organisation's word for the user name, which is shown above the question with the principal: `customUsernameLabel`. Nil: it is
-    /// not shown there.
+    /// The organization's term for the user name, shown with the principal above the prompt: `customUsernameLabel`. Nil shows neither.
     public var userNameLabel: String?
-    /// Help that is shown above the question: `helpText`.
+    /// A help text, shown above the prompt: `helpText`.
     public var helpText: String?
 
-    /// Whether a password may be kept and sign in by itself: `allowAutomaticLogin`.
+    /// Whether a password may be stored and used to sign in automatically: `allowAutomaticLogin`.
     public var allowsAutomaticLogin: Bool
 
-    /// Makes rules; the defaults allow everything and prefer nothing.
+    /// Creates rules; the defaults allow everything and prefer nothing.
     public init(
         allowsPassword: Bool = true,
         allowsCertificate: Bool = true,

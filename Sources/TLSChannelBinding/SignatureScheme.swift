@@ -1,16 +1,16 @@
 import Crypto
 import SwiftASN1
 
-/// What a certificate is signed with, and the hash function that its channel bindings use.
+/// The signature algorithm of a certificate, and the hash function of its channel bindings.
 struct SignatureScheme: Sendable {
-    /// The name for people.
+    /// The name for messages.
     let name: String
-    /// The hash function that RFC 5929 section 4.1 takes; nil where it takes none, or one that swift-crypto lacks.
+    /// The hash function according to RFC 5929 section 4.1; nil if there is none, or if swift-crypto does not implement it.
     let hash: (any HashFunction.Type)?
 
-    /// Finds the scheme.
+    /// Determines the scheme from an algorithm identifier.
     ///
-    /// - Throws: An error of SwiftASN1 when the parameters of RSASSA-PSS can't be read.
+    /// - Throws: A SwiftASN1 error if the parameters of RSASSA-PSS can't be read.
     init(_ identifier: AlgorithmIdentifier) throws {
         if identifier.algorithm == Self.pss {
             guard let parameters = identifier.parameters else {
@@ -22,7 +22,7 @@ struct SignatureScheme: Sendable {
         }
     }
 
-    /// RFC 5929 takes a signature's hash function where there is a single one. A mask that is made with another is a second one.
+    /// RFC 5929 uses a signature's hash function only if there is exactly one. A different hash function for the mask is a second one.
     private init(_ parameters: PSSParameters) {
         guard parameters.hash == parameters.maskHash else {
             self = Self("RSASSA-PSS and two hash functions", nil)
@@ -37,7 +37,7 @@ struct SignatureScheme: Sendable {
         self.hash = hash
     }
 
-    /// The numbers, cut where somebody made them long enough to fill a log.
+    /// The identifier's numbers, truncated so that a certificate can't fill a log.
     private static func text(_ identifier: ASN1ObjectIdentifier) -> String {
         let text = identifier.description
         return text.utf8.count <= 80 ? text : text.prefix(80) + "…"
@@ -45,7 +45,7 @@ struct SignatureScheme: Sendable {
 
     private static let pss: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 1, 10]
 
-    /// The hash functions that the parameters of RSASSA-PSS name.
+    /// The hash functions in RSASSA-PSS parameters. SHA-1 is replaced by SHA-256.
     private static let hashes: [ASN1ObjectIdentifier: Self] = [
         [1, 3, 14, 3, 2, 26]: Self("SHA-1", SHA256.self),
         [2, 16, 840, 1, 101, 3, 4, 2, 1]: Self("SHA-256", SHA256.self),
@@ -57,11 +57,11 @@ struct SignatureScheme: Sendable {
         [2, 16, 840, 1, 101, 3, 4, 2, 10]: Self("SHA3-512", SHA3_512.self),
     ]
 
-    /// The signature algorithms whose identifier says all. MD5 and SHA-1 have given way to SHA-256.
+    /// The signature algorithms without relevant parameters. MD5 and SHA-1 are replaced by SHA-256.
     private static let known: [ASN1ObjectIdentifier: Self] = [
         [1, 2, 840, 113_549, 1, 1, 4]: Self("RSA and MD5", SHA256.self),
         [1, 2, 840, 113_549, 1, 1, 5]: Self("RSA and SHA-1", SHA256.self),
-        // Of the Open Systems Environment workshop, which old tools write.
+        // Defined by the Open Systems Environment workshop, and written by old tools.
         [1, 3, 14, 3, 2, 29]: Self("RSA and SHA-1", SHA256.self),
         [1, 2, 840, 113_549, 1, 1, 11]: Self("RSA and SHA-256", SHA256.self),
         [1, 2, 840, 113_549, 1, 1, 12]: Self("RSA and SHA-384", SHA384.self),
@@ -91,18 +91,18 @@ struct SignatureScheme: Sendable {
     ]
 }
 
-/// The parameters of an RSASSA-PSS signature, as far as they name hash functions (RFC 4055 section 3.1).
+/// The hash functions in the parameters of an RSASSA-PSS signature (RFC 4055 section 3.1).
 struct PSSParameters: DERParseable {
     /// The hash function of the signed data.
     let hash: ASN1ObjectIdentifier
-    /// The hash function of the mask; nil when the mask is not made with MGF1.
+    /// The hash function of the mask; nil if the mask generation function is not MGF1.
     let maskHash: ASN1ObjectIdentifier?
 
     init(derEncoded node: ASN1Node) throws {
         (hash, maskHash) = try DER.sequence(node, identifier: .sequence) { fields in
             let hash = try Self.field(0, of: &fields) { try AlgorithmIdentifier(derEncoded: $0).algorithm } ?? Self.sha1
             let mask = try Self.field(1, of: &fields) { try AlgorithmIdentifier(derEncoded: $0) }
-            // The length of the salt and the trailer change nothing.
+            // The salt length and the trailer have no effect.
             _ = try Self.field(2, of: &fields) { $0 }
             _ = try Self.field(3, of: &fields) { $0 }
             return (hash, try Self.maskHash(of: mask))
@@ -124,12 +124,12 @@ struct PSSParameters: DERParseable {
         try DER.optionalExplicitlyTagged(&fields, tagNumber: number, tagClass: .contextSpecific, read)
     }
 
-    /// What a field that is left out stands for.
+    /// The default of an omitted field.
     private static let sha1: ASN1ObjectIdentifier = [1, 3, 14, 3, 2, 26]
     private static let mgf1: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 1, 8]
 }
 
-/// Which algorithm, and its parameters (RFC 5280 section 4.1.1.2).
+/// An algorithm and its parameters (RFC 5280 section 4.1.1.2).
 struct AlgorithmIdentifier: DERParseable {
     let algorithm: ASN1ObjectIdentifier
     let parameters: ASN1Node?
@@ -143,14 +143,14 @@ struct AlgorithmIdentifier: DERParseable {
 
 /// The outermost fields of a certificate (RFC 5280 section 4.1.1).
 ///
-/// One of them says what the hash is, so SwiftASN1 is enough. X509 of swift-certificates would take half as long again to build, and refuse
+/// One of them determines the hash, so SwiftASN1 is enough. X509 of swift-certificates would take half as long again to build, and reject
 /// certificates for parts that do not matter here.
 struct CertificateOutline {
     let signatureAlgorithm: AlgorithmIdentifier
 
-    /// Reads a certificate.
+    /// Parses a certificate.
     ///
-    /// - Throws: An error of SwiftASN1 when the bytes are not exactly one certificate.
+    /// - Throws: A SwiftASN1 error if the bytes are not exactly one certificate.
     init(der: [UInt8]) throws {
         guard der.count <= Self.maximumLength else {
             throw ASN1Error.invalidASN1Object(reason: "A certificate of \(der.count) bytes")
@@ -165,7 +165,7 @@ struct CertificateOutline {
         }
     }
 
-    /// SwiftASN1 makes a node of every value, of two bytes too: without a limit, a certificate of the 16 MiB that TLS allows would cost
-    /// almost a gigabyte of memory. TLS libraries take chains up to 100 KiB.
+    /// SwiftASN1 creates a node for every value, even one of two bytes: without a limit, a certificate of 16 MiB, which TLS allows, would
+    /// use almost a gigabyte of memory. TLS libraries accept chains up to 100 KiB.
     private static let maximumLength = 1 << 20
 }

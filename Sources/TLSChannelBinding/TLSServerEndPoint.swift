@@ -2,18 +2,17 @@ import Crypto
 
 /// The channel bindings `tls-server-end-point` of a TLS server (RFC 5929 section 4).
 ///
-/// They tie a Kerberos token to the certificate of the server at the other end of the TLS connection: whoever stands between with another
-/// certificate can't pass the token on.
+/// They bind a Kerberos token to the TLS server's certificate: an attacker in the middle with another certificate can't relay the token.
 public struct TLSServerEndPoint: Sendable, Hashable {
-    /// What GSSAPI takes as application data: `tls-server-end-point:` and the hash.
+    /// The application data for GSSAPI: `tls-server-end-point:` and the hash.
     public let applicationData: [UInt8]
 
     /// Computes the bindings.
     ///
-    /// Of the certificate only the outermost fields are read. Whether it is valid, and the server's, is for TLS to find out.
+    /// Only the certificate's outermost fields are read. The TLS library must check that it is valid and belongs to the server.
     ///
-    /// - Parameter der: The server's own certificate, the first of the chain, as it came over the wire: one DER value and nothing after it.
-    /// - Throws: ``TLSServerEndPointError``. With the code `undefined` the certificate is whole, but has no bindings.
+    /// - Parameter der: The server's own certificate, the first of the chain, as received: one DER value with nothing after it.
+    /// - Throws: ``TLSServerEndPointError``. With the code `undefined` the certificate is well-formed, but has no bindings.
     public init(certificate der: [UInt8]) throws(TLSServerEndPointError) {
         let scheme: SignatureScheme
         do {
@@ -30,40 +29,40 @@ public struct TLSServerEndPoint: Sendable, Hashable {
     }
 }
 
-/// Why there are no channel bindings for a certificate, with a sentence that says what to do.
+/// Why there are no channel bindings for a certificate, with a message that says what to do.
 ///
-/// Compare by ``code``; new codes may be added. ``cause`` holds what lies beneath, for a verbose report.
+/// Compare by ``code``; new codes may be added. ``cause`` is the underlying error, for verbose output.
 public struct TLSServerEndPointError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong with the certificate.
+    /// The kind of error.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The stable name, such as `undefined`.
         public let rawValue: String
 
-        /// Makes a code; one that is not listed here is a later version's.
+        /// Creates a code. Later versions may define codes that are not listed here.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
         public var description: String { rawValue }
 
-        /// The bytes are not one whole certificate in DER.
+        /// The bytes are not exactly one certificate in DER.
         public static let malformed = Code(rawValue: "malformed")
-        /// The signature uses no hash function, two of them, or one that is not known here, such as SHA-224.
+        /// The signature uses no hash function, two of them, or an unsupported one, such as SHA-224.
         public static let undefined = Code(rawValue: "undefined")
     }
 
-    /// What is wrong with the certificate.
+    /// The kind of error.
     public let code: Code
-    /// A sentence that says what failed and what to do.
+    /// A text that says what failed and what to do.
     public let message: String
-    /// The error beneath, if there is one.
+    /// The underlying error, if any.
     public let cause: (any Error)?
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
-    ///   - code: What is wrong with the certificate.
-    ///   - message: A sentence that says what failed and what to do.
-    ///   - cause: The error beneath.
+    ///   - code: The kind of error.
+    ///   - message: A text that says what failed and what to do.
+    ///   - cause: The underlying error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -75,7 +74,7 @@ public struct TLSServerEndPointError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TLSServerEndPointError: Hashable {
-    /// Two errors are equal when code and message are; the cause does not count.
+    /// Two errors are equal if code and message are equal; the cause is ignored.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code && left.message == right.message }
 
     /// Hashes what `==` compares.
@@ -86,7 +85,7 @@ extension TLSServerEndPointError: Hashable {
 }
 
 extension TLSServerEndPointError {
-    /// The bytes are no certificate.
+    /// Creates the error for bytes that are not a certificate.
     init(unreadable cause: any Error) {
         self.init(
             .malformed,
@@ -95,7 +94,7 @@ extension TLSServerEndPointError {
         )
     }
 
-    /// The certificate is one for which no hash function is known.
+    /// Creates the error for a certificate whose channel bindings are undefined.
     init(noHashFor scheme: SignatureScheme) {
         self.init(
             .undefined,

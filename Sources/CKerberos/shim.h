@@ -1,4 +1,4 @@
-// What Swift cannot see of krb5 and GSSAPI by itself: function-like macros, casts, and globals that are mutable in C's eyes.
+// The parts of krb5 and GSSAPI that Swift can't import: function-like macros, casts, and globals that are mutable in C.
 #ifndef CKERBEROS_SHIM_H
 #define CKERBEROS_SHIM_H
 
@@ -21,14 +21,14 @@
 #include <arpa/nameser.h>
 #include <netdb.h>
 #include <resolv.h>
-#undef p_type  // also a field of what link.h declares
+#undef p_type  // link.h has a field of this name
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
-// The mechanisms (RFC 4178 section 3, RFC 4121 section 4). Their storage lives as long as the process.
+// The mechanisms (RFC 4178 section 3, RFC 4121 section 4), in static storage.
 static inline gss_OID ckerberos_mech_spnego(void) {
     static gss_OID_desc oid = {6, (void *)"\x2b\x06\x01\x05\x05\x02"};
     return &oid;
@@ -44,8 +44,8 @@ static inline gss_OID ckerberos_nt_krb5_principal(void) {
     return &oid;
 }
 
-// Exported by libkrb5 and in no installed header. The first marks a context's clock offset as not valid, so that the next cache's own is
-// taken, and leaves the number; the second sets the number and marks it as valid.
+// libkrb5 exports these functions, but no installed header declares them. The first marks a context's clock offset as invalid without
+// changing the number, so that the next cache's offset is adopted; the second sets the offset and marks it as valid.
 krb5_error_code krb5_use_natural_time(krb5_context context);
 krb5_error_code krb5_set_time_offsets(krb5_context context, krb5_timestamp seconds, krb5_int32 microseconds);
 
@@ -62,14 +62,14 @@ static const OM_uint32 ckerberos_s_bad_mech = GSS_S_BAD_MECH;
 // "Token header is malformed or corrupt", from libgssapi's own table, whose header is not installed.
 static const krb5_error_code ckerberos_g_bad_tok_header = -2045022964;
 
-// A read lock of the open file, not of the process, waited for; glibc hides the name from strict C.
+// Waits for a read lock of the open file description, not of the process. glibc hides the name from strict C.
 #ifdef __linux__
 static const int ckerberos_wait_for_lock = 38; /* F_OFD_SETLKW */
 #else
 static const int ckerberos_wait_for_lock = F_SETLKW;
 #endif
 
-// Neither a core dump nor another process of the user sees this one's memory (PR_SET_DUMPABLE); Swift does not see variadic functions.
+// Prevents core dumps and memory access by the user's other processes (PR_SET_DUMPABLE). Swift can't call variadic functions.
 static inline int ckerberos_forbid_dumps(void) {
 #ifdef __linux__
     return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);
@@ -78,15 +78,15 @@ static inline int ckerberos_forbid_dumps(void) {
 #endif
 }
 
-// Freed memory goes back to the system (malloc_trim(3)); Swift's module of glibc has not got malloc.h.
+// Returns freed memory to the system (malloc_trim(3)). Swift's Glibc module does not include malloc.h.
 static inline void ckerberos_give_back_freed(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 }
 
-// The program's code is no longer resident, but for what is run from now on. It is never written, so that every page is found in the file
-// again; the kernel tells where it is (getauxval(3)).
+// Drops the program's code from memory; code that runs later is read again. The code is never written, so every page is in the file. The
+// kernel provides its address (getauxval(3)).
 static inline void ckerberos_forget_code(void) {
 #ifdef __GLIBC__
     const ElfW(Phdr) *parts = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -106,7 +106,7 @@ static inline void ckerberos_forget_code(void) {
 #endif
 }
 
-// A descriptor for another process (pidfd_open(2)), which glibc 2.31 does not know yet.
+// Opens a descriptor for another process (pidfd_open(2)), which glibc 2.31 does not provide.
 static inline int ckerberos_open_process(int process) {
 #ifdef SYS_pidfd_open
     return (int)syscall(SYS_pidfd_open, (long)process, 0L);
@@ -115,7 +115,7 @@ static inline int ckerberos_open_process(int process) {
 #endif
 }
 
-// The user's keyring in the kernel (user-keyring(7)), for which the C library has no functions. -1 with errno, as system calls have it.
+// Access to the user keyring in the kernel (user-keyring(7)), for which the C library has no functions. Return -1 and set errno on error.
 #ifdef __linux__
 static const int ckerberos_thread_keyring = -1; /* KEY_SPEC_THREAD_KEYRING */
 static const int ckerberos_user_keyring = -4;   /* KEY_SPEC_USER_KEYRING */
@@ -129,7 +129,7 @@ static inline long ckerberos_find_key(const char *description) {
 static inline long ckerberos_read_key(long key, void *content, size_t size) {
     return syscall(SYS_keyctl, 11L /* KEYCTL_READ */, key, content, size, 0L);
 }
-// All rights for who possesses it and for the user; none for anybody else.
+// Grants all rights to the possessor and to the user, and none to others.
 static inline long ckerberos_close_key(long key) { return syscall(SYS_keyctl, 5L /* KEYCTL_SETPERM */, key, 0x3f3f0000L, 0L, 0L); }
 static inline long ckerberos_link_key(long key, int keyring) { return syscall(SYS_keyctl, 8L /* KEYCTL_LINK */, key, (long)keyring, 0L, 0L); }
 static inline long ckerberos_unlink_key(long key, int keyring) {
@@ -148,8 +148,8 @@ static inline long ckerberos_unlink_key(long a, int b) { return ckerberos_no_key
 static inline long ckerberos_revoke_key(long a) { return ckerberos_no_keyring(); }
 #endif
 
-// Asks DNS for records of a type with a resolver of its own, each server once and for so many seconds (res_nquery(3), which is a macro).
-// The answer's length, which may be more than fits; -1 when DNS says that there are none, -2 when it does not say.
+// Queries DNS with its own resolver state, each server once and for the given number of seconds (res_nquery(3), which is a macro).
+// Returns the answer's length, which may exceed the buffer; -1 if DNS has no such records, -2 if no server answers.
 static inline int ckerberos_query_dns(const char *name, int type, int seconds, unsigned char *answer, int size) {
     struct __res_state state;
     memset(&state, 0, sizeof state);

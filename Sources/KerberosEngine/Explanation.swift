@@ -3,7 +3,7 @@ public import HTTPNegotiate
 internal import Kerberos
 
 extension KerberosExtension {
-    /// Explains the verdict for a URL and what would answer it. No network.
+    /// Explains the decision for a URL and which credential would answer a challenge. Uses no network.
     public func explanation(for url: URL) async -> Explanation {
         let decision = policy.decision(for: url)
         guard case .answer(let plan) = decision else {
@@ -37,7 +37,7 @@ extension KerberosExtension {
         )
     }
 
-    /// The session that would answer, as it is: nothing is acquired.
+    /// The session that would answer now. Acquires nothing.
     private func presentSession(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
         let list = try await sessions()
         if keytabSession != nil { return list.sessions.first }
@@ -45,7 +45,7 @@ extension KerberosExtension {
         return list.session(realm: wanted?.realm ?? plan.realm, principal: wanted).flatMap { $0.isSignedIn ? $0 : nil }
     }
 
-    /// Where the KDCs are looked for, where the profile has a say in it.
+    /// The order in which the KDCs are tried, if the profile lists any.
     private func kdcReason(_ plan: AuthorizationPlan) async -> DecisionReason? {
         guard !plan.configuration.preferredKDCs.isEmpty, let order = try? await clients.client(for: plan.realm).kdcOrder() else {
             return nil
@@ -70,7 +70,7 @@ extension KerberosExtension {
 }
 
 extension CredentialUseMode {
-    /// What the profile says of who answers.
+    /// The reason that states which credential the profile selects.
     fileprivate var reason: DecisionReason {
         let effect =
             switch self {
@@ -82,18 +82,18 @@ extension CredentialUseMode {
     }
 }
 
-/// Whether and how a challenge from a URL would be answered now, with every rule that was considered: the verdict for the URL, then
-/// what the credential caches hold.
+/// Explains whether and how a challenge from a URL would be answered now. Lists every rule that was considered: first those of the decision
+/// for the URL, then the contents of the credential caches.
 public struct Explanation: Sendable {
-    /// The URL, as it was given.
+    /// The URL as the caller passed it.
     public let url: String
-    /// The plan, when a rule covers the URL.
+    /// The plan; nil if no rule covers the URL.
     public let plan: AuthorizationPlan?
-    /// Who would answer; nil when nobody is signed in.
+    /// The principal that would answer; nil if no one is signed in.
     public let principal: String?
-    /// The service principal that a ticket is there for, else the one that would be asked for.
+    /// The service principal of the cached ticket; if there is none, the one that would be requested.
     public let servicePrincipal: String?
-    /// Every rule considered, in order.
+    /// Every rule that was considered, in order.
     public let reasons: [DecisionReason]
 
     /// Whether a rule covers the URL.
@@ -101,8 +101,8 @@ public struct Explanation: Sendable {
 }
 
 extension KerberosExtension {
-    /// What the krb5.conf of this process has to say, which GSSAPI reads by itself whatever the profile says; and what stands in the way of
-    /// a delegation that the profile allows.
+    /// The reasons that come from the krb5.conf of this process, which GSSAPI reads regardless of the profile, and those that prevent a
+    /// delegation that the profile allows.
     func processReasons(for plan: AuthorizationPlan, session: Session?, ticket: Credential?) async -> [DecisionReason] {
         do throws(KerberosError) {
             let process = try await clients.local.processConfiguration(realm: session?.realm ?? plan.realm)
@@ -115,7 +115,7 @@ extension KerberosExtension {
 }
 
 extension AuthorizationPlan {
-    /// Whether tokens that carry no bindings are of use to whoever catches them.
+    /// Whether a server that checks channel bindings would accept a token without them that an attacker intercepted.
     fileprivate func enforcementReason(_ process: ProcessConfiguration) -> DecisionReason? {
         guard bindsChannel else { return nil }
         let detail =
@@ -127,7 +127,7 @@ extension AuthorizationPlan {
         return DecisionReason(rule: "channelBinding", verdict: verdict, detail: detail)
     }
 
-    /// What comes of the delegation that the profile allows.
+    /// Why the user's ticket is not delegated although the profile allows it; nil if nothing prevents the delegation.
     fileprivate func delegationReason(_ process: ProcessConfiguration, session: Session?, ticket: Credential?) -> DecisionReason? {
         guard delegation != .none, let session else { return nil }
         let detail: String

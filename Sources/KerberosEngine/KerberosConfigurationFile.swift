@@ -1,14 +1,16 @@
 package import HTTPNegotiate
 
-/// The profiles as a krb5.conf for stock programs; the system's file stands behind it.
+/// The profiles as a krb5.conf for programs that use stock libkrb5. The system's krb5.conf supplies what it does not set.
 package struct KerberosConfigurationFile: Sendable {
-    /// What the file holds.
+    /// The file's contents.
     package let text: String
 
+    /// Creates the file's contents from profiles.
+    ///
     /// - Parameters:
-    ///   - defaultRealm: The realm of names that have none; nil leaves it to the system's file.
-    ///   - bindsTokens: Whether the program that gets the file binds each token that goes over https.
-    ///   - cacheSocket: Where an agent keeps the tickets; nil leaves the default cache to the system's file.
+    ///   - defaultRealm: The realm of names without one; nil leaves it to the system's file.
+    ///   - bindsTokens: Whether the program that reads the file binds every token that it sends over https.
+    ///   - cacheSocket: The socket of an agent that keeps the tickets; nil leaves the default cache to the system's file.
     package init(
         _ configurations: [ExtensionConfiguration],
         defaultRealm: String?,
@@ -37,8 +39,8 @@ package struct KerberosConfigurationFile: Sendable {
         "    client_aware_channel_bindings = true",
     ]
 
-    /// Only a forwardable ticket can be handed to a server. It is asked for in the realms alone where the profile delegates: whether a
-    /// stock program hands it over, and to whom, is the program's own choice.
+    /// The relations that request forwardable tickets, which delegation requires. Only realms whose profile delegates get one. The program
+    /// itself decides whether to delegate, and to which servers.
     private static func forwardable(_ configurations: [ExtensionConfiguration]) -> [String] {
         let delegating = configurations.filter { !$0.delegationHosts.isEmpty || !$0.unconditionalDelegationHosts.isEmpty }
         return Set(delegating.map(\.realm)).sorted().flatMap { ["    \($0) = {", "        forwardable = true", "    }"] }

@@ -4,12 +4,12 @@ public import Kerberos
 public import struct Foundation.Date
 public import struct Foundation.URL
 
-/// The credential extension in this process: profile, host rule, realm, session, service ticket, SPNEGO token.
+/// Answers challenges in this process: selects profile, host rule, realm, session and service ticket, and creates the SPNEGO token.
 ///
-/// Safe to use from any number of tasks. One service ticket is asked for once, however many wait for it; no lock is held across an
-/// await, and no call that blocks runs on the threads that Swift's tasks share.
+/// Can be used from any number of tasks. Concurrent requests for one service ticket share one request to the KDC. No lock is held across an
+/// `await`, and no blocking call runs on the threads of Swift's cooperative pool.
 public final class KerberosExtension: CredentialExtension {
-    /// What decides which hosts are answered.
+    /// Decides which hosts are answered.
     public let policy: DecisionPolicy
     let options: Options
     let clients: RealmClients
@@ -18,7 +18,7 @@ public final class KerberosExtension: CredentialExtension {
     let keytabSession: KeytabSession?
     let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
     let sessionFlights = SingleFlight<SessionFlight, Session>()
-    /// Those that may ask a person, who is not kept at a question that nobody waits for.
+    /// Flights that may prompt a person. They are canceled when no one waits for them any more, so that no prompt stays open unnecessarily.
     let askingTicketFlights = SingleFlight<TicketFlight, InitiatorCredential>(endsWithItsWaiters: true)
     let askingFlights = SingleFlight<SessionFlight, Session>(endsWithItsWaiters: true)
     let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
@@ -33,10 +33,10 @@ public final class KerberosExtension: CredentialExtension {
     let refusedServiceTickets: RefusedServiceTickets
     let replacementFlights = SingleFlight<ReplacementFlight, Bool>()
     let storedSecrets: StoredSecrets?
-    /// Whoever stops waiting leaves the attempt to end: a wrong password that was sent must not be sent again.
+    /// A flight continues when its callers stop waiting, because a wrong password that was sent must not be sent again.
     let storedSecretFlights = SingleFlight<Principal, Credential?>()
 
-    /// An extension for these profiles. Nothing is read or sent before the first call.
+    /// Creates an extension. Nothing is read or sent before the first call.
     public init(_ options: Options) {
         self.options = options
         policy = DecisionPolicy(options.configurations)
@@ -63,20 +63,21 @@ public final class KerberosExtension: CredentialExtension {
             }
     }
 
-    /// The verdict for a URL; no network, no cache.
+    /// The decision for a URL. Uses neither the network nor a cache.
     public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
-    /// Answers a challenge with an `Authorization` header; or signs in, refreshes, signs out, for the realm that covers the URL. An
-    /// operation that is not known, and a URL that no rule covers, are not handled, with the reasons. A sign-in asks only where the request
-    /// may and there is a prompter; a refresh and a sign-out ask nobody.
+    /// Answers a challenge with an `Authorization` header; or signs in, refreshes or signs out, for the realm that covers the URL.
     ///
-    /// The token is bound to the request's `channelBindings` where the plan binds and the scheme is https. Where the plan delegates, the
-    /// KDC is asked for a ticket to pass on, by GSSAPI, which finds the KDC in the krb5.conf of this process (`KRB5_CONFIG`, else
-    /// /etc/krb5.conf) or in DNS, whatever the profile says. That a server gets no ticket all the same is no error: `isDelegated` of the
-    /// grant's exchange says it, and ``explanation(for:)`` says why.
+    /// Returns `notHandled`, with the reasons, for an unknown operation and for a URL that no rule covers. A sign-in prompts only if the
+    /// request allows it and there is a prompter. A refresh and a sign-out never prompt.
     ///
-    /// - Throws: `AuthorizationError`; `notSignedIn` when nobody is, `notInteractive` when a ticket can't be refreshed without a person,
-    ///   `kdcUnreachable`, `failed` with the cause.
+    /// The token is bound to the request's `channelBindings` if the plan requires it and the scheme is https. If the plan delegates, GSSAPI
+    /// requests a ticket to forward. It finds the KDC through the krb5.conf of this process (`KRB5_CONFIG`, else /etc/krb5.conf) or DNS,
+    /// and ignores the profile. It is no error if the server gets no ticket: `isDelegated` of the grant's exchange reports it, and
+    /// ``explanation(for:)`` states the reason.
+    ///
+    /// - Throws: `AuthorizationError`; `notSignedIn` if no one is signed in, `notInteractive` if a ticket cannot be refreshed without a
+    ///   person, `kdcUnreachable`, or `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         let decision = policy.decision(for: request.url)
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
@@ -95,8 +96,8 @@ public final class KerberosExtension: CredentialExtension {
         }
     }
 
-    /// Who would answer a request now: the session and its ticket are looked for, and asked for, as for a token, which is not made. Nil for
-    /// a URL that no rule covers and an operation that sends no token.
+    /// The identity that would answer a request. Finds or acquires the session and the service ticket as for a token, but creates no token.
+    /// Returns nil for a URL that no rule covers and for an operation that sends no token.
     ///
     /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
@@ -104,15 +105,15 @@ public final class KerberosExtension: CredentialExtension {
         return plan.identity(with: try await initiatorCredential(for: plan, request: request))
     }
 
-    /// A grant from a ticket that is ready to make tokens, made on the caller's thread in about a tenth of a millisecond. Nil where session
-    /// or ticket would have to be looked for, where the KDC has a say, since the user's own ticket may go along, and for a URL that no rule
-    /// covers.
+    /// Creates a grant from a cached service ticket, on the caller's thread, in about a tenth of a millisecond. Returns nil if the session
+    /// or the ticket would have to be looked up, if the user's own ticket may be delegated, because that asks the KDC, and for a URL that
+    /// no rule covers.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
         return readyGrant(for: plan, request: request)
     }
 
-    /// The session that the operation leaves behind; nil after a sign-out.
+    /// The session after the operation; nil after a sign-out.
     private func perform(
         _ operation: AuthorizationOperation,
         plan: AuthorizationPlan,
@@ -125,57 +126,57 @@ public final class KerberosExtension: CredentialExtension {
         case .logout:
             try await signOut(session.principal)
             return nil
-        default: return session  // whoever asked to sign in is signed in now
+        default: return session  // the session exists now, which is all that a login requires
         }
     }
 }
 
 extension KerberosExtension {
-    /// What an extension works with.
+    /// The configuration of an extension.
     public struct Options: Sendable {
-        /// The profiles in force.
+        /// The active profiles.
         public var configurations: [ExtensionConfiguration]
-        /// Whose tickets answer.
+        /// Which tickets answer challenges.
         public var credential: Credential
-        /// The krb5.conf that stands behind the profiles.
+        /// The krb5.conf that supplies what the profiles do not set.
         public var base: RealmConfiguration.Base
-        /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
+        /// The default credential cache; nil uses `KRB5CCNAME`, krb5.conf or libkrb5's default.
         public var defaultCacheName: String?
-        /// The cache of a ticket that protects sign-ins and changes of passwords; see `RealmConfiguration/armorCache`. Nil is
-        /// what a realm's profile says.
+        /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`. Nil uses the one of
+        /// the realm's profile.
         public var armorCache: CredentialCacheName?
-        /// Where an agent keeps the caches whose names begin with `KCM:`; nil is what krb5.conf says (`kcm_socket`).
+        /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
         public var cacheSocket: String?
-        /// A private folder for the caches of further principals, where the default cache can hold but one.
+        /// A private directory for the caches of further principals, used if the default cache can hold only one.
         public var additionalCacheDirectory: String?
-        /// Who signs in where neither the caller nor the profile names anybody.
+        /// The user's name. It signs in if neither the caller nor the profile names a principal.
         public var userName: String?
-        /// Finds that person's own name, no part of which belongs into a complex password. Called when one is changed alone, since it may
-        /// ask a directory.
+        /// Returns the user's full name, no part of which may be in a complex password. Called only when a password is changed, because it
+        /// may query a directory.
         public var displayName: @Sendable () async -> String?
-        /// Who is asked when a request that may ask finds nobody signed in.
+        /// Asks for passwords and PINs when a request that allows it needs a sign-in.
         public var prompter: (any Prompter)?
-        /// Called when such a request finds nobody signed in, and there is no prompter.
+        /// Called when such a request needs a sign-in and there is no prompter.
         public var nobodyToAsk: @Sendable () -> Void
-        /// Where passwords are kept that sign in by themselves; nil keeps and uses none.
+        /// The store of passwords for automatic sign-in; nil stores and uses none.
         public var secretStore: (any SecretStore)?
-        /// Gets libkrb5's trace, line by line.
+        /// Receives libkrb5's trace, line by line.
         public var trace: (@Sendable (String) -> Void)?
-        /// What time it is.
+        /// Returns the current time.
         public var clock: @Sendable () -> Date
-        /// Seconds by a clock that is never set and counts the time that the machine sleeps, so that a change of ``clock`` is noticed; nil
-        /// where it is not looked for.
+        /// Returns the seconds of a monotonic clock that also counts while the machine is suspended, so that changes of ``clock`` can be
+        /// detected; nil disables the detection.
         package var uptime: (@Sendable () -> Double)?
 
-        /// Whose tickets answer.
+        /// Which tickets answer challenges.
         public enum Credential: Sendable {
-            /// Those of the signed-in principals, in the credential caches that all programs share.
+            /// The tickets of the signed-in principals, in the credential caches that all programs share.
             case sessions
-            /// A service's own, from its keytab, kept in this process's memory and acquired again before they expire.
+            /// A service's own ticket from its keytab, kept in this process's memory and reacquired before it expires.
             case keytab(InitialCredentialSource, principal: String?)
         }
 
-        /// Options for profiles; the rest is as on a machine of one user.
+        /// Creates options for profiles. The defaults suit a machine with one user.
         public init(
             configurations: [ExtensionConfiguration],
             credential: Credential = .sessions,
@@ -206,25 +207,25 @@ extension KerberosExtension {
             self.secretStore = secretStore
             self.trace = trace
             self.clock = clock ?? { Date() }
-            // A clock of the caller's own says nothing of the machine's.
+            // A clock that the caller supplies cannot be compared with the machine's monotonic clock.
             uptime = clock == nil ? ClockWatch.machineUptime : nil
         }
     }
 }
 
 extension KerberosExtension {
-    /// libkrb5 for a realm, set up as for requests: the profile's KDCs, the krb5.conf behind it.
+    /// A client for a realm, configured as for requests: with the profile's KDCs and the krb5.conf of the options.
     package func diagnosticClient(for realm: String) -> KerberosClient { clients.makeClient(for: realm) }
 
-    /// libkrb5 for the credential caches.
+    /// The client for the credential caches.
     package var cacheClient: KerberosClient { clients.local }
 
-    /// The service that a ticket is asked for when a principal answers a plan's challenge.
+    /// The service principal that a session's principal requests a ticket for to answer a plan's challenge.
     package func service(of plan: AuthorizationPlan, for session: Session) throws(KerberosError) -> Principal {
         try plan.service(for: session)
     }
 
-    /// The same profiles over tickets in another cache: what is made or asked for there leaves the user's own caches as they are.
+    /// An extension with the same profiles and another cache, so that the user's own caches stay unchanged.
     package func copy(over cache: CredentialCacheName) -> KerberosExtension {
         var options = options
         options.defaultCacheName = cache.rawValue

@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// One `KerberosClient` for each realm, and one more for other users' requests, made when they are first needed and kept.
+/// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for other users' requests.
 final class RealmClients: Sendable {
     private let options: KerberosExtension.Options
     private struct Key: Hashable {
@@ -11,7 +11,7 @@ final class RealmClients: Sendable {
     }
 
     private let clients = Mutex<[Key: KerberosClient]>([:])
-    /// For what needs no realm: listing and reading caches.
+    /// The client for operations that need no realm: listing and reading caches.
     let local: KerberosClient
 
     init(_ options: KerberosExtension.Options) {
@@ -27,7 +27,9 @@ final class RealmClients: Sendable {
         )
     }
 
-    /// - Parameter isForGuests: Whether it asks the KDC for other users, for whom the owner's requests do not wait.
+    /// The client of a realm.
+    ///
+    /// - Parameter isForGuests: Whether the client sends other users' requests, so that the owner's requests do not wait for them.
     func client(for realm: String, isForGuests: Bool = false) -> KerberosClient {
         clients.withLock { clients in
             let key = Key(realm: realm, isForGuests: isForGuests)
@@ -38,13 +40,13 @@ final class RealmClients: Sendable {
         }
     }
 
-    /// Forgets the clients, and with them what they have learned of the KDCs' clocks; what is under way ends with its own.
+    /// Removes the clients, together with the clock offsets that they have learned. Operations in progress finish with their own clients.
     func removeAll() { clients.withLock { $0.removeAll() } }
 
-    /// A client that nobody else waits for.
+    /// Creates a client that no other request waits for.
     ///
-    /// - Parameter isProtected: Whether its sign-ins are protected as the profile says: for one that sends nothing of worth the ticket that
-    ///   does it need not be there.
+    /// - Parameter isProtected: Whether its sign-ins use the FAST armor that the profile configures. A request that sends no secret does
+    ///   not need the armor ticket.
     func makeClient(for realm: String, isProtected: Bool = true) -> KerberosClient {
         var configuration = configuration(for: realm)
         if !isProtected { configuration.armorCache = nil }
@@ -56,7 +58,7 @@ final class RealmClients: Sendable {
         return RealmConfiguration(
             realm: realm,
             preferredKDCs: options.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax),
-            // A trust leads to the KDCs of other realms.
+            // Referrals across a trust lead to the KDCs of other realms.
             otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
                 .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
             domainRealms: options.configurations.domainRealmEntries,
@@ -67,7 +69,7 @@ final class RealmClients: Sendable {
         )
     }
 
-    /// What leaves the certificates in question that the profile's filter lets through.
+    /// The relation that restricts certificates to those that match the profile's filter.
     private func certificateRelations(_ rules: SignInRules) -> [String: String] {
         guard let filter = rules.issuerFilter else { return [:] }
         return ["pkinit_cert_match": CertificateFilter.rule(issuer: filter)]
@@ -75,23 +77,23 @@ final class RealmClients: Sendable {
 }
 
 extension KerberosExtension.Options {
-    /// What these options put into krb5.conf's section of the name.
+    /// The relations that these options add to `[libdefaults]`.
     fileprivate var libdefaults: [String: String] { cacheSocket.map { ["kcm_socket": $0] } ?? [:] }
 }
 
 extension KerberosExtension {
-    /// Whether a KDC of a realm answers: it is asked for a ticket, as at the beginning of a sign-in, and no answer is ever proved.
+    /// Returns whether a KDC of a realm answers. Sends the first request of an initial authentication and never completes it.
     ///
-    /// No password and no key is sent, so no account can be locked by it.
+    /// No password and no key is sent, so that no account can be locked.
     ///
     /// - Parameters:
     ///   - realm: The realm.
-    ///   - name: A principal that signs in there, which looks to the KDC like any sign-in that was not finished; nil is the realm's own.
+    ///   - name: A principal of the realm, for which the KDC sees an unfinished sign-in; nil is the realm's own `krbtgt` principal.
     ///   - deadline: How long to wait for an answer.
     package func reachesKDC(of realm: String, askingFor name: String? = nil, deadline: Duration = .seconds(4)) async -> Bool {
         do throws(KerberosError) {
             let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
-            // Of its own, so that it neither waits for the realm's other requests nor holds them up, and sees the network as it is now.
+            // A separate client does not wait for the realm's other requests, does not delay them, and sees the current network.
             let client = clients.makeClient(for: realm, isProtected: false)
             _ = try await client.initialCredential(for: principal, using: .prompter(GivenAnswer(nil)), options: .init(deadline: deadline))
             return true

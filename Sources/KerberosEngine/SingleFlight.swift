@@ -1,7 +1,7 @@
 internal import Kerberos
 internal import Synchronization
 
-/// Runs one piece of work for a key at a time, however many tasks wait for its result.
+/// Runs one operation per key at a time, and gives its result to all tasks that wait for it.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Flight {
         let number: Int
@@ -17,16 +17,18 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let state = Mutex(State())
     private let endsWithItsWaiters: Bool
 
-    /// - Parameter endsWithItsWaiters: Whether work that everybody has stopped waiting for is called off, so that whoever comes next begins
-    ///   anew. Else it goes on, and its own deadlines bound it.
+    /// Creates a runner.
+    ///
+    /// - Parameter endsWithItsWaiters: Whether an operation is canceled when its last waiter is canceled, so that the next caller starts a
+    ///   new one. Otherwise it continues, bounded by its own deadlines.
     init(endsWithItsWaiters: Bool = false) { self.endsWithItsWaiters = endsWithItsWaiters }
 
-    /// How many wait for the work that is under way for a key.
+    /// How many tasks wait for the key's operation.
     func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
 
-    /// Runs the work, or joins what is under way for the key.
+    /// Runs the operation, or joins the one that runs for the key.
     ///
-    /// A waiter that is canceled leaves at once, and the work goes on for the others.
+    /// A canceled waiter returns at once, and the operation continues for the others.
     func run(
         _ key: Key,
         _ work: @escaping @Sendable () async throws(KerberosError) -> Value
@@ -38,18 +40,18 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             continuation.yield(await flight.task.value)
             continuation.finish()
         }
-        // The stream ends without a result when this task is canceled.
+        // The stream ends without a result if this task is canceled.
         for await result in results { return try result.get() }
         throw KerberosError(.canceled, subject: "", message: "canceled.")
     }
 
-    /// Runs the work beside, unless it is under way for the key; nobody waits for it.
+    /// Starts the operation in the background, unless one runs for the key.
     func start(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) {
-        // One who never leaves.
+        // This waiter never leaves.
         _ = join(key, work)
     }
 
-    /// Calls off whatever is under way, whoever waits for it.
+    /// Cancels all operations, even if tasks wait for them.
     func cancelAll() {
         let flights = state.withLock { state in
             defer { state.flights = [:] }

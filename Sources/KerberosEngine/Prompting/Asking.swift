@@ -1,14 +1,14 @@
 package import Kerberos
 
 extension KerberosExtension {
-    /// Signs a principal in by asking whoever sits at the machine (`Options/prompter`): once, however many programs wait for it.
+    /// Signs in a principal by prompting (`Options/prompter`). Concurrent callers share one prompt.
     ///
     /// - Parameters:
-    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
-    ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - options: what to ask of the KDC; those of the first that asks count.
-    /// - Throws: `KerberosError`; `notInteractive` where there is no prompter, or another question is open for the principal; `canceled`
-    ///   when the person gives up, or has a while ago.
+    ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
+    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
+    ///   - options: The options of the request; those of the first caller apply.
+    /// - Throws: `KerberosError`; `notInteractive` if there is no prompter or another prompt is open for the principal; `canceled` if the
+    ///   person cancels, or has canceled in the last five minutes.
     @discardableResult
     package func signInByAsking(
         _ name: String? = nil,
@@ -23,16 +23,16 @@ extension KerberosExtension {
         return try await ask(principal, options)
     }
 
-    /// Signs a principal in with a certificate, whose PIN is asked for where it wants one and somebody can be asked: once, however many
-    /// programs wait for the same certificate's. One that wants none asks nobody.
+    /// Signs in a principal with a certificate. Prompts for its PIN if it requires one and there is a prompter. Concurrent callers with the
+    /// same certificate share one prompt.
     ///
     /// - Parameters:
-    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
-    ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - certificate: as libkrb5 names it; nil is the configured one.
-    ///   - options: what to ask of the KDC; those of the first that asks count.
-    /// - Throws: `KerberosError`; where it wants a PIN, `notInteractive` when nobody can be asked or another question is open for the
-    ///   principal, `canceled` when the person gives up, or has a while ago.
+    ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
+    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
+    ///   - certificate: The certificate as libkrb5 names it; nil is the configured one.
+    ///   - options: The options of the request; those of the first caller apply.
+    /// - Throws: `KerberosError`; if the certificate requires a PIN, `notInteractive` if there is no prompter or another prompt is open for
+    ///   the principal, `canceled` if the person cancels, or has canceled in the last five minutes.
     @discardableResult
     package func signInByAsking(
         _ name: String? = nil,
@@ -47,10 +47,10 @@ extension KerberosExtension {
         return try await ask(Question(of: principal, .certificate(certificate, prompter)), prompter, options)
     }
 
-    /// Ends the questions that are open; whoever waits for them gets `canceled`.
+    /// Cancels the open prompts. Their callers get `canceled`.
     package func cancelQuestions() { questionFlights.cancelAll() }
 
-    /// The same for a request that needs a session.
+    /// Signs in by prompting for a request that needs a session.
     func sessionByAsking(_ name: Principal?, realm: String) async throws(KerberosError) -> Session {
         let principal = if let name { name } else { try await defaultPrincipal(realm: realm) }
         do throws(KerberosError) {
@@ -75,7 +75,7 @@ extension KerberosExtension {
             let principal = question.principal
             let gated = GatedPrompter(prompter, question, questionGate, clock: self.options.clock)
             defer { gated.end() }
-            // A certificate may want no PIN; a password is always asked for.
+            // A certificate may require no PIN; a password sign-in always prompts.
             if question.answer == .password { try gated.open() }
             do throws(KerberosError) {
                 let session = try await signIn(principal.description, using: question.source(gated), options: options)
@@ -83,8 +83,8 @@ extension KerberosExtension {
                 return session
             } catch {
                 if let refusal = gated.refusal, error.code == .notInteractive { throw refusal }
-                // Who gave up is not asked again at once: programs try again by themselves. Where the request itself was called off nobody
-                // has refused anything.
+                // After a person cancels, the next prompts are refused for a while, because programs retry automatically. A canceled
+                // request is no refusal.
                 if error.code == .canceled, !Task.isCancelled { questionGate.refuse(principal, at: self.options.clock()) }
                 throw error
             }

@@ -3,15 +3,13 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// Which questions may be put to a person: one at a time for a principal, a few at a time in all, and for a while none where one was not
-/// answered.
+/// Limits the prompts: one at a time per principal, a few at a time in total, and none for a while after one was canceled or timed out.
 ///
-/// A principal's questions for the password and for the PINs of whatever certificates are one matter: who gave up one of them wants no
-/// other.
+/// A principal's prompts for the password and for certificate PINs count together: a person who canceled one of them does not want another.
 final class QuestionGate: Sendable {
     private struct Open {
         let question: Question
-        /// One that was called off may end after the next has begun.
+        /// The number of sign-ins with this question. A canceled one may end after the next has begun.
         var count = 1
     }
 
@@ -22,14 +20,15 @@ final class QuestionGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// How long who gave up is left in peace, in seconds.
+    /// How long a principal's prompts are refused after a cancellation, in seconds.
     private static let pause = 300.0
-    /// How many questions may be open: more windows than anybody can make sense of.
+    /// The maximum number of open prompts. More windows would confuse the user.
     static let limit = 8
 
     /// Begins a question, which ``close(_:)`` ends.
     ///
-    /// - Throws: `KerberosError`; `canceled` where a question was not answered a while ago, `notInteractive` where others are open.
+    /// - Throws: `KerberosError`; `canceled` if a prompt for the principal was canceled recently, `notInteractive` if other prompts are
+    ///   open.
     func open(_ question: Question, now: Date) throws(KerberosError) {
         try state.withLock { state throws(KerberosError) in
             state.refusals = state.refusals.filter { abs(now.timeIntervalSince($0.value)) < Self.pause }
@@ -45,7 +44,7 @@ final class QuestionGate: Sendable {
         }
     }
 
-    /// Ends one that was begun.
+    /// Ends a question.
     func close(_ question: Question) {
         state.withLock { state in
             guard var open = state.open[question.principal] else { return }
@@ -54,10 +53,10 @@ final class QuestionGate: Sendable {
         }
     }
 
-    /// Somebody gave up.
+    /// Records that the person canceled.
     func refuse(_ principal: Principal, at date: Date) { state.withLock { $0.refusals[principal] = date } }
 
-    /// Somebody answered.
+    /// Records that the person answered.
     func forget(_ principal: Principal) { state.withLock { $0.refusals[principal] = nil } }
 }
 
@@ -80,25 +79,25 @@ extension KerberosError {
     }
 }
 
-/// What a person is asked for, so that somebody signs in.
+/// What a sign-in prompts for.
 struct Question: Hashable {
     let principal: Principal
     let answer: Answer
 
     enum Answer: Hashable {
-        /// The password, or whatever else the KDC wants.
+        /// The password, or whatever else the KDC requires.
         case password
-        /// The PIN of a certificate; nil is the configured one. It may want none.
+        /// The PIN of a certificate; nil is the configured one. The certificate may require none.
         case pin(certificate: String?)
     }
 
-    /// The same question for a source, whoever answers.
+    /// Creates the question for a source, regardless of its prompter.
     init(of principal: Principal, _ source: InitialCredentialSource) {
         self.principal = principal
         answer = if case .certificate(let identity, _) = source { .pin(certificate: identity) } else { .password }
     }
 
-    /// With what to sign in, where this one answers.
+    /// The source of a sign-in with this question.
     func source(_ prompter: any Prompter) -> InitialCredentialSource {
         switch answer {
         case .password: .prompter(prompter)
@@ -106,19 +105,20 @@ struct Question: Hashable {
         }
     }
 
-    /// What a person can do that programs do not ask for.
+    /// The command that asks the same question at a terminal.
     var command: String {
         guard case .pin(let certificate) = answer else { return "ksso login \(principal)" }
         return "ksso login \(principal) --certificate \(certificate ?? "default")"
     }
 }
 
-/// Asks for one sign-in, where the gate lets its question through: from the first that is asked on until the sign-in has ended.
+/// The prompter of one sign-in, which asks only if the gate allows the question. The question stays open from the first prompt until the
+/// sign-in ends.
 final class GatedPrompter: Prompter {
     private enum State {
         case unasked
         case open
-        /// Why nobody may be asked.
+        /// Why prompting is not allowed.
         case refused(KerberosError)
         case ended
     }
@@ -136,12 +136,12 @@ final class GatedPrompter: Prompter {
         self.clock = clock
     }
 
-    /// Why nobody was asked; nil where somebody was, or nothing was to be asked.
+    /// Why prompting was not allowed; nil if it was allowed or there was nothing to ask.
     var refusal: KerberosError? {
         state.withLock { state in if case .refused(let error) = state { error } else { nil } }
     }
 
-    /// Goes through the gate, unless that was done.
+    /// Opens the question at the gate, unless it is open already.
     func open() throws(KerberosError) {
         try state.withLock { state throws(KerberosError) in
             switch state {
@@ -160,7 +160,7 @@ final class GatedPrompter: Prompter {
         }
     }
 
-    /// The sign-in has ended. A call of libkrb5's that nobody waits for any more may yet come to its question.
+    /// Records that the sign-in has ended. A libkrb5 call that was abandoned may still try to prompt.
     func end() {
         state.withLock { state in
             if case .open = state { gate.close(question) }

@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// Passes questions on, and keeps the password of the last answer for the length of one sign-in, so that nobody types it twice.
+/// Forwards prompts, and remembers the last password during one sign-in, so that no one types it twice.
 final class PasswordMemory: Prompter {
     private struct State {
         var answer: Secret?
@@ -15,7 +15,7 @@ final class PasswordMemory: Prompter {
 
     init(_ prompter: any Prompter) { self.prompter = prompter }
 
-    /// Says something above the next question, and answers the next one for a password with the one that was given last.
+    /// Sets a text to show above the next prompt, and answers the next password prompt with the last password.
     func announce(_ text: String) {
         state.withLock { state in
             state.announcement = text
@@ -23,7 +23,7 @@ final class PasswordMemory: Prompter {
         }
     }
 
-    /// Answers the next question for a password with this one.
+    /// Answers the next password prompt with this password.
     func take(_ password: Secret) {
         state.withLock { state in
             state.answer = password
@@ -31,7 +31,7 @@ final class PasswordMemory: Prompter {
         }
     }
 
-    /// The password that was given last.
+    /// The last password that was entered or set.
     var lastPassword: Secret? { state.withLock { $0.answer } }
 
     func answers(to request: PromptRequest) throws -> [Secret] {
@@ -55,8 +55,7 @@ final class PasswordMemory: Prompter {
     func cancel(_ request: PromptRequest) { prompter.cancel(request) }
 }
 
-/// Says above a sign-in's questions what the profile wants said there: who signs in, by the name that the organisation has for it, and its
-/// help.
+/// Adds the profile's text to a sign-in's prompts: the principal, with the organization's label for it, and the help text.
 struct LabelledPrompter: Prompter {
     private let prompter: any Prompter
     private let rules: SignInRules
@@ -82,6 +81,6 @@ struct LabelledPrompter: Prompter {
         return "\(label.escapedForDisplay(limit: 100)): \(principal)"
     }
 
-    /// No longer than leaves the question in sight.
+    /// The help text, limited so that the prompt stays visible.
     private var help: String? { rules.helpText?.escapedForDisplay(keepingLines: true, limit: 1000) }
 }

@@ -4,20 +4,23 @@ public import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Gets a session's ticket-granting ticket anew: renews it, or acquires it again, from its keytab, or where it can't be renewed by a
-    /// password that is kept, or by the certificate that signed in. A certificate's PIN is asked for, and nothing else is. Service tickets
-    /// that still hold are kept. A key that the KDC has refused is not sent again for five minutes.
+    /// Renews or reacquires a session's ticket-granting ticket.
     ///
-    /// A certificate is used again that is a file, or on a card by libkrb5's own module (`PKCS11:` without one). Another module, and
-    /// `ENV:`, is only where the profile or krb5.conf names the same: the rest stands in the cache alone, and libkrb5 would run it.
+    /// A ticket from a keytab is reacquired with that keytab. Any other ticket is renewed. If it cannot be renewed, it is reacquired with
+    /// the stored password or the certificate of the sign-in. The only prompt is for a certificate's PIN. Service tickets that are still
+    /// valid are kept. A key that the KDC refused is not sent again for five minutes.
     ///
-    /// Whoever asks at the same time gets the same ticket: the KDC is asked once. A session whose ticket somebody has replaced meanwhile is
-    /// returned as it is now, unless that ticket is due for renewal too.
+    /// A certificate is reused if it is a file, or is on a card that libkrb5's own module reads (`PKCS11:` without a module). Another
+    /// module or `ENV:` is used only if the profile or krb5.conf names the same one: otherwise the cache alone would name it, and libkrb5
+    /// would run it.
+    ///
+    /// Concurrent callers share one request to the KDC. If another program has replaced the ticket in the meantime, the session is returned
+    /// as it is now, unless the new ticket is due for renewal as well.
     ///
     /// - Parameters:
-    ///   - session: whose ticket.
-    ///   - prompter: who gives the PIN of a certificate that wants one; nil asks nobody.
-    /// - Throws: `KerberosError`; `notInteractive` when only a person could help.
+    ///   - session: The session to refresh.
+    ///   - prompter: Asks for the PIN of a certificate that requires one; nil asks no one.
+    /// - Throws: `KerberosError`; `notInteractive` if the ticket cannot be acquired without a person.
     @discardableResult
     public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
         await followClock()
@@ -27,7 +30,7 @@ extension KerberosExtension {
         }
     }
 
-    /// The work of one refresh.
+    /// Performs one refresh.
     func reacquire(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
         do throws(KerberosError) {
             return try await reacquireOnce(session, prompter: prompter)
@@ -54,7 +57,8 @@ extension KerberosExtension {
         guard let limit = session.renewUntil, limit > session.time(at: options.clock()), session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }
-        // At the limit renewing puts no end off, and what signed in then is asked for a ticket that does.
+        // When the ticket expires at its renewable limit, renewing it does not extend it. The certificate can acquire one that lasts
+        // longer.
         if session.certificateSource != nil, limit <= session.ticketExpires { throw .needsPerson(session.principal) }
         let client = clients.client(for: session.realm)
         let (contents, old) = try await current(session, client: client)
@@ -120,8 +124,10 @@ extension KerberosExtension {
             && !present.times.isDue(at: contents.time(at: options.clock()), in: session.realm, policy)
     }
 
-    /// Reads the cache again before it is written: another program may have added tickets meanwhile, signed in anew, or signed out. What it
-    /// did stands, and the new ticket is dropped.
+    /// Writes a new ticket to the session's cache, unless another program has replaced the old one.
+    ///
+    /// Reads the cache again first, because another program may have added tickets, signed in again or signed out in the meantime. In that
+    /// case its changes are kept and the new ticket is discarded.
     private func replace(
         _ old: Credential,
         of session: Session,
@@ -148,9 +154,9 @@ extension KerberosExtension {
         return try await self.session(in: session.cache)
     }
 
-    /// What the session's cache holds now, and its ticket-granting ticket.
+    /// The current contents of the session's cache, and its ticket-granting ticket.
     ///
-    /// - Throws: `KerberosError`; `noCredentials` when the session has ended, `cacheUnusable` when somebody else's is there.
+    /// - Throws: `KerberosError`; `noCredentials` if the session has ended, `cacheUnusable` if the cache belongs to another principal now.
     private func current(
         _ session: Session,
         client: KerberosClient
@@ -167,7 +173,7 @@ extension KerberosExtension {
     }
 }
 
-/// What refreshes must agree on to be one.
+/// Identifies refreshes that can share one request.
 struct RefreshFlight: Hashable {
     let principal: Principal
     let cache: CredentialCacheName
@@ -193,7 +199,7 @@ extension KerberosError {
 }
 
 extension TicketTimes {
-    /// Whether two thirds of its life are over, or as much as the profiles say: time to get another.
+    /// Whether two thirds of the ticket's lifetime, or the part that the profiles set, have passed, so that it should be renewed.
     func isDue(at date: Date, in realm: String, _ policy: DecisionPolicy) -> Bool {
         let lifetime = expires.timeIntervalSince(starts)
         return date.timeIntervalSince(starts) >= policy.configurations.renewalTime(in: realm, lifetime: lifetime)

@@ -4,12 +4,14 @@ internal import Synchronization
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// The session with another ticket-granting ticket in place of one that a KDC can't read, got from its keytab; service tickets and
-    /// those of trusts are dropped, since they may be the refused ones. Nil where there is no keytab, and for a ticket of less than five
-    /// minutes: where the keys of a trust differ, each new one is refused too, and each process would get one with every request. So a KDC
-    /// that is set up anew within five minutes of the sign-in is served only after them.
+    /// Replaces a ticket-granting ticket that a KDC cannot decrypt with one from the session's keytab, and returns the new session.
     ///
-    /// - Throws: `KerberosError` when none can be had.
+    /// Drops service tickets and cross-realm tickets, because those may be the refused ones. Returns nil if there is no keytab, and if the
+    /// ticket is less than five minutes old: if the two sides of a trust have different keys, every new ticket is refused too, and each
+    /// process would request one for every request. Therefore, if a KDC is rebuilt less than five minutes after the sign-in, tickets for it
+    /// fail until those minutes have passed.
+    ///
+    /// - Throws: `KerberosError` if no ticket can be acquired.
     func replacement(ofRefused session: Session) async throws(KerberosError) -> Session? {
         guard let source = session.keytabSource else { return nil }
         let present = try await current(session)
@@ -29,13 +31,13 @@ extension KerberosExtension {
             refusedTickets.wasReplaced(in: session.cache)
             return other
         } catch {
-            // No KDC was asked.
+            // In these cases no KDC was asked.
             if error.code != .canceled, error.code != .kdcUnreachable { refusedTickets.wasReplaced(in: session.cache) }
             throw error
         }
     }
 
-    /// The session as it is now; nil when it has ended, or another principal's is there.
+    /// The session as it is now; nil if it has ended, or if the cache belongs to another principal now.
     private func current(_ session: Session) async throws(KerberosError) -> Session? {
         if let keytabSession { return await keytabSession.existing().first }
         do throws(KerberosError) {
@@ -47,21 +49,22 @@ extension KerberosExtension {
     }
 }
 
-/// Keeps ticket-granting tickets that KDCs refuse from being replaced with every request: what another realm's KDC says costs this realm's
-/// no more than one ticket in five minutes. A ticket's age alone does not tell where an attempt failed, or by a clock that is off.
+/// Limits the replacement of ticket-granting tickets that KDCs refuse to one in five minutes per cache, so that the KDC of another realm
+/// cannot cause a request to this realm's KDC each time. The ticket's age alone is not enough: an attempt may have failed, and the clock
+/// may be wrong.
 final class RefusedTickets: Sendable {
     private let clock: @Sendable () -> Date
     private let pauses = Mutex<[CredentialCacheName: Date]>([:])
 
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
-    /// Whether none was got for this cache within the pause.
+    /// Whether no replacement for this cache was attempted during the pause.
     func mayBeReplaced(in cache: CredentialCacheName) -> Bool {
         let now = clock()
         return pauses.withLock { ($0[cache] ?? now) <= now }
     }
 
-    /// Begins the pause, whatever came of the attempt.
+    /// Begins the pause, whether or not the attempt succeeded.
     func wasReplaced(in cache: CredentialCacheName) {
         let now = clock()
         pauses.withLock { pauses in

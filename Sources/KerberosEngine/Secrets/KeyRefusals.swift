@@ -3,14 +3,15 @@ internal import Synchronization
 
 internal import struct Foundation.Date
 
-/// Keeps a keytab's key that the KDC refused from being sent with every request, since that may lock the account.
+/// Remembers which principals' keys the KDC refused, so that a refused key is not sent again with every request and the account is not
+/// locked.
 final class KeyRefusals: Sendable {
     private let clock: @Sendable () -> Date
     private let refusals = Mutex<[Principal: (error: KerberosError, until: Date)]>([:])
 
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
-    /// Throws the last refusal again while its pause lasts, that of a KDC that was away included.
+    /// Throws the last error again while its pause lasts, including the error of a KDC that did not answer.
     func check(_ principal: Principal) throws(KerberosError) { try check(principal, at: clock(), triesKDCAnew: false) }
 
     private func check(_ principal: Principal, at now: Date, triesKDCAnew: Bool) throws(KerberosError) {
@@ -18,9 +19,10 @@ final class KeyRefusals: Sendable {
         if !triesKDCAnew || refusal.error.code != .kdcUnreachable { throw refusal.error }
     }
 
-    /// Runs a sign-in by keytab; throws the last refusal again while its pause lasts.
+    /// Runs a sign-in with a key. While the pause after a failure lasts, throws the last error again instead.
     ///
-    /// - Parameter triesKDCAnew: whoever asks goes by its own pace where a KDC is away, and is held back by refusals alone.
+    /// - Parameter triesKDCAnew: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries. The
+    ///   pause after a refusal always applies.
     func attempt<Value: Sendable>(
         _ principal: Principal,
         triesKDCAnew: Bool = false,
@@ -42,10 +44,10 @@ final class KeyRefusals: Sendable {
         }
     }
 
-    /// After the refusal of a key or of a ticket, in seconds.
+    /// The pause after a KDC refused a key or a ticket, in seconds.
     static let longPause: Double = 300
 
-    /// In seconds. A KDC that is away is asked again soon.
+    /// The pause after an error, in seconds. The pause after a KDC did not answer is short.
     private static func pause(after error: KerberosError) -> Double {
         switch error.code {
         case .wrongPassword, .accountLocked, .unknownPrincipal: longPause

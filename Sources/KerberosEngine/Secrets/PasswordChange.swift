@@ -4,20 +4,20 @@ public import Kerberos
 public import struct Foundation.Date
 
 extension KerberosExtension {
-    /// The rules for the passwords of a realm, out of the profiles.
+    /// The password rules of a realm, from the profiles.
     public func passwordRules(for realm: String) -> PasswordRules { policy.configurations.passwordRules(for: realm) }
 
-    /// Changes a principal's password (RFC 3244), after the profile's own rules have been checked. The tickets that are there go on
-    /// holding, and a password that is kept is replaced.
+    /// Changes a principal's password (RFC 3244) after checking the new one against the profile's rules. Existing tickets stay valid. A
+    /// stored password is replaced.
     ///
     /// - Parameters:
-    ///   - name: whose, with or without its realm; nil is ``defaultPrincipal(realm:)``.
-    ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - current: the current password. It is sent once.
-    ///   - new: the new one.
-    /// - Returns: Whose password was changed, and when the new one expires, if the KDC says so.
-    /// - Throws: `KerberosError`; `passwordRefused` when the profile's rules or the KDC do not take the new one; `policyRefused` where the
-    ///   profile does not let passwords be changed here.
+    ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
+    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
+    ///   - current: The current password. It is sent once.
+    ///   - new: The new password.
+    /// - Returns: The principal, and when the new password expires, if that is known.
+    /// - Throws: `KerberosError`; `passwordRefused` if the profile's rules or the KDC refuse the new password; `policyRefused` if the
+    ///   profile does not allow password changes here.
     @discardableResult
     public func changePassword(
         of name: String? = nil,
@@ -32,7 +32,8 @@ extension KerberosExtension {
         return await noteChange(of: principal, to: new, client: client)
     }
 
-    /// The same, asking for the current password, and twice for the new one; three times where it is not taken.
+    /// Changes a principal's password, and prompts for the current password once and for the new one twice. Prompts for the new one up to
+    /// three times if it is refused.
     @discardableResult
     public func changePassword(
         of name: String? = nil,
@@ -45,7 +46,7 @@ extension KerberosExtension {
         return await noteChange(of: principal, to: new, client: client)
     }
 
-    /// Changes a password by questions; the memory then answers with the new one.
+    /// Changes a password by prompting for it. Afterwards `memory` answers with the new password.
     @discardableResult
     func changePassword(of principal: Principal, asking memory: PasswordMemory, client: KerberosClient) async throws(KerberosError)
         -> Secret
@@ -83,9 +84,10 @@ extension KerberosExtension {
         return answers[0]
     }
 
-    /// Says whose password would be changed, before anybody is asked for one.
+    /// Returns the principal whose password would be changed, so that the caller can check before it prompts.
     ///
-    /// - Throws: `KerberosError`; `policyRefused` and `passwordRefused` where the profile does not let it be changed here, or not yet.
+    /// - Throws: `KerberosError`; `policyRefused` if the profile does not allow password changes here, `passwordRefused` if it does not
+    ///   allow one yet.
     package func checkPasswordChange(of name: String? = nil, realm: String? = nil) async throws(KerberosError) -> Principal {
         let principal = if let name { try await self.principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
         let rules = passwordRules(for: principal.realm)
@@ -111,7 +113,7 @@ extension KerberosExtension {
         return principal
     }
 
-    /// Holds a new password to the profile's rules, before anybody else sees it.
+    /// Checks a new password against the profile's rules before it is sent.
     private func check(_ new: Secret, for principal: Principal, current: Secret?) async throws(KerberosError) {
         let rules = passwordRules(for: principal.realm)
         let account = principal.components.first ?? ""
@@ -123,12 +125,12 @@ extension KerberosExtension {
         }
     }
 
-    /// Leaves the marks of a change in the caches of the principal, where every program of this project finds them. When the new password
-    /// expires the KDC says at a sign-in alone: one whose ticket is not kept, and only where there is one KDC. Another one might not know
-    /// the new password yet, and count a wrong one.
+    /// Writes the marks of a password change to the principal's caches, where every program of this project finds them. A KDC reports the
+    /// new password's expiration only in an initial authentication, so this requests a ticket and discards it. It does so only if the realm
+    /// has a single KDC: another KDC might not have the new password yet, and would count a failed attempt.
     private func noteChange(of principal: Principal, to new: Secret, client: KerberosClient) async -> PasswordChange {
         await replaceStoredSecret(of: principal, with: new)
-        // To the bit as the mark has it, which counts from another year than a date does.
+        // Equals the mark's value bit by bit: `Date` counts from another reference date than the mark.
         let changed = Date(timeIntervalSince1970: options.clock().timeIntervalSince1970)
         let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
         let caches = sessions.map(\.cache)
@@ -140,7 +142,7 @@ extension KerberosExtension {
         if let order = try? await client.kdcOrder(), order.named.count == 1, !order.asksDNS {
             announced = try? await client.initialCredential(for: principal, using: .password(new)).passwordExpires
         }
-        // What a change does not move is the account's end, which a KDC may write in the same place.
+        // A value that the change did not move is the account's expiration, which a KDC may report in the same field.
         if sessions.contains(where: { $0.passwordExpires != nil && $0.passwordExpires == announced }) { announced = nil }
         if let announced {
             for cache in caches {
@@ -162,12 +164,12 @@ extension String {
     fileprivate var capitalizedSentence: String { prefix(1).uppercased() + dropFirst() }
 }
 
-/// A password that was changed.
+/// The result of a password change.
 public struct PasswordChange: Sendable, Hashable {
-    /// Whose.
+    /// The principal whose password was changed.
     public let principal: Principal
-    /// When, by this machine's clock.
+    /// When the password was changed, by this machine's clock.
     public let changed: Date
-    /// When the new one expires; nil where nobody says so, and where it never does.
+    /// When the new password expires; nil if that is unknown, or if it never expires.
     public let expires: Date?
 }

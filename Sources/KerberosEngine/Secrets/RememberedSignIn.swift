@@ -2,19 +2,19 @@ internal import HTTPNegotiate
 public import Kerberos
 
 extension KerberosExtension {
-    /// A sign-in whose password is kept.
+    /// The result of a sign-in whose password was stored.
     public struct RememberedSignIn: Sendable {
         /// The session.
         public let session: Session
-        /// Where the password is kept and until when, for a message.
+        /// Where and for how long the password is stored, as part of a message.
         public let place: String
     }
 
-    /// Signs in, and keeps the password (`Options/secretStore`) once the KDC has taken it: where a ticket ends and can't be renewed, the
-    /// next is acquired with it and nobody is asked.
+    /// Signs in, and stores the password (`Options/secretStore`) once the KDC has accepted it. When a ticket expires and cannot be renewed,
+    /// the next one is acquired with the stored password, without a prompt.
     ///
-    /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm forbids it, before anybody is asked for anything;
-    ///   `secretStoreUnusable` where the password can't be kept: the session stands then.
+    /// - Throws: `KerberosError`; `policyRefused`, before any prompt, if the profile of the realm does not allow stored passwords;
+    ///   `secretStoreUnusable` if the password cannot be stored, in which case the principal is signed in nevertheless.
     @discardableResult
     public func signInRemembering(
         _ name: String? = nil,
@@ -39,12 +39,12 @@ extension KerberosExtension {
         return RememberedSignIn(session: try await self.session(in: session.cache), place: place)
     }
 
-    /// Says whether a password may be kept, before anybody is asked for one.
+    /// Checks that a principal's password may be stored, so that the caller can check before it prompts.
     ///
-    /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm forbids it.
+    /// - Throws: `KerberosError`; `policyRefused` if the profile of the realm does not allow it.
     package func checkRemembering(of principal: Principal) async throws(KerberosError) { _ = try await storeForRemembering(principal) }
 
-    /// Where a password would be kept.
+    /// The store for a principal's password.
     private func storeForRemembering(_ principal: Principal) async throws(KerberosError) -> StoredSecrets {
         guard let storedSecrets else { throw .notKept(principal, "nothing keeps passwords here.") }
         guard allowsStoredSecrets(of: principal.realm) else {
@@ -56,7 +56,8 @@ extension KerberosExtension {
         return storedSecrets
     }
 
-    /// Keeps a new password in the place of the former one, if that was kept. Else the former would be sent in vain.
+    /// Replaces a stored password after a change, because the KDC would refuse the old one. Removes the old one if the new one cannot be
+    /// stored.
     func replaceStoredSecret(of principal: Principal, with new: Secret) async {
         guard let storedSecrets, let old = try? await storedSecrets.store.secret(for: principal) else { return }
         guard allowsStoredSecrets(of: principal.realm), (try? await storedSecrets.store.store(new, for: principal)) != nil else {
@@ -65,7 +66,8 @@ extension KerberosExtension {
         }
     }
 
-    /// Forgets what is kept for those who sign out, and for whoever would sign in next where nobody is named.
+    /// Removes the stored passwords of principals that sign out. If no principal is named, also removes those of each realm's default
+    /// principal, which would sign in next.
     func forgetStoredSecrets(
         of principals: [Principal],
         named principal: Principal?,

@@ -3,9 +3,9 @@ public import Kerberos
 internal import Synchronization
 
 extension KerberosExtension {
-    /// Signs in with a password that is kept. Nil where there is none.
+    /// Signs in with a stored password. Returns nil if there is none.
     ///
-    /// - Parameter mayAsk: Whether a person is asked next: a password that is refused is no error then.
+    /// - Parameter mayAsk: Whether the caller prompts for a password next. If so, a refused password returns nil instead of throwing.
     func sessionFromStoredSecret(_ name: Principal?, realm: String, mayAsk: Bool) async throws(KerberosError) -> Session? {
         guard storedSecrets != nil else { return nil }
         let principal: Principal
@@ -21,15 +21,17 @@ extension KerberosExtension {
         }
     }
 
-    /// A ticket-granting ticket by the password that is kept: asked for once, however many wait for it. Nil where no password is kept.
+    /// Requests a ticket-granting ticket with the stored password. Concurrent callers share one request. Returns nil if no password is
+    /// stored.
     ///
-    /// - Parameter triesKDCAnew: whoever asks goes by its own pace where a KDC is away.
+    /// - Parameter triesKDCAnew: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries.
     func storedSecretTicket(of principal: Principal, triesKDCAnew: Bool) async throws(KerberosError) -> Credential? {
         guard let storedSecrets, await mayUseStoredSecret(of: principal) else { return nil }
         return try await storedSecretFlights.run(principal) { [self] () async throws(KerberosError) in
             guard let secret = await storedSecret(of: principal, in: storedSecrets) else { return nil }
             try await sessionStore.checkPlace(for: principal)
-            // A refusal is no concern of the next password's: this one is not there any more.
+            // The refusal of a password is returned, not thrown: that password has been removed, so its refusal must not delay the next
+            // one.
             let result = try await keyRefusals.attempt(principal, triesKDCAnew: triesKDCAnew) {
                 () async throws(KerberosError) -> Result<Credential, KerberosError> in
                 do throws(KerberosError) {
@@ -66,7 +68,7 @@ extension KerberosExtension {
         return error.saying("\(kept) \(reason); it was forgotten. \(advice) \(principal)")
     }
 
-    /// What the store has, as far as it can be asked.
+    /// The stored password; nil if there is none, or if the store cannot be read.
     private func storedSecret(of principal: Principal, in stored: StoredSecrets) async -> Secret? {
         do throws(KerberosError) {
             return try await stored.secret(for: principal)
@@ -76,7 +78,7 @@ extension KerberosExtension {
         }
     }
 
-    /// Whether the profiles of the realm let passwords be kept. What is there against their will is removed.
+    /// Whether the profiles of the principal's realm allow stored passwords. If they do not, removes the principal's stored password.
     private func mayUseStoredSecret(of principal: Principal) async -> Bool {
         if allowsStoredSecrets(of: principal.realm) { return true }
         do throws(KerberosError) {
@@ -87,13 +89,13 @@ extension KerberosExtension {
         return false
     }
 
-    /// Whether the profiles of a realm let passwords be kept: each must, and must let passwords be used at all.
+    /// Whether the profiles of a realm allow stored passwords. Each of them must allow both automatic login and passwords.
     func allowsStoredSecrets(of realm: String) -> Bool {
         let rules = policy.signInRules(of: realm)
         return rules.allowsAutomaticLogin && rules.allowsPassword
     }
 
-    /// The principal's sessions are no longer acquired again by themselves.
+    /// Marks the principal's sessions as acquired with a typed password, so that they are no longer reacquired automatically.
     func unmarkStoredSecret(of principal: Principal) async {
         let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
         for session in sessions where session.acquiredBy == .storedSecret {
@@ -103,11 +105,11 @@ extension KerberosExtension {
 }
 
 extension KerberosError {
-    /// Whether the KDC takes this password no more, now or ever.
+    /// Whether the KDC refused the password as wrong or expired.
     fileprivate var isRefusalOfPassword: Bool { code == .wrongPassword || code == .passwordExpired }
 }
 
-/// A store of passwords, and what this process knows of those in it that must not be sent again.
+/// A store of passwords, and which of them this process must not send again.
 final class StoredSecrets: Sendable {
     let store: any SecretStore
     private let refused = Mutex<[Principal: Secret]>([:])
@@ -115,50 +117,50 @@ final class StoredSecrets: Sendable {
 
     init(_ store: any SecretStore) { self.store = store }
 
-    /// The password that is kept, unless the KDC has refused it.
+    /// The stored password, unless the KDC has refused it.
     func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
         guard let secret = try await store.secret(for: principal) else { return nil }
         return refused.withLock { $0[principal] } == secret ? nil : secret
     }
 
-    /// Forgets a password that the KDC has refused; keeps it from being sent again where the store can't forget it.
+    /// Removes a password that the KDC refused. Even if the store cannot remove it, this process does not send it again.
     func refuse(_ secret: Secret, of principal: Principal) async throws(KerberosError) {
         refused.withLock { $0[principal] = secret }
-        // Another one may have been kept meanwhile.
+        // A new password may have been stored in the meantime.
         guard try await store.secret(for: principal) == secret else { return }
         try await store.remove(principal)
     }
 
-    /// Removes what is there of a principal whose profile allows nothing to be kept; looks once.
+    /// Removes the stored password of a principal whose profile does not allow one. Does so once per principal.
     func removeForbidden(_ principal: Principal) async throws(KerberosError) {
         guard forbidden.withLock({ $0.insert(principal).inserted }) else { return }
         try await store.remove(principal)
     }
 }
 
-/// Keeps passwords that sign in by themselves, where a profile does not forbid it (`allowAutomaticLogin`).
+/// Stores passwords for automatic sign-in, unless a profile forbids it (`allowAutomaticLogin`).
 ///
-/// What it gives is sent to the KDC once: a password that is refused is removed, and never sent again.
+/// If the KDC refuses a password, it is removed and never sent again.
 public protocol SecretStore: Sendable {
-    /// What it is called in a message, such as `the kernel's keyring`.
+    /// The store's name in messages, such as `the kernel's keyring`.
     var name: String { get }
 
-    /// The password that is kept for a principal; nil where there is none.
+    /// Returns the stored password of a principal, or nil if there is none.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where that can't be known.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the store cannot be read.
     func secret(for principal: Principal) async throws(KerberosError) -> Secret?
 
-    /// Keeps a password in the place of the one before.
+    /// Stores a principal's password and replaces the previous one.
     ///
-    /// - Returns: Where and until when, for a message, such as `in the kernel's keyring until the machine stops`.
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where it can't be kept.
+    /// - Returns: Where and for how long it is stored, as part of a message, such as `in the kernel's keyring until the machine stops`.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the password cannot be stored.
     @discardableResult
     func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String
 
-    /// Forgets the password of a principal: ``secret(for:)`` does not give it again.
+    /// Removes the password of a principal: ``secret(for:)`` no longer returns it.
     ///
-    /// - Returns: Whether there was one.
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where it is still there.
+    /// - Returns: Whether a password was stored.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the password could not be removed.
     @discardableResult
     func remove(_ principal: Principal) async throws(KerberosError) -> Bool
 }

@@ -3,16 +3,16 @@ internal import Synchronization
 
 internal import struct Foundation.Date
 
-/// Detects that the machine's clock was set, as by NTP after a start with a wrong clock: its difference from the monotonic clock has
+/// Detects changes of the machine's clock, such as by NTP after a start with a wrong clock: its difference from the monotonic clock has
 /// changed.
 final class ClockWatch: Sendable {
     /// A change of the machine's clock.
     struct Step: Sendable {
-        /// By how many seconds it was put forward.
+        /// How many seconds the clock was moved forward.
         let seconds: Double
         fileprivate let origin: Double
 
-        /// What is left of the offset of a KDC's clock that was learned before the change.
+        /// The remaining offset of a KDC's clock that was learned before the change.
         ///
         /// A clock that was corrected was wrong by that offset. If the clock agreed with the KDC's and the step is large, the machine was
         /// suspended, so the KDC's clock has advanced as well.
@@ -22,16 +22,16 @@ final class ClockWatch: Sendable {
             return abs(seconds) < Self.tolerated ? former : 0
         }
 
-        /// What Kerberos lets clocks differ by, in seconds.
+        /// The clock skew that Kerberos tolerates by default, in seconds.
         private static let tolerated: Double = 300
     }
 
-    /// In seconds. A clock is also set by little steps, and slowed and sped up.
+    /// The smallest change that counts, in seconds. Clocks are also adjusted in small steps, and slowed and sped up.
     static let tolerance: Double = 10
 
     private let wall: @Sendable () -> Date
     private let uptime: (@Sendable () -> Double)?
-    /// What the wall clock showed when the other one began.
+    /// What the wall clock showed at the zero of the monotonic clock.
     private let origin: Mutex<Double>
 
     init(wall: @escaping @Sendable () -> Date, uptime: (@Sendable () -> Double)?) {
@@ -40,21 +40,21 @@ final class ClockWatch: Sendable {
         origin = Mutex(Self.origin(wall, uptime) ?? 0)
     }
 
-    /// The change that nothing has been done about yet.
+    /// The change since the last call of ``settle(_:)``; nil if there is none.
     var step: Step? {
         guard let now = Self.origin(wall, uptime) else { return nil }
         let seconds = now - origin.withLock { $0 }
         return abs(seconds) > Self.tolerance ? Step(seconds: seconds, origin: now) : nil
     }
 
-    /// All that was to be done about a change was done.
+    /// Records that a change has been handled.
     func settle(_ step: Step) { origin.withLock { $0 = step.origin } }
 
     private static func origin(_ wall: () -> Date, _ uptime: (() -> Double)?) -> Double? {
         uptime.map { wall().timeIntervalSince1970 - $0() }
     }
 
-    /// The machine's own. On Linux Swift's continuous clock counts the time that the machine sleeps.
+    /// The machine's monotonic clock. On Linux, Swift's continuous clock also counts while the machine is suspended.
     static let machineUptime: @Sendable () -> Double = {
         let start = ContinuousClock.now
         return {
@@ -65,8 +65,8 @@ final class ClockWatch: Sendable {
 }
 
 extension KerberosExtension {
-    /// Corrects what was learned of the KDCs' clocks, if the machine's own clock was set since: tokens would carry a time by which they are
-    /// not valid yet, or no longer. No network; the tickets concerned are also reacquired, which nothing waits for.
+    /// Corrects the stored offsets of the KDCs' clocks if the machine's clock was set in the meantime. Otherwise tokens would carry a time
+    /// at which they are not yet valid or no longer valid. Uses no network itself; the affected tickets are reacquired in the background.
     func followClock() async {
         guard clockWatch.step != nil else { return }
         _ = try? await clockFlights.run(0) { [self] () async throws(KerberosError) in
@@ -94,16 +94,16 @@ extension KerberosExtension {
         }
     }
 
-    /// Repeats a call that failed because of the clock without the offset that the session's cache holds: the machine's clock may have been
-    /// set after the tickets were acquired, while no process of ours was running. If the call fails again, the offset is restored.
+    /// Repeats a call that failed because of clock skew, without the clock offset in the session's cache: the machine's clock may have been
+    /// set after the tickets were acquired, while no process of this project was running. If the call fails again, the offset is restored.
     ///
-    /// - Throws: `failure` if the offset is not what made the call fail.
+    /// - Throws: `failure` if the offset is not the reason that the call failed.
     func withoutClockOffset<Value: Sendable>(
         of session: Session,
         after failure: KerberosError,
         _ call: (Session) async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        // A service's own session began in this process, which follows its clock.
+        // A service's own session began in this process, which follows changes of its clock.
         guard failure.code == .clockSkew, session.clockOffset != 0, keytabSession == nil else { throw failure }
         do throws(KerberosError) {
             return try await call(try await setClockOffset(of: session, to: 0))
@@ -122,7 +122,7 @@ extension KerberosExtension {
 }
 
 extension KerberosClient {
-    /// Writes a cache with another offset of the KDC's clock; its tickets stay.
+    /// Rewrites a cache with another offset of the KDC's clock. Its tickets are kept.
     func setClockOffset(of cache: CredentialCacheName, to offset: Double) async throws(KerberosError) {
         let contents = try await contents(of: cache)
         try await replace(

@@ -3,7 +3,8 @@ internal import Kerberos
 
 internal import struct Foundation.Date
 
-/// A service's own session: acquired from a keytab, kept in this process's memory, acquired again when two thirds of its life are over.
+/// A service's own session, acquired from a keytab and kept in this process's memory. It is reacquired after two thirds of its ticket's
+/// lifetime, or the part that the profiles set.
 actor KeytabSession {
     private let source: InitialCredentialSource
     private let name: String?
@@ -29,19 +30,19 @@ actor KeytabSession {
         refusals = KeyRefusals(clock: clock)
     }
 
-    /// The session as it is, for display.
+    /// The present session, if there is one, for display. Acquires nothing.
     func existing() -> [Session] {
         guard let session, var current = Session(session.listing, now: clock()) else { return [] }
         current.isDefault = true
         return [current]
     }
 
-    /// A session that holds; acquired first where none does.
+    /// A session with a valid ticket. Acquires one if there is none.
     ///
-    /// When two thirds of its life are over another is acquired beside: as long as the old ticket holds, a KDC that is away costs nobody
-    /// anything.
+    /// When the ticket is due, another one is acquired in the background. As long as the old ticket is valid, callers do not wait for the
+    /// KDC.
     ///
-    /// - Throws: `KerberosError` when none can be had.
+    /// - Throws: `KerberosError` if no ticket can be acquired.
     func current() async throws(KerberosError) -> Session {
         let now = clock()
         if let session, session.isUsable(at: now) {
@@ -56,9 +57,9 @@ actor KeytabSession {
         }
     }
 
-    /// Acquires a session, whether or not the present one still holds.
+    /// Acquires a session, even if the present one is still valid.
     ///
-    /// - Parameter old: What is to be replaced; where that has been done, and what came is not due, it is returned.
+    /// - Parameter old: The session to replace. If it has already been replaced by one that is not due, that one is returned.
     func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
         if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
             !session.isDue(at: clock(), policy)
@@ -75,7 +76,7 @@ actor KeytabSession {
         }
     }
 
-    /// Corrects the offset of the KDC's clock after the machine's was set, and acquires another ticket beside.
+    /// Corrects the stored offset of the KDC's clock after the machine's clock was set, and acquires another ticket in the background.
     func follow(_ step: ClockWatch.Step) async {
         guard let former = session else { return }
         let offset = step.offset(after: former.clockOffset)
@@ -88,7 +89,7 @@ actor KeytabSession {
         flights.start(name, acquisition)
     }
 
-    /// Forgets the session and destroys its tickets; the next request acquires another.
+    /// Removes the session and destroys its tickets. The next request acquires another one.
     func end() -> [Session] {
         let ended = existing()
         session = nil

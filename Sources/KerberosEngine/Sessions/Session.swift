@@ -4,31 +4,32 @@ public import Kerberos
 
 /// A principal with a ticket-granting ticket in a credential cache.
 public struct Session: Sendable {
-    /// Who it is.
+    /// The principal.
     public let principal: Principal
-    /// Where the tickets are.
+    /// The cache that holds the tickets.
     public let cache: CredentialCacheName
-    /// Who acquired the ticket-granting ticket.
+    /// How the ticket-granting ticket was acquired.
     public let acquiredBy: Acquisition
-    /// Whether this principal answers for its realm where nothing else is said: the one signed in, or switched to, last.
+    /// Whether this session is the default of its realm. Of the realm's sessions with a valid ticket, that is the one in the primary cache,
+    /// else the one that signed in or was selected last.
     public internal(set) var isDefault = false
-    /// Whether the ticket-granting ticket held when the cache was read.
+    /// Whether the ticket-granting ticket was valid when the cache was read.
     public let isSignedIn: Bool
-    /// Until when the ticket-granting ticket holds, by the KDC's clock: ``clockOffset`` seconds earlier by this machine's.
+    /// When the ticket-granting ticket expires, by the KDC's clock. By this machine's clock it is ``clockOffset`` seconds earlier.
     public let ticketExpires: Date
-    /// Until when it can be renewed, by the KDC's clock; nil when it can't.
+    /// Until when the ticket can be renewed, by the KDC's clock; nil if it is not renewable.
     public let renewUntil: Date?
-    /// The service tickets that hold now.
+    /// The service tickets that were valid when the cache was read.
     public let services: [Service]
-    /// By how many seconds the KDC's clock was ahead of this machine's when the tickets came; 0 where the cache does not say.
+    /// How many seconds the KDC's clock was ahead of this machine's when the tickets were acquired; 0 if the cache has no offset.
     ///
-    /// The tickets' times are by the KDC's clock: `ticketExpires.addingTimeInterval(-clockOffset)` is the end by this machine's.
+    /// Ticket times are in the KDC's time: `ticketExpires.addingTimeInterval(-clockOffset)` is the expiration by this machine's clock.
     public let clockOffset: Double
-    /// When the password expires, as the KDC said at the sign-in, or as the profile does; nil where nobody knows, and where it never does.
+    /// When the password expires, as reported by the KDC at the sign-in, or by the profile; nil if that is unknown, or if it never expires.
     public internal(set) var passwordExpires: Date?
-    /// When the password was changed with this project, by whichever program; nil where that is not known.
+    /// When a program of this project last changed the password; nil if unknown.
     public let passwordChanged: Date?
-    /// The name that was asked for at the sign-in, where the KDC has canonicalized it to ``principal``; nil where it has not.
+    /// The requested name, if the KDC canonicalized it to ``principal`` at the sign-in; otherwise nil.
     public let alias: Principal?
     let chosenAt: Date
     let ticketGrantingTicket: Credential
@@ -41,61 +42,61 @@ public struct Session: Sendable {
     public struct Service: Sendable, Hashable {
         /// The service.
         public let principal: Principal
-        /// Until when its ticket holds, by the KDC's clock; see ``Session/clockOffset``.
+        /// When its ticket expires, by the KDC's clock; see ``Session/clockOffset``.
         public let expires: Date
     }
 
-    /// Who acquired a ticket.
+    /// How a ticket was acquired.
     public enum Acquisition: Sendable, Hashable {
-        /// This project, by password or what else was asked for.
+        /// By this project, with a typed password or other answers to prompts.
         case password
-        /// This project, from a keytab.
+        /// By this project, from a keytab.
         case keytab(String)
-        /// This project, by a certificate or smart card, as libkrb5 names it (`Kerberos/InitialCredentialSource/certificate(_:_:)`); empty
-        /// is the one that the profile or krb5.conf names.
+        /// By this project, with a certificate or smart card, as libkrb5 names it (`Kerberos/InitialCredentialSource/certificate(_:_:)`);
+        /// empty is the one that the profile or krb5.conf names.
         case certificate(String)
-        /// This project, by a password that is kept (``SecretStore``) and gets the ticket again.
+        /// By this project, with a stored password (``SecretStore``), which also reacquires the ticket.
         case storedSecret
-        /// Another program: kinit, sssd, a login through PAM. Never destroyed unless everything shall go.
+        /// By another program: kinit, sssd, a login through PAM. A sign-out destroys it only if `includingOthers` is set.
         case other
     }
 }
 
 extension Session {
-    /// When the ticket-granting ticket holds.
+    /// The times of the ticket-granting ticket.
     package var ticketTimes: TicketTimes { ticketGrantingTicket.times }
 
-    /// A number that tells the ticket-granting ticket from another one with the same times.
+    /// A number that distinguishes the ticket-granting ticket from others with the same times.
     package var ticketFingerprint: Int { ticketGrantingTicket.fingerprint }
 
-    /// Whether the KDC may give out another ticket for the one that is there.
+    /// Whether the ticket-granting ticket is renewable.
     package var isRenewable: Bool { ticketGrantingTicket.isRenewable }
 
-    /// When this principal signed in, by this machine's clock: a ticket that a keytab got again does not count as another sign-in.
+    /// When this principal signed in, by this machine's clock. Reacquiring a ticket from a keytab does not count as a sign-in.
     package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated.addingTimeInterval(-clockOffset)) }
 
-    /// Whether the ticket-granting ticket holds at a date of this machine's clock.
+    /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
     package func holds(at date: Date) -> Bool { ticketExpires.addingTimeInterval(-clockOffset) > date }
 }
 
 extension Session {
-    /// With what a session's ticket can be acquired again where nobody is asked.
+    /// The means of reacquiring a session's ticket-granting ticket without a password prompt.
     package enum Reacquisition: Sendable, Hashable {
-        /// Nothing is at hand.
+        /// There is none.
         case none
-        /// A keytab, or a password that is kept: a secret that signs in by itself.
+        /// A keytab or a stored password.
         case key
-        /// A certificate. Whether it wants a PIN, or a card that is not there, shows when it is used.
+        /// A certificate. Only its use shows whether it requires a PIN or whether its card is missing.
         case certificate
     }
 
-    /// The setting in a cache that says how this project acquired its ticket.
+    /// The cache setting that records how this project acquired its ticket.
     package static let acquisitionSetting = SessionMark.acquiredBy
 
-    /// Whether the setting's value says that a keytab or a stored password gets the ticket again.
+    /// Whether the setting's value means that a keytab or a stored password reacquires the ticket.
     package static func isAcquiredAgain(setting value: String) -> Bool { ["keytab", SessionMark.storedSecret].contains(value) }
 
-    /// With what its ticket can be acquired again where nobody is asked.
+    /// The means of reacquiring the ticket without a password prompt.
     package var reacquisition: Reacquisition {
         switch acquiredBy {
         case .keytab, .storedSecret: .key
@@ -106,7 +107,7 @@ extension Session {
 }
 
 extension Session {
-    /// What an operation that leaves this session behind tells.
+    /// The reply of an operation that results in this session.
     var reply: AuthorizationReply {
         AuthorizationReply(
             userPrincipalName: principal.description,
@@ -119,26 +120,26 @@ extension Session {
     }
 }
 
-/// The sessions of a user, and what stood in the way of reading others.
+/// The sessions of a user, and the caches that could not be read.
 public struct SessionList: Sendable {
-    /// The sessions, in the caches' order, the primary cache's first.
+    /// The sessions, in the order of the caches, with the primary cache's first.
     public let sessions: [Session]
-    /// Caches that are there and can't be read, each with the reason.
+    /// The errors of the caches that exist and cannot be read.
     public let damagedCaches: [KerberosError]
-    /// Caches with tickets that hold, whoever acquired them, those without a ticket-granting ticket included.
+    /// The caches with unexpired tickets, whichever program acquired them, including those without a ticket-granting ticket.
     let occupiedCaches: [CredentialCacheName]
 
-    /// The session of the primary cache, or of the one cache that there is: libkrb5's default credential. Nil where that is no session.
+    /// The session of the primary cache, or of the only cache, which is libkrb5's default credential; nil if that cache has no session.
     package var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
     let primaryCache: CredentialCacheName?
 
-    /// The sessions of a principal: by its own name, else by the one that was asked for at a sign-in.
+    /// The sessions of a principal. If there are none, those whose sign-in requested this name (``Session/alias``).
     public func sessions(of name: Principal) -> [Session] {
         let own = sessions.filter { $0.principal == name }
         return own.isEmpty ? sessions.filter { $0.alias == name } : own
     }
 
-    /// The session that answers for a realm: that of the named principal, else the one signed in or switched to last.
+    /// The session that answers for a realm: the named principal's, else the realm's default.
     public func session(realm: String, principal: Principal? = nil) -> Session? {
         if let principal { return sessions(of: principal).first }
         return sessions.first { $0.realm == realm && $0.isDefault }

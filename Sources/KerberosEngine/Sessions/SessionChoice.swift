@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 public import Kerberos
 
 extension KerberosExtension {
-    /// All sessions in the credential caches; no network.
+    /// All sessions in the credential caches. Uses no network.
     public func sessions() async throws(KerberosError) -> SessionList {
         await followClock()
         if let keytabSession {
@@ -13,14 +13,14 @@ extension KerberosExtension {
 
     /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
     ///
-    /// - Throws: `KerberosError`; `noCredentials` when the principal is not signed in.
+    /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
     @discardableResult
     public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
         guard let session = try await sessionStore.read().session(realm: principal.realm, principal: principal), session.isSignedIn else {
             throw .notSignedIn(principal.description)
         }
         try await sessionStore.local.setMark(SessionMark.chosenAt, to: SessionMark.text(options.clock()), in: session.cache)
-        try? await sessionStore.local.makePrimary(session.cache)  // a single FILE cache has nothing to switch
+        try? await sessionStore.local.makePrimary(session.cache)  // fails for a single FILE cache, which has no collection
         initiators.removeAll()
         return try await sessionStore.read().session(realm: principal.realm, principal: principal) ?? session
     }
@@ -39,10 +39,10 @@ extension KerberosExtension {
         let list = try await sessionStore.read()
         let wanted = try wanted(for: plan, named: name, in: list)
         let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
-        // Several services may find nobody signed in at once: one sign-in, one question.
+        // Several requests may find no session at once. They share one sign-in and its prompt.
         let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk)
         if let found, found.isUsable(at: options.clock()) {
-            // As long as the old ticket holds, nobody waits for the KDC.
+            // As long as the old ticket is valid, callers do not wait for the KDC.
             if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
             return found
         }
@@ -50,8 +50,8 @@ extension KerberosExtension {
         return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
     }
 
-    /// Who is to answer: the caller's choice, else the profile's principal, or the default credential's where the profile leaves it to
-    /// that.
+    /// The principal that must answer; nil leaves the choice to the realm's default. It is the caller's choice, else the profile's
+    /// principal, or the default credential's if the profile's mode is `kerberosDefault`.
     func wanted(for plan: AuthorizationPlan, named name: String?, in list: SessionList) throws(KerberosError) -> Principal? {
         if name == nil, plan.configuration.credentialUseMode == .kerberosDefault { return list.primary?.principal }
         return try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
@@ -61,8 +61,8 @@ extension KerberosExtension {
         }
     }
 
-    /// Looks again, since another request may have signed in meanwhile; then tries the session's keytab, the client keytab, a password that
-    /// is kept, a person.
+    /// Finds or acquires a session. Reads the caches again first, because another request may have signed in. Then renews or reacquires the
+    /// existing session, and otherwise tries the client keytab, the stored password and a prompt, in this order.
     private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
         let wanted = flight.principal
         let list = try await sessionStore.read()
@@ -81,7 +81,8 @@ extension KerberosExtension {
         throw try await sessionStore.damageOfDefaultCache(list) ?? .notSignedIn(whom)
     }
 
-    /// GSSAPI's own habit: where nobody is signed in and a client keytab has the key, it signs in. Nil where there is no such key.
+    /// Signs in with the client keytab if it has the principal's key, as GSSAPI does when no one is signed in. Returns nil if there is no
+    /// such key.
     private func sessionFromClientKeytab(_ wanted: Principal?, realm: String) async throws(KerberosError) -> Session? {
         do throws(KerberosError) {
             let principal = if let wanted { wanted } else { try await clients.local.firstPrincipal(inKeytab: .clientKeytab) }
@@ -94,29 +95,29 @@ extension KerberosExtension {
         }
     }
 
-    /// The session if it is signed in; one that can be is acquired again when two thirds of its life are over, or as the profile says.
+    /// The session if it is signed in, after renewing or reacquiring it if that is due.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
         guard isDue(session) else { return session.isSignedIn ? session : nil }
-        // What comes after this gets another, by the password that is kept or a person.
+        // The caller continues with the stored password or a prompt.
         if session.acquiredBy == .storedSecret, !session.isSignedIn { return nil }
         do throws(KerberosError) {
             try keyRefusals.check(session.principal)
             return try await refresh(session)
         } catch {
-            if session.isSignedIn { return session }  // the old ticket still serves
+            if session.isSignedIn { return session }  // the old ticket is still valid
             throw error
         }
     }
 
-    /// What neither a keytab nor a kept password has got is renewed by an agent, if it looks after the realm's tickets; else when a request
-    /// comes that needs them.
+    /// Whether a request should renew or reacquire the ticket now. If an agent monitors the realm's tickets, it renews those that came from
+    /// neither a keytab nor a stored password.
     private func isDue(_ session: Session) -> Bool {
         let isOurs = session.reacquisition == .key || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
         return isOurs && session.isDue(at: options.clock(), policy)
     }
 }
 
-/// What requests must agree on to share one sign-in.
+/// Identifies requests that can share one sign-in.
 struct SessionFlight: Hashable {
     let realm: String
     let principal: Principal?

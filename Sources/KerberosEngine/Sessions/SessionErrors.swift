@@ -2,7 +2,7 @@ package import HTTPNegotiate
 package import Kerberos
 
 extension KerberosError {
-    /// Nobody, or not this principal, is signed in.
+    /// No one, or not this principal, is signed in.
     static func notSignedIn(_ subject: String) -> KerberosError {
         KerberosError(
             .noCredentials,
@@ -11,7 +11,7 @@ extension KerberosError {
         )
     }
 
-    /// Nobody was named, and this machine's user is no principal.
+    /// No principal was named, and the KDC does not know the user's name.
     static func unknownUser(_ error: KerberosError) -> KerberosError {
         KerberosError(
             error.code,
@@ -20,7 +20,7 @@ extension KerberosError {
         )
     }
 
-    /// The default cache holds one principal and there is no place for another.
+    /// The default cache holds another principal's tickets, and there is no other place.
     static func occupied(_ cache: CredentialCacheName, by principal: Principal?) -> KerberosError {
         let owner = principal.map { "\($0)" } ?? "another principal"
         return KerberosError(
@@ -30,7 +30,7 @@ extension KerberosError {
         )
     }
 
-    /// The ticket can't be got anew without the PIN of the certificate.
+    /// The ticket cannot be reacquired without the certificate's PIN.
     static func needsPIN(_ principal: Principal, _ identity: String) -> KerberosError {
         let name = identity.isEmpty ? "default" : identity
         return KerberosError(
@@ -41,7 +41,7 @@ extension KerberosError {
         )
     }
 
-    /// The ticket can't be got anew with a certificate that nobody but the cache names.
+    /// The ticket cannot be reacquired with a certificate that only the cache names.
     static func notUsedAgain(_ principal: Principal, _ identity: String) -> KerberosError {
         KerberosError(
             .notInteractive,
@@ -53,7 +53,7 @@ extension KerberosError {
         )
     }
 
-    /// The ticket can't be got anew without a person's answer.
+    /// The ticket cannot be reacquired without prompting a person.
     static func needsPerson(_ principal: Principal) -> KerberosError {
         KerberosError(
             .notInteractive,
@@ -68,7 +68,7 @@ extension String {
 }
 
 extension AuthorizationError {
-    /// The extension's own code for a failure of libkrb5 or GSSAPI; the sentence and the cause stay.
+    /// Maps an error of libkrb5 or GSSAPI to the extension's own codes. Keeps the message and the cause.
     package init(_ error: KerberosError) {
         let code: Code =
             switch error.code {

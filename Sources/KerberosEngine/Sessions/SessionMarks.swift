@@ -2,20 +2,20 @@ package import Foundation
 internal import HTTPNegotiate
 package import Kerberos
 
-/// The marks that this project leaves in a cache. A program that fills the cache anew, such as kinit, removes them with the rest.
+/// The marks that this project writes to a cache. A program that overwrites the cache, such as kinit, removes them.
 enum SessionMark {
     static let acquiredBy = "ksso_acquired_by"
     static let keytab = "ksso_keytab"
     static let certificate = "ksso_certificate"
-    /// The name that was asked for, where the KDC knows the principal by another.
+    /// The requested name, if the KDC canonicalized it.
     static let alias = "ksso_alias"
     static let chosenAt = "ksso_chosen_at"
     static let passwordExpires = "ksso_password_expires"
     static let passwordChanged = "ksso_password_changed"
-    /// What `acquiredBy` says of a session whose password is kept.
+    /// The value of `acquiredBy` for a session whose password is stored.
     static let storedSecret = "storedSecret"
 
-    /// The name that was asked for, where the KDC has canonicalized it.
+    /// The mark with the requested name; none if the KDC did not canonicalize it.
     static func requestedName(_ name: Principal, of answer: SignInTicket) -> [String: String] {
         answer.credential.client == name ? [:] : [alias: name.description]
     }
@@ -32,7 +32,7 @@ enum SessionMark {
         return marks
     }
 
-    /// A later command may run in another folder.
+    /// Returns the keytab name with an absolute path, because a later command may run in another working directory.
     private static func absolute(_ keytab: String) -> String {
         let type = keytab.prefix { $0 != ":" && $0 != "/" }
         let hasType = keytab.dropFirst(type.count).first == ":"
@@ -43,14 +43,14 @@ enum SessionMark {
 
     static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
 
-    /// The date that a mark holds; an empty one holds none.
+    /// The date in a mark; nil if the mark is missing or empty.
     static func date(_ key: String, in marks: [String: String]) -> Date? {
         marks[key].flatMap(Double.init).map(Date.init(timeIntervalSince1970:))
     }
 }
 
 extension Session {
-    /// The session that a cache holds; nil when it holds no ticket-granting ticket.
+    /// Creates the session of a cache; nil if the cache has no ticket-granting ticket.
     init?(_ listing: CredentialCacheListing, now: Date) {
         guard let ticket = listing.ticketGrantingTicket else { return nil }
         let now = listing.time(at: now)
@@ -84,39 +84,40 @@ extension Session {
         return latest.values.sorted { $0.principal.description < $1.principal.description }
     }
 
-    /// The source from which the ticket can be acquired again without asking.
+    /// The keytab that can reacquire the ticket; nil if it came from another source.
     var keytabSource: InitialCredentialSource? {
         guard case .keytab(let name) = acquiredBy else { return nil }
         return name.isEmpty ? .clientKeytab : .keytab(name)
     }
 
-    /// The certificate that signed in, empty for the configured one; nil where something else did.
+    /// The certificate of the sign-in, empty for the configured one; nil if the ticket came from another source.
     var certificateSource: String? {
         guard case .certificate(let identity) = acquiredBy else { return nil }
         return identity
     }
 
-    /// What the KDC's clock shows when this machine's shows a date.
+    /// The KDC's time at a time of this machine's clock.
     func time(at date: Date) -> Date { listing.time(at: date) }
 
-    /// Whether two thirds of the ticket-granting ticket's life are over, or as much as the profiles say, at a date of this machine's clock.
+    /// Whether two thirds of the ticket-granting ticket's lifetime, or the part that the profiles set, have passed at a time of this
+    /// machine's clock.
     func isDue(at date: Date, _ policy: DecisionPolicy) -> Bool {
         ticketGrantingTicket.times.isDue(at: time(at: date), in: realm, policy)
     }
 
-    /// Whether there is time left to use the ticket-granting ticket, at a date of this machine's clock.
+    /// Whether the ticket-granting ticket is valid long enough to be used, at a time of this machine's clock.
     func isUsable(at date: Date) -> Bool { ticketGrantingTicket.times.isUsable(at: time(at: date)) }
 }
 
 extension CredentialCacheContents {
-    /// Whether this project acquired what is there, and no other program.
+    /// Whether this project, and not another program, acquired the tickets.
     package var isOwn: Bool { marks[SessionMark.acquiredBy] != nil }
 
-    /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
+    /// The KDC's time, which the tickets' times refer to, at a time of this machine's clock.
     package func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }
 
 extension CredentialCacheListing {
-    /// What the KDC's clock, by which the tickets' times are, shows when this machine's shows a date.
+    /// The KDC's time, which the tickets' times refer to, at a time of this machine's clock.
     func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }

@@ -4,8 +4,8 @@ internal import UnixSystem
 
 internal import struct Foundation.Date
 
-/// The sessions in the credential caches that all programs share: the default cache's collection, and the folder for those that have
-/// no place in it.
+/// The sessions in the credential caches that all programs share: the default cache's collection, and the directory for principals that
+/// have no place in it.
 struct SessionStore: Sendable {
     let local: KerberosClient
     private let additional: (directory: PrivateDirectory, client: KerberosClient)?
@@ -22,7 +22,7 @@ struct SessionStore: Sendable {
         }
     }
 
-    /// All sessions, the default of each realm marked; the caches that can't be read are named beside them.
+    /// All sessions, with the default of each realm marked, and the errors of the caches that cannot be read.
     func read() async throws(KerberosError) -> SessionList {
         var sessions: [Session] = []
         var damaged: [KerberosError] = []
@@ -52,25 +52,25 @@ struct SessionStore: Sendable {
         )
     }
 
-    /// The cache that kswitch, and we, made the primary one; nil where the default cache has no collection.
+    /// The collection's primary cache, as set by kswitch or this project; nil if the default cache is not a collection.
     private func primaryCache() async throws(KerberosError) -> CredentialCacheName? {
         guard try await local.defaultCacheName().isCollection else { return nil }
         return try await local.cacheNames().first
     }
 
-    /// Where a principal's tickets shall go.
+    /// The place for a principal's tickets.
     private enum Place {
         case cache(CredentialCacheName)
-        /// A new cache beside those of others.
+        /// A new cache next to those of other principals.
         case new(type: String, KerberosClient)
     }
 
-    /// Throws when there is no place for a principal's tickets. Nothing is made.
+    /// Checks that there is a place for a principal's tickets. Creates nothing.
     func checkPlace(for principal: Principal) async throws(KerberosError) {
         _ = try await place(for: principal)
     }
 
-    /// The cache in which a principal's tickets shall go: its own where it has one, else a new one beside those of others.
+    /// The cache for a principal's tickets: its own if it has one, else an unused default cache or a new one.
     func cache(for principal: Principal) async throws(KerberosError) -> CredentialCacheName {
         switch try await place(for: principal) {
         case .cache(let name): name
@@ -78,7 +78,7 @@ struct SessionStore: Sendable {
         }
     }
 
-    /// Why the default cache, where it is one that stands alone, can't be read.
+    /// The error of the default cache if it cannot be read.
     func damageOfDefaultCache(_ list: SessionList) async throws(KerberosError) -> KerberosError? {
         let standard = try await local.defaultCacheName()
         return list.damagedCaches.first { $0.subject.hasSuffix(standard.residual) }
@@ -90,7 +90,7 @@ struct SessionStore: Sendable {
         let standard = try await local.defaultCacheName()
         let isOccupied = list.occupiedCaches.contains { $0 == standard || $0.type == standard.type }
         if standard.isCollection {
-            // One that can't be read may be the primary one, which the collection's own name would overwrite.
+            // The unreadable cache may be the primary one, which the collection's own name would overwrite.
             guard isOccupied || !list.damagedCaches.isEmpty else { return .cache(standard) }
             return .new(type: standard.type, local)
         }
@@ -111,7 +111,8 @@ struct SessionStore: Sendable {
         return result
     }
 
-    /// In each realm, of those who are signed in: the collection's primary cache; else who signed in, or was switched to, last.
+    /// Marks the default session of each realm. A session with a valid ticket precedes others, then the one in the primary cache, then the
+    /// one that signed in or was selected last.
     private static func markingDefaults(_ sessions: [Session], primary: CredentialCacheName?) -> [Session] {
         func rank(_ session: Session) -> (Int, Int, Date) {
             (session.isSignedIn ? 1 : 0, session.cache == primary ? 1 : 0, session.chosenAt)

@@ -1,23 +1,23 @@
 public import Kerberos
 
 extension KerberosExtension {
-    /// What a sign-out did.
+    /// The result of a sign-out.
     public struct SignOutResult: Sendable {
-        /// The sessions that were ended.
+        /// The sessions that ended.
         public let ended: [Session]
-        /// The sessions that another program acquired and that were therefore left.
+        /// The sessions that another program acquired, which were therefore kept.
         public let left: [Session]
-        /// Those whose password was kept and is forgotten now.
+        /// The principals whose stored password was removed.
         public let forgotten: [Principal]
     }
 
-    /// Ends sessions and destroys their tickets. Passwords that are kept for their principals are forgotten (``SecretStore``), since the
-    /// next request would sign in with them again; so are those of whoever signs in by default, where nobody is named.
+    /// Ends sessions and destroys their tickets. Also removes the stored passwords of their principals (``SecretStore``), because the next
+    /// request would sign in with them again. If no principal is named, removes those of the default principals as well.
     ///
     /// - Parameters:
-    ///   - principal: whose; nil is everybody's.
-    ///   - realm: of which realm; nil is every realm.
-    ///   - includingOthers: also tickets that this project did not acquire: those of kinit, sssd, a login through PAM.
+    ///   - principal: The principal; nil is every principal.
+    ///   - realm: The realm; nil is every realm.
+    ///   - includingOthers: Whether to destroy tickets that other programs acquired: kinit, sssd, a login through PAM.
     @discardableResult
     public func signOut(
         _ principal: Principal? = nil,
@@ -28,13 +28,13 @@ extension KerberosExtension {
         let all = try await sessions()
         let matching = (principal.map(all.sessions(of:)) ?? all.sessions).filter { realm == nil || $0.realm == realm }
         if let keytabSession {
-            // A service's tickets are its own; those of the people on the machine are not touched.
+            // A service destroys only its own tickets, not those of the machine's users.
             let ended = matching.isEmpty ? [] : await keytabSession.end()
             initiators.removeAll()
             return SignOutResult(ended: ended, left: [], forgotten: [])
         }
         let ended = matching.filter { includingOthers || $0.acquiredBy != .other }
-        // One that can't be destroyed keeps no other one. The passwords go first, so that nobody signs in with them meanwhile.
+        // An error does not prevent the other sign-outs. Passwords are removed first, so that no request signs in with them meanwhile.
         var (forgotten, failure) = await forgetStoredSecrets(of: matching.map(\.principal), named: principal, realm: realm)
         for session in ended {
             do throws(KerberosError) {
@@ -48,7 +48,7 @@ extension KerberosExtension {
         return SignOutResult(ended: ended, left: matching.filter { !includingOthers && $0.acquiredBy == .other }, forgotten: forgotten)
     }
 
-    /// Lets go of the service tickets that tokens are made from; the next token finds its own in the caches. For who learns that another
-    /// process has changed them: no key outlives its session here.
+    /// Removes the in-memory service tickets that tokens are created from. The next token reads its ticket from the caches. For use when
+    /// another process has changed the caches, so that no session key outlives its session in memory.
     package func forgetServiceTickets() { initiators.removeAll() }
 }

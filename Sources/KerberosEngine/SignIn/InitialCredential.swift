@@ -4,9 +4,10 @@ internal import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Asks the KDC for a ticket-granting ticket; has an expired password changed first where somebody can be asked. A key is sent once for
-    /// all who send it at the same time: each wrong one is counted there, and enough of them lock the account. What a person gives is the
-    /// one caller's own.
+    /// Requests a ticket-granting ticket from the KDC. If the password has expired and there is a prompter, changes it first.
+    ///
+    /// Concurrent sign-ins with one key share one request, because the KDC counts each wrong one and may lock the account. Sign-ins with a
+    /// password, a prompter or a certificate are not shared.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
@@ -24,7 +25,7 @@ extension KerberosExtension {
             }
         case .prompter(let prompter): return try await initialCredential(for: principal, asking: prompter, options: options)
         case .certificate(let identity, let prompter):
-            // A person may take minutes to give the PIN, which the realm's other requests must not wait for.
+            // A separate client, because the PIN may take minutes and the realm's other requests must not wait for it.
             let client = clients.makeClient(for: principal.realm)
             let labelled = LabelledPrompter(prompter, policy.signInRules(of: principal.realm))
             let ticket = try await client.initialCredential(for: principal, using: .certificate(identity, labelled), options: options)
@@ -44,7 +45,7 @@ extension KerberosExtension {
         asking prompter: any Prompter,
         options: InitialCredentialOptions
     ) async throws(KerberosError) -> SignInTicket {
-        // A person may take minutes to answer, which the realm's other requests must not wait for.
+        // A separate client, because the answer may take minutes and the realm's other requests must not wait for it.
         let client = clients.makeClient(for: principal.realm)
         let memory = PasswordMemory(LabelledPrompter(prompter, policy.signInRules(of: principal.realm)))
         do throws(KerberosError) {
@@ -60,14 +61,14 @@ extension KerberosExtension {
             do throws(KerberosError) {
                 ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
             } catch  where [.passwordExpired, .wrongPassword].contains(error.code) {
-                // A KDC that has its data from another one learns of the change a while later.
+                // A replica KDC receives the change from the primary KDC with a delay.
                 throw error.saying("the password was changed, and the KDC that answered does not know it yet. Sign in again in a moment.")
             }
             return SignInTicket(ticket, passwordChanged: changed, clockOffset: client.learnedClockOffset, password: new)
         }
     }
 
-    /// Where an expired password is changed, if not here.
+    /// The error for an expired password, with the place to change it if that is not here.
     private func expired(_ error: KerberosError) -> KerberosError {
         guard let realm = error.subject.split(separator: "@").last else { return error }
         let rules = policy.configurations.passwordRules(for: String(realm))
@@ -77,15 +78,16 @@ extension KerberosExtension {
     }
 }
 
-/// The ticket-granting ticket of a sign-in, and what happened on the way to it.
+/// The ticket-granting ticket of a sign-in, and what the sign-in changed or learned.
 struct SignInTicket {
     let credential: Credential
-    /// When the password was changed on the way.
+    /// When the password was changed during the sign-in; nil if it was not.
     let passwordChanged: Date?
-    /// By how many seconds the KDC's clock is ahead, where a client of the sign-in's own learned it; nil is what the realm's client knows.
+    /// How many seconds the KDC's clock is ahead, if the sign-in had its own client that learned it; nil uses the offset of the realm's
+    /// client.
     let clockOffset: Double?
 
-    /// The password that the KDC took, if it was one.
+    /// The password that the KDC accepted; nil if the sign-in used none.
     let password: Secret?
 
     init(_ credential: Credential, passwordChanged: Date? = nil, clockOffset: Double? = nil, password: Secret? = nil) {
@@ -96,17 +98,17 @@ struct SignInTicket {
     }
 }
 
-/// What sign-ins by a key must agree on to be one.
+/// Identifies sign-ins with a key that can share one request.
 struct KeyFlight: Hashable {
     let principal: Principal
-    /// Nil is the client keytab.
+    /// The keytab's name; nil is the client keytab.
     let keytab: String?
     let options: InitialCredentialOptions
 }
 
 extension DecisionPolicy {
-    /// What to ask of the KDC for a principal: a forwardable ticket where a server may have a copy of it, which krb5.conf need not say
-    /// then.
+    /// The options of an initial request for a principal. Requests a forwardable ticket if a profile of the realm delegates, so that
+    /// krb5.conf need not do so.
     func initialCredentialOptions(
         for principal: Principal,
         _ options: InitialCredentialOptions = .init()
@@ -118,7 +120,7 @@ extension DecisionPolicy {
 }
 
 extension ExtensionConfiguration {
-    /// Whether a server may get this principal's own ticket.
+    /// Whether this profile allows servers to get the principal's own ticket.
     fileprivate func delegates(for principal: Principal) -> Bool {
         guard !(delegationHosts.isEmpty && unconditionalDelegationHosts.isEmpty) else { return false }
         return realm == principal.realm || principalName?.hasSuffix("@\(principal.realm)") == true

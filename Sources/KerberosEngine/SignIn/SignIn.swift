@@ -2,19 +2,19 @@ internal import HTTPNegotiate
 public import Kerberos
 
 extension KerberosExtension {
-    /// Signs a principal in and leaves its tickets in the shared credential cache, where every program finds them.
+    /// Signs in a principal and stores its tickets in the shared credential cache, where every program finds them.
     ///
-    /// The sign-in makes it the default of its realm. The tickets of other principals stay: where the default cache can hold but one,
-    /// a second principal gets a cache of its own.
+    /// The principal becomes the default of its realm. The tickets of other principals are kept: if the default cache can hold only one
+    /// principal, a second one gets its own cache.
     ///
     /// - Parameters:
-    ///   - name: the principal, with or without its realm; nil is ``defaultPrincipal(realm:)``.
-    ///   - realm: the realm for a name that has none; nil is ``defaultRealm()``.
-    ///   - source: the password, the keytab, the certificate, or who answers what libkrb5 asks, and is asked for another password where it
-    ///     has expired. A profile may forbid passwords or certificates.
-    ///   - options: what to ask of the KDC. Where a profile of the realm lets servers have the user's ticket, a forwardable one is asked
-    ///     for, unless these options say otherwise.
-    ///   - cache: the cache to fill; nil lets the rule above choose.
+    ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
+    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
+    ///   - source: The password, the keytab, the certificate, or a prompter that answers libkrb5's questions and is asked for a new
+    ///     password if the current one has expired. A profile may forbid passwords or certificates.
+    ///   - options: The options of the request. If a profile of the realm allows delegation, a forwardable ticket is requested unless these
+    ///     options say otherwise.
+    ///   - cache: The cache for the tickets; nil selects one by the rule above.
     /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
@@ -27,13 +27,13 @@ extension KerberosExtension {
         try await acquire(name, realm: realm, using: source, options: options, cache: cache).session
     }
 
-    /// Signs in by a key where no person asked for it: another principal who is signed in stays the default one.
+    /// Signs in with a key without a person's request. If another principal is signed in, it stays the default one.
     @discardableResult
     package func signInUnattended(_ name: String?, using source: InitialCredentialSource) async throws(KerberosError) -> Session {
         try await acquire(name, realm: nil, using: source, options: .init(), cache: nil, isUnattended: true).session
     }
 
-    /// The same, with the password that the KDC took, if it was one.
+    /// Signs in, and also returns the password that the KDC accepted, if the sign-in used one.
     func acquire(
         _ name: String?,
         realm: String?,
@@ -46,7 +46,7 @@ extension KerberosExtension {
         let principal = try await principal(signingIn: name, realm: realm, using: source)
         let given = source
         let source = try await permitted(given, realm: principal.realm)
-        // Before anyone is asked for a password: is there a cache that can take the tickets?
+        // Checks that a cache is available before the prompt for a password.
         if cache == nil { try await sessionStore.checkPlace(for: principal) }
         let options = policy.initialCredentialOptions(for: principal, options)
         let answer = try await initialCredential(for: principal, using: source, options: options)
@@ -54,9 +54,10 @@ extension KerberosExtension {
         return (try await keep(answer, marks: marks, cache: cache, isUnattended: isUnattended), answer.password)
     }
 
-    /// Leaves the ticket of a sign-in in the cache that is named, or chosen, and makes that the primary one.
+    /// Stores the ticket of a sign-in in the given or selected cache, and makes that the primary one.
     ///
-    /// - Parameter isUnattended: Whether no person asked for it: then the primary cache of another principal who is signed in stays that.
+    /// - Parameter isUnattended: Whether no person requested the sign-in. If so, the primary cache of another signed-in principal stays the
+    ///   primary one.
     func keep(
         _ answer: SignInTicket,
         marks: [String: String],
@@ -71,7 +72,8 @@ extension KerberosExtension {
         let client = clients.client(for: ticket.client.realm)
         var marks = marks
         marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
-        // Only now: another program may have signed somebody in meanwhile, and the KDC may know the principal by another name.
+        // The cache is selected only now, because another program may have signed in meanwhile, and the KDC may have canonicalized the
+        // principal.
         let target = if let cache { cache } else { try await sessionStore.cache(for: ticket.client) }
         marks[SessionMark.passwordChanged] =
             if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
@@ -89,13 +91,13 @@ extension KerberosExtension {
         return try await session(in: target)
     }
 
-    /// The realm of a name that has none: the profile's default realm, else krb5.conf's.
+    /// The realm of names without one: the profiles' default realm, else krb5.conf's.
     public func defaultRealm() async throws(KerberosError) -> String? {
         if let realm = policy.defaultConfiguration?.realm { return realm }
         return try await clients.local.defaultRealm()
     }
 
-    /// Who signs in when nobody is named: the profile's principal for the realm, else the user.
+    /// The principal that signs in if none is named: the profile's principal for the realm, else the user.
     public func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
         let user = options.userName
         guard let realm = if let realm { await knownRealm(realm) } else { try await defaultRealm() } else { throw .noRealm(user ?? "") }
@@ -106,23 +108,23 @@ extension KerberosExtension {
         return try await inKnownRealm(Principal(typed: name, defaultRealm: realm))
     }
 
-    /// What the cache that is to be filled anew says of the last change: a sign-in does not make it forgotten.
+    /// The mark of the last password change in a cache that is about to be overwritten, so that a sign-in keeps it.
     private func passwordChangeMark(of principal: Principal, in cache: CredentialCacheName) async -> String? {
         guard let contents = try? await clients.local.contents(of: cache), contents.principal == principal else { return nil }
         return contents.marks[SessionMark.passwordChanged]
     }
 
     func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {
-        // The full name, since that of a collection stands for its primary cache.
+        // The listing has the full name of the cache. A collection's name means its primary cache.
         let listing = try await clients.local.listing(of: cache)
         let list = try await sessionStore.read()
         if let session = list.sessions.first(where: { $0.cache == listing.name }) { return session }
-        // A cache outside the collections: one that the caller named.
+        // The cache is outside the collections, because the caller named it.
         guard let session = Session(listing, now: options.clock()) else { throw .notSignedIn(listing.principal.description) }
         return session
     }
 
-    /// Resolves who signs in: the principal that is named, else the first one of a keytab, else ``defaultPrincipal(realm:)``.
+    /// The principal that signs in: the named one, else the first one of a keytab, else ``defaultPrincipal(realm:)``.
     package func principal(
         signingIn name: String?,
         realm: String?,
@@ -136,8 +138,8 @@ extension KerberosExtension {
         }
     }
 
-    /// The principal that a name means: with no realm in it, the given realm's, else the default realm's. A realm that differs from one
-    /// that is known in case only is taken for it.
+    /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. A realm that differs from
+    /// a known one only in case is replaced by the known one.
     ///
     /// - Throws: `KerberosError`; `malformedPrincipal` for a Windows logon name, such as `DOMAIN\user`.
     public func principal(_ name: String, realm: String? = nil) async throws(KerberosError) -> Principal {
@@ -146,9 +148,10 @@ extension KerberosExtension {
         return try await inKnownRealm(Principal(typed: name, defaultRealm: realm))
     }
 
-    /// The realm that a person means by a realm's name: Active Directory's are written in any case, and Kerberos knows one.
+    /// Returns the known realm for a name that a person typed. Active Directory domains are written in any case, while Kerberos realms are
+    /// case-sensitive.
     ///
-    /// Known are the profiles' realms, those that krb5.conf names, and those of the sessions; no network.
+    /// The known realms are those of the profiles, of krb5.conf and of the sessions. Uses no network.
     package func knownRealm(_ realm: String) async -> String {
         var known = KnownRealms(policy.configurations.map(\.realm))
         if known.names.contains(realm) { return realm }
@@ -163,20 +166,20 @@ extension KerberosExtension {
     }
 }
 
-/// Realms in the order in which they count.
+/// Realm names in order of precedence.
 struct KnownRealms {
     var names: [String]
 
     init(_ names: [String]) { self.names = names }
 
-    /// The name itself if it is known, else the first that differs from it in the case of ASCII letters only, else the name itself.
+    /// The name itself if it is known; else the first known name that differs only in the case of ASCII letters; else the name itself.
     func realm(meant name: String) -> String {
         names.contains(name) ? name : names.first { $0.isEqualIgnoringCase(to: name) } ?? name
     }
 }
 
 extension String {
-    /// Compares ASCII letters without their case, and everything else byte by byte.
+    /// Compares ASCII letters case-insensitively, and everything else byte by byte.
     fileprivate func isEqualIgnoringCase(to other: String) -> Bool {
         func lowered(_ byte: UInt8) -> UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte }
         return utf8.elementsEqual(other.utf8) { lowered($0) == lowered($1) }

@@ -3,8 +3,8 @@ internal import HTTPNegotiate
 public import Kerberos
 
 extension KerberosExtension {
-    /// How a person signs in to a realm: with the certificate where the profile begins with it and one is configured, or allows nothing
-    /// else; else by what libkrb5 asks.
+    /// The source of a person's sign-in to a realm. It is the certificate if one is configured and the profile prefers certificates or
+    /// allows no passwords; otherwise the prompter answers what libkrb5 asks.
     public func interactiveSource(
         realm: String?,
         prompter: any Prompter
@@ -16,23 +16,23 @@ extension KerberosExtension {
         return .certificate(nil, prompter)
     }
 
-    /// The certificate that the profile names for a realm, else krb5.conf.
+    /// The certificate of a realm: the profile's, else krb5.conf's.
     func certificate(of realm: String) async throws(KerberosError) -> String? {
         if let own = policy.signInRules(of: realm).certificateIdentity { return own }
         return try await clients.client(for: realm).configuredCertificate()
     }
 
-    /// Whether a certificate may be used that somebody else names: a client of the agent, or a mark in a cache. It is files from the root
-    /// on, a card by libkrb5's own module, or what the profile or krb5.conf names.
+    /// Whether a certificate may be used that an agent's client or a mark in a cache names. Allowed are files with absolute paths, a card
+    /// that libkrb5's own module reads, and what the profile or krb5.conf names.
     func mayUse(certificate identity: String, of realm: String) async throws(KerberosError) -> Bool {
         if CertificateIdentity.isHarmless(identity) { return true }
-        // Byte by byte: what looks the same may be another file.
+        // Compares bytes, because strings that Swift considers equal may name different files.
         return try await certificate(of: realm)?.utf8.elementsEqual(identity.utf8) == true
     }
 
-    /// Throws unless a certificate may be used that somebody else names.
+    /// Checks that a certificate may be used that an agent's client or a mark in a cache names.
     ///
-    /// - Throws: `KerberosError`; `certificateRefused` where it may not.
+    /// - Throws: `KerberosError`; `certificateRefused` if it may not be used.
     func check(certificate identity: String, of realm: String) async throws(KerberosError) {
         guard try await !mayUse(certificate: identity, of: realm) else { return }
         let message =
@@ -41,17 +41,18 @@ extension KerberosExtension {
         throw KerberosError(.certificateRefused, subject: realm, message: message)
     }
 
-    /// Throws unless a client of the agent may have a principal sign in with a certificate.
+    /// Checks that a client of the agent may sign in a principal with a certificate.
     ///
-    /// - Throws: `KerberosError`; `certificateRefused` where the agent would run a file that the client names.
+    /// - Throws: `KerberosError`; `certificateRefused` if the agent would run a file that the client names.
     package func check(certificate identity: String, of name: String?, realm: String?) async throws(KerberosError) {
         let principal = if let name { try await principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
         try await check(certificate: identity, of: principal.realm)
     }
 
-    /// A source as the profile lets it be used: with the realm's certificate where none is named.
+    /// Returns the source as the profile allows it. A certificate source without an identity gets the realm's certificate.
     ///
-    /// - Throws: `KerberosError`; `policyRefused` where the profile of the realm allows no sign-in of this kind.
+    /// - Throws: `KerberosError`; `policyRefused` if the profile of the realm does not allow this kind of sign-in; `certificateRefused` if
+    ///   no certificate is configured.
     func permitted(_ source: InitialCredentialSource, realm: String) async throws(KerberosError) -> InitialCredentialSource {
         let rules = policy.signInRules(of: realm)
         func refusal(_ key: String, _ advice: String) -> KerberosError {
@@ -77,7 +78,7 @@ extension KerberosExtension {
 }
 
 extension DecisionPolicy {
-    /// What the profiles say together of signing in to a realm: what one of them forbids is forbidden.
+    /// The combined sign-in rules of a realm's profiles. What one profile forbids is forbidden.
     func signInRules(of realm: String) -> SignInRules {
         let rules = configurations.filter { $0.realm == realm }.map(\.signIn)
         return SignInRules(
@@ -94,23 +95,23 @@ extension DecisionPolicy {
     }
 }
 
-/// What libkrb5 calls an identity (`X509_user_identity`): `FILE:cert.pem,key.pem`, `PKCS12:me.p12`, `DIR:certs`, `PKCS11:…`, `ENV:name`.
+/// Parses the identities of libkrb5 (`X509_user_identity`): `FILE:cert.pem,key.pem`, `PKCS12:me.p12`, `DIR:certs`, `PKCS11:…`, `ENV:name`.
 package enum CertificateIdentity {
     private static let fileTypes = ["FILE", "PKCS12", "DIR"]
 
-    /// The same with its files' paths from the root on: whoever uses it later may run in another folder.
+    /// Returns the identity with absolute file paths, because it may be used later in another working directory.
     package static func absolute(_ identity: String) -> String {
         guard let (type, paths) = parts(identity) else { return identity }
         return (type.map { "\($0):" } ?? "") + paths.map { URL(filePath: $0).path }.joined(separator: ",")
     }
 
-    /// Whether no path in it depends on the folder that the process runs in.
+    /// Whether no path in the identity depends on the working directory.
     package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.utf8.first == slash } ?? true }
 
-    /// Whether it names files from the root on, or a card by libkrb5's own module. `PKCS11:any.so` has libkrb5 run that file, `ENV:name`
-    /// any of these: neither is for somebody else to say.
+    /// Whether the identity names files with absolute paths, or a card that libkrb5's own module reads. `PKCS11:any.so` makes libkrb5 run
+    /// that file, and `ENV:name` can stand for any identity, so neither is accepted from a client or a cache.
     static func isHarmless(_ identity: String) -> Bool {
-        // Where C ends a string, another one ends than was looked at.
+        // libkrb5 stops reading at a NUL byte, so it would use another identity than the one that was checked.
         guard !identity.utf8.contains(0) else { return false }
         if let (_, paths) = parts(identity) { return !paths.isEmpty && isAbsolute(identity) }
         let words = identity.utf8.split(separator: colon, omittingEmptySubsequences: false).map { String(Substring($0)) }
@@ -119,12 +120,12 @@ package enum CertificateIdentity {
         return words.dropFirst() == [""] || words.dropFirst().allSatisfy { word in options.contains { word.hasPrefix($0) } }
     }
 
-    // libkrb5 goes by bytes. To Swift a colon behind some characters, such as U+0600, is no colon.
+    // libkrb5 compares bytes. Swift combines a colon with some preceding characters, such as U+0600, into one character.
     private static let colon = UInt8(ascii: ":")
     private static let slash = UInt8(ascii: "/")
     private static let comma = UInt8(ascii: ",")
 
-    /// Nil where it names no files. Without a type it is a file's.
+    /// The type and the paths; nil if the identity names no files. Without a type, the identity is a file.
     private static func parts(_ identity: String) -> (type: String?, paths: [String])? {
         let bytes = identity.utf8
         let type = bytes.prefix { $0 != colon && $0 != slash && $0 != comma }
@@ -132,7 +133,7 @@ package enum CertificateIdentity {
         let name = hasType ? String(Substring(type)) : nil
         guard name.map(fileTypes.contains) ?? true else { return nil }
         let rest = hasType ? bytes.dropFirst(type.count + 1) : bytes[...]
-        // Of a certificate and its key, which may be left out; any other path is one, whatever is in its name (krb5.conf(5), "PKINIT
+        // A FILE identity is a certificate and an optional key. In any other type a comma is part of the path (krb5.conf(5), "PKINIT
         // options").
         let isPair = name == nil || name == "FILE"
         let paths = isPair ? rest.split(separator: comma) : rest.isEmpty ? [] : [rest]

@@ -2,10 +2,11 @@ internal import HTTPNegotiate
 internal import Kerberos
 
 extension KerberosExtension {
-    /// Makes the first token of an exchange. It does not block, since the ticket is at hand; where the user's own ticket goes along, which
-    /// the KDC has to be asked for, the realm's own thread makes it.
+    /// Creates the first token of an exchange from a service ticket. This does not block, unless the user's own ticket is delegated: then
+    /// the realm's own thread creates the token, because it asks the KDC.
     ///
-    /// A service's ticket may end between the look at it and the token, on a machine that is busy or was asleep: it is got anew, once.
+    /// A service's ticket may expire between the check and the token on a machine that is busy or was suspended. In that case it is
+    /// reacquired once.
     func grant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationGrant {
         do throws(AuthorizationError) {
             return try await makeGrant(for: plan, request: request)
@@ -37,7 +38,7 @@ extension KerberosExtension {
         return try makeGrant(step, for: plan, request: request, with: credential)
     }
 
-    /// A grant from a credential that is ready, without asking anybody; nil where there is none, or the KDC would be asked.
+    /// Creates a grant from a cached service ticket without asking the KDC; nil if there is none, or if the KDC would be asked.
     func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
         guard clockWatch.step == nil else { return nil }
         let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
@@ -82,7 +83,7 @@ extension KerberosExtension {
                 exchange: TokenExchange(initiator, hasClockOffset: credential.clockOffset != 0, replaceTicket: replaceTicket)
             )
         case .established(let token, let context):
-            // With mutual authentication the server's answer is missing yet; without it there may be nothing to wait for.
+            // With mutual authentication, the server's answer is still missing. Without it, the exchange may be complete.
             guard request.mutualAuthentication ?? plan.mutualAuthentication == .off else {
                 throw AuthorizationError(.mutualAuthenticationFailed, "\(credential.server): mutual authentication was not negotiated.")
             }
@@ -96,8 +97,8 @@ extension KerberosExtension {
 }
 
 extension AuthorizationPlan {
-    /// The service to ask for: the plan's, in the realm that the plan names; else in none, so that the user's KDC finds it; and for a
-    /// principal of another realm than the profile's, in the profile's.
+    /// The service principal to request. Its realm is the plan's, if it names one. Otherwise it is empty, so that the user's KDC finds the
+    /// realm; but if the session's realm is not the profile's, it is the profile's realm.
     func service(for session: Session) throws(KerberosError) -> Principal {
         let name =
             if serviceRealm != nil { servicePrincipal } else { "\(servicePrincipal)@\(session.realm == realm ? "" : realm)" }
@@ -113,12 +114,12 @@ extension AuthorizationPlan {
         }
     }
 
-    /// The principal that a request names, where the profile lets it choose.
+    /// The principal that a request names, if the profile allows the choice.
     func choice(of request: AuthorizationRequest) -> String? {
         configuration.credentialUseMode?.choice(request.principal) ?? (configuration.credentialUseMode == nil ? request.principal : nil)
     }
 
-    /// Who answers whom with a credential.
+    /// The identity that a credential gives to this plan's requests.
     func identity(with credential: InitiatorCredential) -> AuthorizationIdentity {
         AuthorizationIdentity(
             principal: credential.client.description,
@@ -127,24 +128,25 @@ extension AuthorizationPlan {
         )
     }
 
-    /// What to ask of a security context that carries out this plan.
+    /// The flags of a security context for this plan.
     func flags(for request: AuthorizationRequest, credential: InitiatorCredential) -> ContextFlags {
         var flags: ContextFlags = .integrity
         if request.mutualAuthentication ?? mutualAuthentication != .off { flags.insert(.mutualAuthentication) }
-        // Without TLS there is nothing to bind to; but who catches the token shall not be able to use it where there is.
+        // Without TLS there is nothing to bind to. The flag prevents an attacker who intercepts the token from using it over TLS.
         if origin.scheme == .http { flags.insert(.channelBound) }
         if credential.canDelegate { flags.insert(delegation == .always ? .delegation : .delegationByPolicy) }
         return flags
     }
 
-    /// What the token of a request is bound to.
+    /// The channel bindings of a request's token.
     func channelBindings(for request: AuthorizationRequest) -> ChannelBindings? {
         bindsChannel ? request.channelBindings.map { ChannelBindings(applicationData: $0) } : nil
     }
 }
 
 extension Delegation {
-    /// Whether a copy of a ticket-granting ticket may go to a service, and can: otherwise the KDC need not be asked for one.
+    /// Whether a ticket-granting ticket is allowed to be delegated to a service and is forwardable. Otherwise the KDC need not be asked for
+    /// a forwarded ticket.
     func allows(_ ticketGrantingTicket: Credential, to service: Credential) -> Bool {
         switch self {
         case .none: false
@@ -155,6 +157,6 @@ extension Delegation {
 }
 
 extension Principal {
-    /// The host of a service's name.
+    /// The host in a service principal's name.
     var host: String? { components.count == 2 ? components[1] : nil }
 }

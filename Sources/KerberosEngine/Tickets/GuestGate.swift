@@ -1,8 +1,8 @@
 internal import Kerberos
 internal import Synchronization
 
-/// Lets a few of a guest's requests ask the KDC at a time, and a few more wait, because a guest may have tickets for any host of a domain,
-/// and could have the KDC asked for thousands.
+/// Limits how many requests of one guest (another user) ask the KDC at the same time, and how many more wait. A guest may request tickets
+/// for any host of a domain, and could otherwise cause thousands of requests to the KDC.
 final class GuestGate: Sendable {
     private struct Waiting {
         let number: Int
@@ -11,7 +11,7 @@ final class GuestGate: Sendable {
 
     private struct Guest {
         var running = 0
-        /// The oldest first.
+        /// The waiting requests, oldest first.
         var waiting: [Waiting] = []
     }
 
@@ -21,19 +21,19 @@ final class GuestGate: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How many of one guest's requests ask the KDC at a time.
+    /// How many requests of one guest ask the KDC at the same time.
     static let limit = 3
-    /// How many more wait.
+    /// How many more may wait.
     static let waitingLimit = 32
-    /// How long one waits.
+    /// How long a request waits.
     static let patience = Duration.seconds(5)
 
-    /// Runs what asks the KDC.
+    /// Runs work that asks the KDC.
     ///
     /// - Parameters:
-    ///   - guest: For whom; nil is the owner, who waits for no guest.
-    ///   - subject: What is asked for.
-    /// - Throws: `KerberosError`; `busy` if too many of the guest's requests wait.
+    ///   - guest: The guest's user ID; nil is the owner, who never waits for guests.
+    ///   - subject: The subject of the error.
+    /// - Throws: `KerberosError`; `busy` if too many of the guest's requests wait, or if this one has waited too long.
     func run<Value: ~Copyable & Sendable>(
         for guest: UInt32?,
         subject: String,
@@ -48,7 +48,7 @@ final class GuestGate: Sendable {
         return try await work()
     }
 
-    /// False if the guest's turn does not come.
+    /// Waits for admission. Returns false if too many requests wait, or if this one has waited too long.
     private func enter(_ guest: UInt32) async -> Bool {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -83,7 +83,7 @@ final class GuestGate: Sendable {
         waiting?.continuation.resume(returning: false)
     }
 
-    /// The request that has waited longest takes the place.
+    /// Ends a request and admits the one that has waited longest.
     private func leave(_ guest: UInt32) {
         let next = state.withLock { state -> Waiting? in
             guard var present = state.guests[guest] else { return nil }

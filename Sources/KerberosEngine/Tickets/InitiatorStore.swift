@@ -4,23 +4,23 @@ internal import Synchronization
 
 internal import struct Foundation.Date
 
-/// The service tickets that are ready to make tokens.
+/// Caches the credentials that create tokens.
 final class InitiatorStore: Sendable {
     struct Key: Hashable {
         let realm: String
         let principal: String?
         let service: String
-        /// A credential with the user's own ticket in it is for no plan that does not ask for it.
+        /// Part of the key, so that a credential that contains the user's own ticket is used only for plans that delegate.
         var delegation = Delegation.none
     }
 
     struct Entry {
         let credential: InitiatorCredential
-        /// When the client proved itself: another sign-in, another identity.
+        /// When the client authenticated. Another sign-in has another time.
         let authenticated: Date
-        /// By how many seconds the KDC's clock is ahead of this machine's.
+        /// How many seconds the KDC's clock is ahead of this machine's.
         var clockOffset: Double = 0
-        /// When the session was last seen in its cache.
+        /// When the session was last found in its cache.
         var checked: Date
 
         func isUsable(at now: Date) -> Bool { credential.times.isUsable(at: now.addingTimeInterval(clockOffset)) }
@@ -34,12 +34,12 @@ final class InitiatorStore: Sendable {
 
     private let state = Mutex(State())
 
-    /// Another process may sign out: how long a session that was seen counts as still there.
+    /// How long a session that was found counts as present, in seconds. Another process may sign out.
     static let recheckInterval: Double = 2
-    /// More services than a user ever needs at once; beyond it the one that was checked longest ago goes.
+    /// The maximum number of entries, more than a user needs at once. Beyond it, the entry whose check is oldest is removed.
     private static let limit = 1024
 
-    /// A credential that can be used without looking at anything else.
+    /// A credential that can be used without further checks.
     func fresh(_ key: Key, now: Date) -> InitiatorCredential? {
         state.withLock { state in
             guard let entry = state.entries[key], abs(now.timeIntervalSince(entry.checked)) < Self.recheckInterval else { return nil }
@@ -47,7 +47,7 @@ final class InitiatorStore: Sendable {
         }
     }
 
-    /// A credential that is still good for a session that was just seen.
+    /// A credential that is usable for a session that was just found.
     func known(_ key: Key, client: Principal, authenticated: Date, now: Date) -> InitiatorCredential? {
         state.withLock { state in
             guard let entry = state.entries[key], entry.credential.client == client, entry.authenticated == authenticated,
@@ -58,7 +58,7 @@ final class InitiatorStore: Sendable {
         }
     }
 
-    /// The last resort while no KDC answers: what was made for the same client, as long as it holds.
+    /// A credential of the same client that has not expired. Used as a last resort if no KDC answers.
     func held(_ key: Key, client: Principal, now: Date) -> InitiatorCredential? {
         state.withLock { state in
             guard let entry = state.entries[key], entry.credential.client == client, entry.holds(at: now) else {
@@ -68,18 +68,18 @@ final class InitiatorStore: Sendable {
         }
     }
 
-    /// What makes tokens now, whether or not it is still good.
+    /// The credential that creates tokens now, whether or not it is still usable.
     func present(_ key: Key) -> InitiatorCredential? { state.withLock { $0.entries[key]?.credential } }
 
-    /// Forgets what was made from one ticket.
+    /// Removes the credentials of one ticket.
     func remove(ticket fingerprint: Int) {
         state.withLock { state in state.entries = state.entries.filter { $0.value.credential.ticketFingerprint != fingerprint } }
     }
 
-    /// Counts how often everything was forgotten.
+    /// How many times all entries were removed.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// Keeps a credential, unless everything was forgotten since the generation in which its session was looked up.
+    /// Stores a credential, unless all entries were removed since the generation in which its session was looked up.
     func insert(_ entry: Entry, for key: Key, generation: Int) {
         state.withLock { state in
             guard state.generation == generation else { return }
@@ -89,7 +89,7 @@ final class InitiatorStore: Sendable {
         }
     }
 
-    /// Forgets what was made, after a sign-in, a sign-out or a switch.
+    /// Removes all entries, after a sign-in, a sign-out or a switch.
     func removeAll() {
         state.withLock { state in
             state.entries.removeAll()
@@ -99,7 +99,7 @@ final class InitiatorStore: Sendable {
 }
 
 extension TicketTimes {
-    /// Whether there is time left to use it: a tenth of its life, at most half a minute.
+    /// Whether the remaining lifetime is enough to use the ticket: more than a tenth of its lifetime, or 30 seconds if that is less.
     func isUsable(at date: Date) -> Bool {
         let margin = min(30, expires.timeIntervalSince(starts) / 10)
         return expires.timeIntervalSince(date) > margin

@@ -5,14 +5,14 @@ internal import Synchronization
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// Asks the KDC for another ticket in place of one that a server refused: the service may have another key since it was issued. The
-    /// refused one is removed from the cache too, so that no other program uses it.
+    /// Replaces a service ticket that a server refused, because the service's key may have changed since it was issued. Removes the refused
+    /// one from the cache as well, so that no other program uses it.
     ///
     /// - Parameters:
-    ///   - refused: The credential that the refused token is from.
+    ///   - refused: The credential of the refused token.
     ///   - reason: The error in the server's answer; nil if there was none.
-    /// - Returns: Whether the next token comes from another ticket. False where the refused one was itself got in this way a short time
-    ///   ago, and where the KDC gives none.
+    /// - Returns: Whether the next token uses another ticket. False if the refused ticket was itself a recent replacement, and if the KDC
+    ///   issues none.
     func replaceServiceTicket(
         refused: InitiatorCredential,
         reason: KerberosError?,
@@ -25,7 +25,7 @@ extension KerberosExtension {
         let replaced = try? await replacementFlights.run(ReplacementFlight(key: key, guest: guest)) {
             [self] () async throws(KerberosError) in
             let session = try await session(for: plan, principal: principal, mayAsk: false)
-            // Another process may have done it, or signed in as another principal.
+            // Another process may have replaced it, or signed in as another principal.
             let ticket = await cachedTicket(for: plan, session: session)
             if session.principal != refused.client || ticket.map({ $0.fingerprint != refused.ticketFingerprint }) ?? false {
                 initiators.remove(ticket: refused.ticketFingerprint)
@@ -38,7 +38,7 @@ extension KerberosExtension {
                 }
                 return try await withoutClockOffset(of: session, after: reason) { session throws(KerberosError) in
                     let client = clients.client(for: session.realm, isForGuests: guest != nil)
-                    // Nothing is known of the offset unless the KDC has answered.
+                    // Whether the offset is wrong is known only after the KDC has answered.
                     guard try await replace(refused, for: plan, session: session, client: client) else { throw reason }
                     return true
                 }
@@ -56,7 +56,7 @@ extension KerberosExtension {
         guard refusedServiceTickets.mayBeReplaced(refused.ticketFingerprint) else { return false }
         let service = try await service(of: plan, for: session, client: client)
         do throws(KerberosError) {
-            // The caller has the server's refusal in its hands meanwhile.
+            // The deadline is short because the caller is waiting with the server's refusal.
             let ticket = try await client.replaceServiceTicket(for: service, in: session.cache, deadline: .seconds(5)) { server in
                 server.components == service.components && (service.realm.isEmpty || server.realm == service.realm)
             }
@@ -70,27 +70,27 @@ extension KerberosExtension {
     }
 }
 
-/// What requests must agree on to share the replacement of a ticket.
+/// Identifies requests that can share the replacement of a ticket.
 struct ReplacementFlight: Hashable {
     let key: InitiatorStore.Key
-    /// The user who asks, if that is not the owner, who waits for no one else's.
+    /// The user ID of the requesting guest; nil is the owner, who never waits for guests.
     let guest: UInt32?
 }
 
-/// Keeps the KDC from being asked for a ticket with each request to a server that refuses them all.
+/// Limits the requests to the KDC for the tickets of a server that refuses all of them.
 final class RefusedServiceTickets: Sendable {
     private let clock: @Sendable () -> Date
     private let pauses = Mutex<[Int: Date]>([:])
 
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
-    /// Whether a ticket is none that has just come in the place of a refused one.
+    /// Whether a ticket may be replaced, because it is not paused.
     func mayBeReplaced(_ fingerprint: Int) -> Bool {
         let now = clock()
         return pauses.withLock { ($0[fingerprint] ?? now) <= now }
     }
 
-    /// Leaves a ticket as it is for some seconds.
+    /// Prevents the replacement of a ticket for some seconds.
     func pause(_ fingerprint: Int, for seconds: Double = KeyRefusals.longPause) {
         let now = clock()
         pauses.withLock { pauses in

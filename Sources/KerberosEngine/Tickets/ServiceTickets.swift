@@ -4,7 +4,7 @@ package import Kerberos
 internal import struct Foundation.Date
 
 extension KerberosExtension {
-    /// The credential that makes tokens for a plan: at hand, or through session, service ticket and a cache of its own.
+    /// The credential that creates tokens for a plan. It is cached, or made from a session and a service ticket.
     func initiatorCredential(
         for plan: AuthorizationPlan,
         request: AuthorizationRequest
@@ -40,15 +40,15 @@ extension KerberosExtension {
             case .kdcUnreachable:
                 if let held = initiators.held(flight.key, client: session.principal, now: options.clock()) { return held }
             case .ticketExpired where session.keytabSource != nil:
-                // It held when it was looked at; a machine that is busy or asleep may be late.
+                // The ticket was valid when it was checked. A machine that is busy or was suspended may use it too late.
                 return try await makeInitiatorCredential(for: plan, session: try await refresh(session), flight: flight)
             case .ticketRefused:
-                // The KDC may have been set up anew.
+                // The KDC may have been rebuilt with new keys.
                 guard let other = try await replacement(ofRefused: session) else { break }
                 return try await makeInitiatorCredential(for: plan, session: other, flight: flight)
             case .clockSkew:
                 return try await withoutClockOffset(of: session, after: error) { session throws(KerberosError) in
-                    // What began before the correction is not stored.
+                    // A credential of the generation before the correction is not stored.
                     let flight = TicketFlight(flight, generation: initiators.generation)
                     return try await makeInitiatorCredential(for: plan, session: session, flight: flight)
                 }
@@ -94,20 +94,20 @@ extension KerberosExtension {
         }
     }
 
-    /// The service that the KDC is asked for, in the realm that the configuration names for its host, if it names one.
+    /// The service principal to request, in the realm that the configuration maps its host to, if there is one.
     func service(of plan: AuthorizationPlan, for session: Session, client: KerberosClient) async throws(KerberosError) -> Principal {
         let service = try plan.service(for: session)
         guard service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) else {
             return service
         }
-        return try Principal(service.description + realm)  // the description ends with the sign before the realm
+        return try Principal(service.description + realm)  // the description ends with "@"
     }
 
-    /// The service ticket of a session's cache, if one is there and can still be used; with no realm in the plan any realm's will do.
+    /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
     package func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
         guard let service = try? plan.service(for: session) else { return nil }
         let now = session.time(at: options.clock())
-        // A cache may hold tickets that name somebody else: a service gets them by S4U2Self.
+        // A cache may also hold tickets of other clients, which a service acquires with S4U2Self.
         return try? await clients.local.ticket(in: session.cache, for: session.principal) { server, times in
             server.components == service.components && (service.realm.isEmpty || server.realm == service.realm) && times.isUsable(at: now)
         }
@@ -115,7 +115,7 @@ extension KerberosExtension {
 }
 
 extension InitiatorStore.Key {
-    /// For a plan, and the caller's choice of a principal.
+    /// Creates the key for a plan and the caller's choice of a principal.
     init(_ plan: AuthorizationPlan, principal: String?) {
         self.init(
             realm: plan.realm,
@@ -126,13 +126,13 @@ extension InitiatorStore.Key {
     }
 }
 
-/// What requests must agree on to share one ticket request: one that may ask a person is not one that may not, and one that began
-/// after a sign-in does not take what was begun before it.
+/// Identifies requests that can share one ticket request. Requests that may prompt are separate from those that may not, and requests after
+/// a sign-in do not join those from before it.
 struct TicketFlight: Hashable {
     let key: InitiatorStore.Key
     let mayAsk: Bool
     let generation: Int
-    /// The user who asks, if that is not the owner, who waits for no one else's.
+    /// The user ID of the requesting guest; nil is the owner, who never waits for guests.
     let guest: UInt32?
 }
 

@@ -2,32 +2,34 @@ internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
 
-/// The security context behind one grant: feeds the server's tokens to it, one after the other.
+/// The exchange of one grant: passes the server's tokens to the security context, one after the other.
 final class TokenExchange: AuthorizationExchange {
-    /// Nil while a step runs, and after the last one.
+    /// Nil during a step and after the last one.
     private let initiator: Mutex<SPNEGOInitiator?>
-    /// Settled with the first token: the user's ticket is in it, or never comes.
+    /// Whether the user's ticket is delegated. The first token decides this.
     let isDelegated: Bool
     private let hasClockOffset: Bool
     private let refusal = Mutex(Refusal.unexplained)
     private let replaceTicket: Replacement
 
-    /// Requests another ticket in place of the one that the token is from, given the error in the server's answer, if there was one. Returns
-    /// false if the KDC issues none.
+    /// Requests another ticket from the KDC in place of the token's, given the error in the server's answer, if there was one. Returns
+    /// false if there is no other ticket.
     typealias Replacement = @Sendable (KerberosError?) async -> Bool
 
     private enum Refusal {
-        /// The server has not said what it takes the ticket for.
+        /// The server has sent no error for the ticket.
         case unexplained
-        /// Another ticket, or another clock, may be accepted.
+        /// Another ticket or a corrected clock offset may be accepted.
         case curable(KerberosError)
-        /// The server could read the ticket, or refused it for a reason that another one would meet as well.
+        /// The server could decrypt the ticket, or refused it for a reason that another ticket would not change.
         case final
     }
 
+    /// Creates an exchange that expects the server's answer.
+    ///
     /// - Parameters:
-    ///   - hasClockOffset: Whether tokens carry another time than this machine's, as the ticket's cache says, which may be out of date.
-    ///   - replaceTicket: What replaces a refused ticket.
+    ///   - hasClockOffset: Whether tokens are corrected by a clock offset from the ticket's cache, which may be out of date.
+    ///   - replaceTicket: Replaces a refused ticket.
     init(_ initiator: consuming SPNEGOInitiator, hasClockOffset: Bool, replaceTicket: @escaping Replacement) {
         isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
@@ -35,7 +37,7 @@ final class TokenExchange: AuthorizationExchange {
         self.replaceTicket = replaceTicket
     }
 
-    /// An exchange that needs no answer.
+    /// Creates an exchange that expects no answer.
     init(established context: borrowing EstablishedContext, replaceTicket: @escaping Replacement) {
         isDelegated = context.flags.contains(.delegation)
         initiator = Mutex(nil)
@@ -47,7 +49,7 @@ final class TokenExchange: AuthorizationExchange {
         switch refusal.withLock({ $0 }) {
         case .unexplained: await replaceTicket(nil)
         case .curable(let error): await replaceTicket(error)
-        case .final: false  // a server that has read the ticket refuses the principal
+        case .final: false  // a server that could decrypt the ticket refuses the principal
         }
     }
 

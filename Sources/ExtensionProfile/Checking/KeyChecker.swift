@@ -1,9 +1,9 @@
 import Foundation
 import HTTPNegotiate
 
-/// Judges one key by itself: its name, its value's type, and whether the value can be.
+/// Checks one key: its name, the type of its value, and the value.
 enum KeyChecker {
-    /// A fault, with the steps from the key to the part of the value that has it.
+    /// A fault, and the steps from the key to the faulty part of its value.
     struct Fault {
         let steps: [ProfileKeyPath.Component]
         let verdict: KeyVerdict
@@ -14,7 +14,7 @@ enum KeyChecker {
         }
     }
 
-    /// What becomes of a key whose value has no fault, or none that is looked for.
+    /// The verdict for a key whose value has no fault, or is not checked.
     static func verdict(name: String, value: ProfileValue, place: ProfileKey.Place) -> KeyVerdict {
         guard let key = ProfileKey.named(name, in: place) else {
             return Spelling.suggestion(for: name, in: place).map(KeyVerdict.misspelt(suggestion:)) ?? .unknown
@@ -25,7 +25,7 @@ enum KeyChecker {
         }
     }
 
-    /// What is wrong with a known key's value.
+    /// The faults in the value of a known key.
     static func faults(in value: ProfileValue, of key: ProfileKey) -> [Fault] {
         let mismatches = typeFaults(value, key.type)
         guard mismatches.isEmpty else { return mismatches }
@@ -79,7 +79,7 @@ enum KeyChecker {
         }
     }
 
-    /// The type, and for a short value the value itself, so that the place is found at a glance.
+    /// The type, followed by the value if it is short, so that the user finds it in the file.
     private static func found(_ value: ProfileValue) -> String {
         switch value {
         case .string, .integer, .real, .boolean:
@@ -106,7 +106,8 @@ enum KeyChecker {
         return faults
     }
 
-    /// RFC 4120 section 6.1, domain style: the realm goes into krb5's configuration, so nothing that could end a word is let through.
+    /// Checks a realm of RFC 4120's domain style (section 6.1). Because the realm is written to krb5's configuration, characters that could
+    /// end a word there are refused.
     static func realmFault(_ realm: String) -> KeyVerdict? {
         let letters = realm.utf8.allSatisfy { byte in
             switch byte {
@@ -128,7 +129,7 @@ enum KeyChecker {
         guard !name.isEmpty, isPrintable, !name.hasPrefix("@"), !name.hasSuffix("@") else {
             return .badValue(reason: "found \(name.debugDescription), expected a principal such as alice, with or without @REALM")
         }
-        // A backslash that escapes nothing is that of a Windows logon name.
+        // A backslash that escapes nothing is part of a Windows logon name.
         guard name.replacing(/\\[\/@\\]/, with: "").contains("\\") else { return nil }
         let user = name.split(separator: "\\").last ?? "alice"
         return .badValue(reason: "found '\(name)', a Windows logon name; expected a principal such as \(user), with or without @REALM")
@@ -141,7 +142,7 @@ enum KeyChecker {
         return nil
     }
 
-    /// Realm by realm: the name, each DNS suffix, and that no suffix leads to two realms.
+    /// Checks each realm, each DNS suffix, and that no suffix maps to two realms.
     private static func mappingFaults(_ mapping: [String: ProfileValue]) -> [Fault] {
         var faults: [Fault] = []
         var realms: [HostRule: String] = [:]

@@ -1,8 +1,8 @@
 import HTTPNegotiate
 
-/// Goes through one payload's keys, and what they say together.
+/// Checks the keys of one payload, and their combinations.
 struct PayloadChecker {
-    /// A host that the payload names, and where.
+    /// A host in the payload's `Hosts`, and its place.
     struct Host {
         let rule: HostRule
         let path: ProfileKeyPath

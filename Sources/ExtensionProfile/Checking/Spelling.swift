@@ -1,11 +1,11 @@
-/// Which known key a misspelt one is likely to mean.
+/// Suggests the known key for a misspelled one.
 enum Spelling {
-    /// How many letters may differ.
+    /// The maximum number of differing letters.
     static let tolerance = 2
 
-    /// The key that `name` probably stands for, as a path from the payload; nil when none is close.
+    /// The key that `name` probably means, as a path from the payload; nil if none is similar.
     ///
-    /// The right name at the wrong place comes first, then another case, then a slip of up to two letters.
+    /// An exact name in another place has precedence over a name that differs only in case, and that over one with up to two wrong letters.
     static func suggestion(for name: String, in place: ProfileKey.Place) -> String? {
         let places: [ProfileKey.Place] =
             place == .envelope ? [.envelope] : place == .payload ? [.payload, .extensionData] : [.extensionData, .payload]
@@ -18,7 +18,7 @@ enum Spelling {
         return match.map { describe($0, from: place) }
     }
 
-    /// Whether two words are the same but for case or a slip.
+    /// Whether two words differ only in case or in up to two letters.
     static func isClose(_ word: String, to other: String) -> Bool {
         word.lowercased() == other.lowercased() || (distance(word, other) ?? .max) <= tolerance
     }
@@ -26,7 +26,7 @@ enum Spelling {
     private static func nearest(to name: String, among candidates: [ProfileKey]) -> ProfileKey? {
         candidates
             .compactMap { candidate in distance(name, candidate.name).map { (candidate, $0) } }
-            // Two letters off is no likeness in a word of five.
+            // Two wrong letters in a word of five are too many.
             .filter { $0.1 <= tolerance && $0.1 * 3 <= name.count }
             .min { $0.1 < $1.1 }?.0
     }
@@ -39,7 +39,7 @@ enum Spelling {
         }
     }
 
-    /// How many letters must be put in, left out, replaced or swapped with their neighbour; nil when the lengths alone differ by too many.
+    /// The number of bytes to insert, delete, replace or swap with their neighbor; nil if the lengths differ by more than the tolerance.
     private static func distance(_ left: String, _ right: String) -> Int? {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard abs(left.count - right.count) <= tolerance else { return nil }

@@ -1,10 +1,10 @@
 import HTTPNegotiate
 
-/// `AllowedPeers`: other local users, each with the hosts that he gets tokens for.
+/// `AllowedPeers`: other local users, each with the hosts for which the user gets tokens.
 enum AllowedPeerEntry {
     static let key = "AllowedPeers"
 
-    /// The entries of a payload that have no fault, in the order of their names.
+    /// The faultless entries of a payload, sorted by name.
     static func all(in keys: [String: ProfileValue]) -> [AllowedPeer] {
         (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { name, list in
             guard let peer = AllowedPeer.Peer(name) else { return nil }
@@ -14,7 +14,7 @@ enum AllowedPeerEntry {
 }
 
 extension KeyChecker {
-    /// Entry by entry: who, and each host.
+    /// Checks the user or group and the hosts of each entry.
     static func allowedPeerFaults(_ entries: [String: ProfileValue]) -> [Fault] {
         entries.sorted { $0.key < $1.key }.flatMap { name, list in
             var faults = each(list) { text throws(HostRuleError) in _ = try HostRule(text) }
@@ -27,7 +27,7 @@ extension KeyChecker {
         }
     }
 
-    /// The entries in the form that Linux has; a Mac's bundle identifiers are passed over.
+    /// Checks the entries in Linux's forms. A Mac's bundle identifiers are ignored.
     static func callerFaults(_ entries: [String]) -> [Fault] {
         entries.enumerated().compactMap { offset, text in
             guard case .unit(let name) = CredentialCaller(text), !name.hasSuffix(".service"), !name.hasSuffix(".scope") else { return nil }

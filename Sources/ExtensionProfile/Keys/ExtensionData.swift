@@ -1,47 +1,47 @@
 public import Foundation
 public import HTTPNegotiate
 
-/// The 38 keys of a payload's `ExtensionData`, each nil when the payload does not have it.
+/// The 38 keys of a payload's `ExtensionData`. Each is nil if the payload does not have it, or if its value has another type.
 ///
-/// ``withDefaults`` fills in what the format documents. Which keys are acted on: <doc:Keys>.
+/// ``withDefaults`` adds the documented defaults. For the keys that have an effect, see <doc:Keys>.
 public struct ExtensionData: Sendable, Hashable {
-    /// The values by key, as they were found; keys that are not known included.
+    /// The values by key as they were found, including unknown keys.
     public let values: [String: ProfileValue]
 
-    /// Takes the values; one of a wrong type reads as if it were not there.
+    /// Creates extension data. A value of a wrong type reads as nil.
     public init(_ values: [String: ProfileValue] = [:]) { self.values = values }
 
-    /// The documented defaults alone.
+    /// Only the documented defaults.
     public static let documentedDefaults = ExtensionData(
         Dictionary(
             uniqueKeysWithValues: ProfileKey.extensionData.compactMap { key in key.defaultValue.map { (key.name, $0) } }
         )
     )
 
-    /// The same, with the documented default for every key that is not there.
+    /// The same data, with the documented default for each missing key.
     public var withDefaults: ExtensionData {
         ExtensionData(values.merging(ExtensionData.documentedDefaults.values) { own, _ in own })
     }
 
-    /// DNS suffixes by the realm that their services are in. Acted on.
+    /// The DNS suffixes of each realm's services.
     public var domainRealmMapping: [String: [String]]? {
         values["domainRealmMapping"]?.dictionary?.compactMapValues(\.strings)
     }
-    /// The KDCs to try first, in their order. Acted on.
+    /// The KDCs to try first, in order.
     public var preferredKDCs: [PreferredKDC]? {
         values["preferredKDCs"]?.strings?.compactMap { try? PreferredKDC($0) }
     }
-    /// When a program that picks no credential of its own gets this one.
+    /// When the extension's credential answers, and when the one that a program names.
     public var credentialUseMode: CredentialUseMode? {
         values["credentialUseMode"]?.string.flatMap(CredentialUseMode.init(rawValue:))
     }
-    /// The principal to sign in as, with or without its realm. Acted on.
+    /// The principal that signs in, with or without a realm.
     public var principalName: String? { values["principalName"]?.string }
-    /// Whether this realm counts where nothing else decides. Acted on.
+    /// Whether this realm is used if nothing else selects one.
     public var isDefaultRealm: Bool? { values["isDefaultRealm"]?.boolean }
     /// A cache of a Mac's collection, by its GSS name. Deprecated.
     public var cacheName: String? { values["cacheName"]?.string }
-    /// The `PayloadUUID` of the certificate to sign in with (PKINIT).
+    /// The `PayloadUUID` of the certificate for signing in (PKINIT).
     public var certificateUUID: String? { values["certificateUUID"]?.string }
     /// The Active Directory site.
     public var siteCode: String? { values["siteCode"]?.string }
@@ -49,37 +49,37 @@ public struct ExtensionData: Sendable, Hashable {
     public var useSiteAutoDiscovery: Bool? { values["useSiteAutoDiscovery"]?.boolean }
     /// Whether LDAP connections must use TLS.
     public var requireTLSForLDAP: Bool? { values["requireTLSForLDAP"]?.boolean }
-    /// Seconds that a change takes to reach every domain controller. Deprecated.
+    /// The number of seconds until a change reaches every domain controller. Deprecated.
     public var replicationTime: Int? { values["replicationTime"]?.integer }
 }
 
-/// Passwords: their age, their rules, how they are changed and kept.
+/// The keys for passwords: their age, their rules, and how they are changed and stored.
 extension ExtensionData {
-    /// Whether a user may change the password.
+    /// Whether the user may change the password.
     public var allowPasswordChange: Bool? { values["allowPasswordChange"]?.boolean }
-    /// Whether a password may be saved.
+    /// Whether a password may be stored.
     public var allowAutomaticLogin: Bool? { values["allowAutomaticLogin"]?.boolean }
-    /// Whether a saved password is released only to somebody present.
+    /// Whether a stored password is released only if the user is present.
     public var requireUserPresence: Bool? { values["requireUserPresence"]?.boolean }
-    /// Days that a password may be used. Deprecated.
+    /// The number of days until a password expires. Deprecated.
     public var pwExpireOverride: Int? { values["pwExpireOverride"]?.integer }
-    /// Days before expiry at which a user is told.
+    /// How many days before the password expires the user is notified.
     public var pwNotificationDays: Int? { values["pwNotificationDays"]?.integer }
-    /// The least length of a password.
+    /// The minimum length of a password.
     public var pwReqLength: Int? { values["pwReqLength"]?.integer }
-    /// Whether a password must be complex as Active Directory has it.
+    /// Whether a password must meet Active Directory's complexity rules.
     public var pwReqComplexity: Bool? { values["pwReqComplexity"]?.boolean }
-    /// The least age of a password before it may be changed; days by all appearance.
+    /// The minimum age of a password before it may be changed, presumably in days.
     public var pwReqMinAge: Int? { values["pwReqMinAge"]?.integer }
-    /// How many former passwords may not come again.
+    /// How many previous passwords must not be reused.
     public var pwReqHistory: Int? { values["pwReqHistory"]?.integer }
-    /// The rules for passwords in words.
+    /// The password rules as text.
     public var pwReqText: String? { values["pwReqText"]?.string }
-    /// The same as RTF.
+    /// The password rules as RTF.
     public var pwReqRTFData: Data? { values["pwReqRTFData"]?.data }
-    /// The page where a password is changed.
+    /// The page on which a password is changed.
     public var pwChangeURL: String? { values["pwChangeURL"]?.string }
-    /// What these keys say together.
+    /// The password rules that these keys define.
     public var passwordRules: PasswordRules {
         PasswordRules(
             minimumLength: pwReqLength,
@@ -94,20 +94,20 @@ extension ExtensionData {
             givesNotices: performKerberosOnly != true
         )
     }
-    /// Whether the local account gets the same password.
+    /// Whether the local account's password is synchronized.
     public var syncLocalPassword: Bool? { values["syncLocalPassword"]?.boolean }
 }
 
-/// Which program may use the credential, and what a user sees when signing in.
+/// The keys for the programs that may use the credential, and for the sign-in prompt.
 extension ExtensionData {
-    /// The programs that may use the tickets: a Mac's by bundle identifier, Linux's by path or systemd unit.
+    /// The programs that may use the tickets: by bundle identifier on a Mac, by path or systemd unit on Linux.
     public var credentialBundleIdACL: [String]? { values["credentialBundleIdACL"]?.strings }
-    /// Whether managed programs may use it too.
+    /// Whether managed programs may use them as well.
     public var includeManagedAppsInBundleIdACL: Bool? { values["includeManagedAppsInBundleIdACL"]?.boolean }
-    /// Whether the system's own Kerberos tools may use it too.
+    /// Whether the system's Kerberos tools may use them as well.
     public var includeKerberosAppsInBundleIdACL: Bool? { values["includeKerberosAppsInBundleIdACL"]?.boolean }
-    /// The Linux programs among them, with the Kerberos tools where they are included. Nil, which restricts nobody, where the list has no
-    /// entry for Linux: a profile for Macs alone locks nobody out here.
+    /// The Linux programs in ``credentialBundleIdACL``, and the Kerberos tools if they are included. Nil, which allows every program, if
+    /// the list has no entry for Linux, so that a profile for Macs denies no program here.
     public var credentialCallers: [CredentialCaller]? {
         let named = (credentialBundleIdACL ?? []).compactMap { CredentialCaller($0) }
         guard !named.isEmpty else { return nil }
@@ -115,24 +115,24 @@ extension ExtensionData {
     }
     /// Whether the ticket must come from Platform SSO.
     public var usePlatformSSOTGT: Bool? { values["usePlatformSSOTGT"]?.boolean }
-    /// Whether a user may sign in by hand when that ticket is missing.
+    /// Whether the user may sign in manually if that ticket is missing.
     public var allowPlatformSSOAuthFallback: Bool? { values["allowPlatformSSOAuthFallback"]?.boolean }
-    /// Whether everything beyond Kerberos, such as password expiry, is left alone.
+    /// Whether everything except Kerberos, such as password expiration notices, is disabled.
     public var performKerberosOnly: Bool? { values["performKerberosOnly"]?.boolean }
-    /// Whether a ticket is asked for before a request needs it.
+    /// Whether tickets are acquired before a request needs them.
     public var monitorCredentialsCache: Bool? { values["monitorCredentialsCache"]?.boolean }
-    /// The prompt's word for the user name.
+    /// The prompt's label for the user name.
     public var customUsernameLabel: String? { values["customUsernameLabel"]?.string }
-    /// A text below the prompt.
+    /// A help text for the prompt.
     public var helpText: String? { values["helpText"]?.string }
-    /// Whether a user is asked to sign in only when a challenge comes.
+    /// Whether the user is asked to sign in only when a challenge arrives.
     public var delayUserSetup: Bool? { values["delayUserSetup"]?.boolean }
-    /// A wildcard for the issuers of smart card certificates to choose from.
+    /// A wildcard pattern for the issuers of eligible smart card certificates.
     public var identityIssuerAutoSelectFilter: String? { values["identityIssuerAutoSelectFilter"]?.string }
-    /// Whether a smart card may be used.
+    /// Whether signing in with a smart card is allowed.
     public var allowSmartCard: Bool? { values["allowSmartCard"]?.boolean }
-    /// Whether a password may be used.
+    /// Whether signing in with a password is allowed.
     public var allowPassword: Bool? { values["allowPassword"]?.boolean }
-    /// Whether the prompt begins with the smart card.
+    /// Whether a sign-in starts with the smart card.
     public var startInSmartCardMode: Bool? { values["startInSmartCardMode"]?.boolean }
 }

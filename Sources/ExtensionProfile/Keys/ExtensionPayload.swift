@@ -1,43 +1,44 @@
 public import HTTPNegotiate
 
-/// One payload for the Kerberos extension, with every key typed.
+/// One payload for the Kerberos extension, with typed keys.
 public struct ExtensionPayload: Sendable, Hashable {
-    /// The payload's place in the file, counted from 0, payloads for others included.
+    /// The payload's index in the file, counted from 0 and including other payloads.
     public let index: Int
-    /// Where it stands in the file.
+    /// The payload's place in the file.
     public let path: ProfileKeyPath
-    /// The realm where the user signs in: `Realm`.
+    /// The user's realm: `Realm`.
     public let realm: String
     /// The hosts whose challenges are answered: `Hosts`.
     public let hosts: [HostRule]
-    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`, a key of our own that a Mac passes over.
+    /// The hosts that are also answered over plain http: `PlainHTTPHosts`, a key of this project that a Mac ignores.
     public let plainHTTPHosts: [HostRule]
-    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`, a key of our own.
+    /// The hosts that get a token without a challenge after their first one: `PreemptiveHosts`, a key of this project.
     public let preemptiveHosts: [HostRule]
-    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`, a key of our own.
+    /// The hosts that get the user's own ticket if the KDC trusts them for delegation: `DelegationHosts`, a key of this project.
     public let delegationHosts: [HostRule]
-    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`, a key of our own.
+    /// The hosts that always get the user's own ticket: `UnconditionalDelegationHosts`, a key of this project.
     public let unconditionalDelegationHosts: [HostRule]
-    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`, a key of our own.
+    /// The hosts that may omit mutual authentication, but must not fail it: `OptionalMutualAuthenticationHosts`, a key of this project.
     public let optionalMutualAuthenticationHosts: [HostRule]
-    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`, a key of our own.
+    /// The hosts that are not asked for mutual authentication: `NoMutualAuthenticationHosts`, a key of this project.
     public let noMutualAuthenticationHosts: [HostRule]
-    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`, a key of our own.
+    /// The hosts whose TLS ends in front of the server, so that a token cannot be bound to it: `NoChannelBindingHosts`, a key of this
+    /// project.
     public let noChannelBindingHosts: [HostRule]
-    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`, a key of our own.
+    /// The service principals that differ from `HTTP/host`, by origin: `ServicePrincipals`, a key of this project.
     public let servicePrincipals: [Origin: String]
-    /// The other local users who get tokens from this user's agent: `AllowedPeers`, a key of our own.
+    /// The other local users that get tokens from this user's agent: `AllowedPeers`, a key of this project.
     public let allowedPeers: [AllowedPeer]
-    /// When its sessions end although nobody signs out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter`, `SignOutOnLock`,
-    /// `SignOutOnSessionEnd` and `SignOutExempt`, keys of our own.
+    /// When sessions end without a sign-out: `MaxSessionLifetime`, `SignOutAt`, `IdleSignOutAfter`, `SignOutOnLock`, `SignOutOnSessionEnd`
+    /// and `SignOutExempt`, keys of this project.
     public let sessionLimits: SessionLimits
-    /// After which part of its life a ticket is got anew: `RenewAtFraction`, a key of our own.
+    /// The part of its lifetime after which a ticket is renewed or reacquired: `RenewAtFraction`, a key of this project.
     public let renewalFraction: Double?
     /// The keys of `ExtensionData`.
     public let extensionData: ExtensionData
     private let keys: [String: ProfileValue]
 
-    /// Reads a payload; nil when a key that every use needs is not there or not right, which the report says in full.
+    /// Creates a payload; nil if `Realm` or `Hosts` is missing or has another type, which the report states.
     init?(index: Int, path: ProfileKeyPath, keys: [String: ProfileValue]) {
         guard let realm = keys["Realm"]?.string, let hosts = keys["Hosts"]?.strings else { return nil }
         self.index = index
@@ -59,17 +60,17 @@ public struct ExtensionPayload: Sendable, Hashable {
         extensionData = ExtensionData(keys["ExtensionData"]?.dictionary ?? [:])
     }
 
-    /// The extension that the payload configures: `ExtensionIdentifier`.
+    /// The identifier of the configured extension: `ExtensionIdentifier`.
     public var extensionIdentifier: String? { keys["ExtensionIdentifier"]?.string }
-    /// The team that made the extension, `apple`: `TeamIdentifier`.
+    /// The team identifier of the extension, `apple`: `TeamIdentifier`.
     public var teamIdentifier: String? { keys["TeamIdentifier"]?.string }
     /// The kind of sign-on, `Credential`: `Type`.
     public var type: String? { keys["Type"]?.string }
-    /// The programs that do without sign-on: `DeniedBundleIdentifiers`. Of a Mac's by bundle identifier, which means nothing on Linux; of
-    /// Linux's by path or systemd unit.
+    /// The programs that get no sign-on: `DeniedBundleIdentifiers`. A Mac's are bundle identifiers, which are ignored on Linux; Linux's are
+    /// paths or systemd units.
     public var deniedBundleIdentifiers: [String]? { keys["DeniedBundleIdentifiers"]?.strings }
-    /// What becomes of a request while the screen is locked: `ScreenLockedBehavior`. Where it is not there a Mac cancels it,
-    /// and here it is answered.
+    /// How requests are handled while the screen is locked: `ScreenLockedBehavior`. Without it a Mac cancels requests, and this project
+    /// answers them.
     public var screenLockedBehavior: ScreenLockedBehavior? {
         keys["ScreenLockedBehavior"]?.string.flatMap(ScreenLockedBehavior.init(rawValue:))
     }
@@ -88,10 +89,10 @@ public struct ExtensionPayload: Sendable, Hashable {
     /// `PayloadOrganization`.
     public var payloadOrganization: String? { keys["PayloadOrganization"]?.string }
 
-    /// Where the certificate is that the user signs in with, as libkrb5 names it: `CertificateIdentity`, a key of our own.
+    /// The user's certificate, as libkrb5 names it: `CertificateIdentity`, a key of this project.
     public var certificateIdentity: String? { keys[CertificateIdentityKey.name]?.string }
 
-    /// The cache of the ticket that protects sign-ins: `ArmorCache`, a key of our own.
+    /// The cache with the FAST armor ticket for sign-ins: `ArmorCache`, a key of this project.
     public var armorCache: String? { keys[ArmorCacheKey.name]?.string }
 
     private var signInRules: SignInRules {
@@ -108,7 +109,7 @@ public struct ExtensionPayload: Sendable, Hashable {
         )
     }
 
-    /// The principal; a realm in it that differs from the payload's in case only is the payload's.
+    /// The principal. A realm that differs from the payload's only in case is replaced by the payload's.
     private var principalName: String? {
         guard let name = extensionData.principalName, let sign = name.lastIndex(of: "@"), !name[..<sign].hasSuffix("\\") else {
             return extensionData.principalName
@@ -117,7 +118,7 @@ public struct ExtensionPayload: Sendable, Hashable {
         return isOwnRealm ? "\(name[...sign])\(realm)" : name
     }
 
-    /// What the payload says to those who answer challenges. `source` is the profile's file, for their verdicts.
+    /// Returns the configuration that the payload defines. `source` is the profile's file, for the reasons of decisions.
     public func configuration(source: String) -> ExtensionConfiguration {
         ExtensionConfiguration(
             realm: realm,

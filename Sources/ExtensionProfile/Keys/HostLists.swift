@@ -1,6 +1,6 @@
 import HTTPNegotiate
 
-/// The keys of our own that list hosts: how those are answered that `Hosts` covers.
+/// The keys of this project that list hosts. They define how hosts are answered that `Hosts` covers.
 enum HostList: String, Sendable, Hashable, CaseIterable {
     case plainHTTP = "PlainHTTPHosts"
     case preemptive = "PreemptiveHosts"
@@ -10,15 +10,15 @@ enum HostList: String, Sendable, Hashable, CaseIterable {
     case noMutualAuthentication = "NoMutualAuthenticationHosts"
     case noChannelBinding = "NoChannelBindingHosts"
 
-    /// The list's entries that are host rules, each with its place in the list.
+    /// The list's valid host rules, each with its index.
     func entries(in keys: [String: ProfileValue]) -> [(offset: Int, rule: HostRule)] {
         (keys[rawValue]?.strings ?? []).enumerated().compactMap { offset, text in (try? HostRule(text)).map { (offset, $0) } }
     }
 
-    /// The list's entries that are host rules.
+    /// The list's valid host rules.
     func rules(in keys: [String: ProfileValue]) -> [HostRule] { entries(in: keys).map(\.rule) }
 
-    /// The list that decides where a host stands in both.
+    /// The list that has precedence if a host is in both.
     var stronger: HostList? {
         switch self {
         case .delegation: .unconditionalDelegation
@@ -27,7 +27,7 @@ enum HostList: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What holds for a host of the list, as a part of a sentence.
+    /// The effect for a host of the list, as part of a sentence.
     var effect: String {
         switch self {
         case .plainHTTP: "the server is answered over plain http as well"
@@ -41,7 +41,7 @@ enum HostList: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The keys of our own: whether what they name is answered at all, and which list decides where two name the same host.
+/// Checks this project's keys: whether `Hosts` covers the hosts in them, and which list has precedence if two contain the same host.
 extension PayloadChecker {
     func hostListAdvice() -> [ProfileAdvice] {
         HostList.allCases.flatMap { list in
@@ -62,7 +62,7 @@ extension PayloadChecker {
 
     private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
 
-    /// What to say of an entry that `Hosts` does not cover, or covers in part.
+    /// The remark on an entry that `Hosts` does not cover, or covers only in part.
     private func coverageRemark(on rule: HostRule, of list: HostList) -> Remark? {
         let rules = hosts.map(\.rule)
         guard !rules.contains(where: { PayloadChecker.covers($0, rule) }) else { return nil }
@@ -74,7 +74,7 @@ extension PayloadChecker {
         return (.warning, "\(rule) is covered by no entry of Hosts, \(consequence). List it there too.")
     }
 
-    /// What to say of an entry whose hosts, or some of them, are named by the list that decides.
+    /// The remark on an entry whose hosts are partly or completely in the list that has precedence.
     private func strengthRemark(on rule: HostRule, of list: HostList) -> Remark? {
         guard let stronger = list.stronger else { return nil }
         let rules = stronger.rules(in: keys)
@@ -102,7 +102,7 @@ extension PayloadChecker {
         return nil
     }
 
-    /// Whether every host of `inner` is one of `outer`.
+    /// Whether every host of `inner` is also a host of `outer`.
     private static func covers(_ outer: HostRule, _ inner: HostRule) -> Bool {
         switch inner.kind {
         case .exact: outer.matches(host: inner.name)

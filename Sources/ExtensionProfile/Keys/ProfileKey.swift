@@ -1,16 +1,16 @@
-/// A key that a profile may have: where it stands, what its value is, and what becomes of it here.
+/// A key that a profile may have: its place, the type of its value, and whether this project uses it.
 public struct ProfileKey: Sendable, Hashable {
-    /// Where a key stands.
+    /// The place of a key.
     public enum Place: Sendable, Hashable {
-        /// Around the payloads, in the file that a device management sends.
+        /// Around the payloads, in the file that a device management system sends.
         case envelope
-        /// In the payload itself.
+        /// In the payload.
         case payload
         /// In the payload's `ExtensionData`.
         case extensionData
     }
 
-    /// What type a key's value has.
+    /// The type of a key's value.
     public enum ValueType: String, Sendable, Hashable, CustomStringConvertible {
         /// Text.
         case string = "a string"
@@ -22,44 +22,44 @@ public struct ProfileKey: Sendable, Hashable {
         case boolean = "a boolean (true or false)"
         /// Bytes.
         case data = "data"
-        /// A list of texts.
+        /// A list of strings.
         case strings = "an array of strings"
-        /// Lists of texts by name.
+        /// Lists of strings by name.
         case stringsByName = "a dictionary of arrays of strings"
-        /// Texts by name.
+        /// Strings by name.
         case stringByName = "a dictionary of strings"
         /// A list.
         case array = "an array"
         /// Values by key.
         case dictionary = "a dictionary"
-        /// Whatever it is, it is not looked at.
+        /// Any type; the value is not checked.
         case any = "any value"
 
         /// The type in words, with its article.
         public var description: String { rawValue }
     }
 
-    /// What becomes of a key in this version.
+    /// Whether this version uses a key.
     public enum State: Sendable, Hashable {
-        /// It is acted on.
+        /// The key has an effect.
         case used
-        /// It means nothing on Linux; the text says why.
+        /// The key has no effect on Linux, for the given reason.
         case notApplicable(String)
     }
 
-    /// The key as it is written.
+    /// The key's name as it is written in a profile.
     public let name: String
-    /// Where it stands.
+    /// The key's place.
     public let place: Place
-    /// What type its value has.
+    /// The type of the key's value.
     public let type: ValueType
-    /// What becomes of it.
+    /// Whether this version uses the key.
     public let state: State
-    /// The value that counts when the key is not there, where the format documents one.
+    /// The documented value if the key is missing; nil if there is none.
     public let defaultValue: ProfileValue?
     /// Whether a payload must have it.
     public let isRequired: Bool
-    /// Whether the format's owner advises against it since some version.
+    /// Whether Apple has deprecated the key.
     public let isDeprecated: Bool
 
     init(
@@ -80,13 +80,13 @@ public struct ProfileKey: Sendable, Hashable {
         self.isDeprecated = isDeprecated
     }
 
-    /// Whether a fault in this key makes the file unusable.
+    /// Whether the key has an effect, so that a fault in it makes the file unusable.
     public var isActedOn: Bool { state == .used }
 
-    /// Every key that is known.
+    /// All known keys.
     public static let all: [ProfileKey] = envelope + payload + extensionData
 
-    /// The known key of a name at a place.
+    /// Returns the known key with a name in a place.
     public static func named(_ name: String, in place: Place) -> ProfileKey? {
         all.first { $0.place == place && $0.name == name }
     }
@@ -182,7 +182,7 @@ extension ProfileKey {
         "a site's servers are looked up by LDAP and by names in DNS that libkrb5 does not ask for; preferredKDCs names them"
     )
 
-    /// Which realm, who, and how its servers are found.
+    /// The realm, the principal, and how servers are found.
     private static let identity: [ProfileKey] = [
         key("principalName", .string, .used),
         key("isDefaultRealm", .boolean, .used, default: .boolean(false)),
@@ -201,7 +201,7 @@ extension ProfileKey {
         ),
     ]
 
-    /// Which program may use the credential, and when.
+    /// Which programs may use the credential, and when.
     private static let access: [ProfileKey] = [
         key("credentialBundleIdACL", .strings, .used),
         key("includeManagedAppsInBundleIdACL", .boolean, managedPrograms, default: .boolean(false)),
@@ -213,7 +213,7 @@ extension ProfileKey {
         key("monitorCredentialsCache", .boolean, .used, default: .boolean(true)),
     ]
 
-    /// Passwords: their age, their rules, how they are changed and kept.
+    /// Passwords: their age, their rules, and how they are changed and stored.
     private static let passwords: [ProfileKey] = [
         key("allowPasswordChange", .boolean, .used, default: .boolean(true)),
         key("allowAutomaticLogin", .boolean, .used, default: .boolean(true)),
@@ -254,7 +254,7 @@ extension ProfileKey {
         ),
     ]
 
-    /// What a user sees when signing in.
+    /// The sign-in prompt.
     private static let signInWindow: [ProfileKey] = [
         key("customUsernameLabel", .string, .used),
         key("helpText", .string, .used),

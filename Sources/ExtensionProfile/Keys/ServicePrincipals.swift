@@ -1,10 +1,10 @@
 import HTTPNegotiate
 
-/// One entry of `ServicePrincipals`: an origin, and the principal that a ticket is asked for there.
+/// One entry of `ServicePrincipals`: an origin, and the service principal for it.
 struct ServicePrincipalEntry {
     static let key = "ServicePrincipals"
 
-    /// The origin as it was written.
+    /// The origin as it is written in the profile.
     let text: String
     let origin: Origin
     /// `service/host`, with or without `@REALM`.
@@ -13,7 +13,7 @@ struct ServicePrincipalEntry {
     /// The part before the slash.
     var service: Substring { principal.prefix { $0 != "/" } }
 
-    /// The entries of a payload that have no fault, in the order of their origins' texts.
+    /// The faultless entries of a payload, sorted by the text of their origins.
     static func all(in keys: [String: ProfileValue]) -> [ServicePrincipalEntry] {
         (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { text, value in
             guard let principal = value.string, let origin = try? origin(text), (try? check(principal)) != nil else { return nil }
@@ -21,7 +21,7 @@ struct ServicePrincipalEntry {
         }
     }
 
-    /// Reads an origin: a URL with nothing after its host and port but a slash.
+    /// Parses an origin: a URL with nothing after host and port except a slash.
     static func origin(_ text: String) throws(HostRuleError) -> Origin {
         let quoted = text.debugDescription
         let origin: Origin
@@ -44,7 +44,7 @@ struct ServicePrincipalEntry {
         return origin
     }
 
-    /// `Origin` passes over what stands around host and port; here it would only look as if it counted.
+    /// `Origin` ignores user, query and fragment. They are refused here, because they would seem to have an effect.
     private static func hasNothingButHostAndPort(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.count == 3 || (parts.count == 4 && parts[3].isEmpty) else { return false }
@@ -69,7 +69,8 @@ struct ServicePrincipalEntry {
         try checkHost(names[1], of: text)
     }
 
-    /// The host is named as the KDC has it: what is the same host in a URL, such as one with a dot at its end, is another principal.
+    /// Checks the host, which must be written as in the KDC's database. Spellings that a URL treats as equal, such as with a final dot, are
+    /// other principals.
     private static func checkHost(_ text: Substring, of principal: String) throws(HostRuleError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first ?? ""
@@ -92,7 +93,7 @@ struct ServicePrincipalEntry {
 }
 
 extension KeyChecker {
-    /// Entry by entry: the origin, the principal, and that no origin stands twice.
+    /// Checks the origin and the principal of each entry, and that no origin occurs twice.
     static func servicePrincipalFaults(_ entries: [String: ProfileValue]) -> [Fault] {
         var faults: [Fault] = []
         var texts: [Origin: String] = [:]

@@ -1,6 +1,6 @@
 import HTTPNegotiate
 
-/// The keys of our own that end sessions although nobody signs out.
+/// The keys of this project that end sessions without a sign-out.
 enum SessionLimitKey: String, Sendable, Hashable, CaseIterable {
     case maximumLifetime = "MaxSessionLifetime"
     case signOutAt = "SignOutAt"
@@ -9,10 +9,10 @@ enum SessionLimitKey: String, Sendable, Hashable, CaseIterable {
     case onSessionEnd = "SignOutOnSessionEnd"
     case exempt = "SignOutExempt"
 
-    /// In seconds. What is less was meant in minutes or hours, and would sign people out while they sign in.
+    /// The minimum time, in seconds. A smaller value was probably meant in minutes or hours, and would end sessions during the sign-in.
     static let leastTime = 60
 
-    /// What the keys of a payload say; values with a fault say nothing.
+    /// The limits that a payload's keys define. Faulty values are ignored.
     static func limits(in keys: [String: ProfileValue]) -> SessionLimits {
         func seconds(_ key: SessionLimitKey) -> Duration? {
             keys[key.rawValue]?.integer.flatMap { $0 >= leastTime ? .seconds($0) : nil }
@@ -46,14 +46,14 @@ extension KeyChecker {
     }
 }
 
-/// The key of our own that says when tickets are got anew.
+/// The key of this project that sets when tickets are renewed or reacquired.
 enum RenewalKey {
     static let name = "RenewAtFraction"
 
-    /// Sooner the KDC would be asked without end; later a KDC that is away for a while would end the session.
+    /// A smaller fraction would send requests to the KDC continually; with a larger one, a short outage of the KDC would end the session.
     static let range = 0.1...0.95
 
-    /// What the keys of a payload say; a value with a fault says nothing.
+    /// The fraction that a payload's keys define. A faulty value is ignored.
     static func fraction(in keys: [String: ProfileValue]) -> Double? {
         keys[name]?.number.flatMap { range.contains($0) ? $0 : nil }
     }

@@ -1,13 +1,14 @@
-/// The key of our own that says where the certificate is which a user signs in with.
+/// The key of this project that names the user's certificate.
 enum CertificateIdentityKey {
     static let name = "CertificateIdentity"
 }
 
 extension KeyChecker {
-    /// The forms of libkrb5's `X509_user_identity`; a path alone would be taken for a file, and is not what libkrb5 documents.
+    /// Checks for the forms of libkrb5's `X509_user_identity`. A path without a type is refused, although libkrb5 treats it as a file,
+    /// because that is undocumented.
     static func certificateIdentityFault(_ text: String) -> KeyVerdict? {
         let types = ["FILE:", "DIR:", "PKCS12:", "PKCS11:", "ENV:"]
-        // PKCS11 by itself is the plugin's own choice of a module.
+        // `PKCS11:` without a module uses the plugin's default module.
         guard text != "PKCS11:", !types.contains(where: { text.hasPrefix($0) && text.count > $0.count }) else { return nil }
         return .badValue(
             reason: "found \(text.debugDescription), expected a certificate as libkrb5 names it, such as FILE:/etc/cert.pem,/etc/key.pem, "
@@ -16,13 +17,13 @@ extension KeyChecker {
     }
 }
 
-/// The key of our own that says which ticket protects sign-ins.
+/// The key of this project that names the cache with the FAST armor ticket.
 enum ArmorCacheKey {
     static let name = "ArmorCache"
 }
 
 extension KeyChecker {
-    /// A cache with its type: a path alone would depend on the folder in which a program was started.
+    /// Checks for a cache name with a type. A path without one would depend on the working directory.
     static func armorCacheFault(_ text: String) -> KeyVerdict? {
         let types = ["FILE:/", "DIR:/", "DIR::/", "KCM:", "KEYRING:"]
         guard !types.contains(where: text.hasPrefix) else { return nil }

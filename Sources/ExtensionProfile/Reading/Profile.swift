@@ -1,37 +1,38 @@
 public import Foundation
 public import HTTPNegotiate
 
-/// A configuration profile: the file that tells Macs, and here Linux, which realm answers which hosts.
+/// A configuration profile: the file that defines, on Macs and here on Linux, which realm answers which hosts.
 ///
-/// The file is the `.mobileconfig` that a device management sends to Macs (XML or binary property list), or YAML with the same keys.
-/// A file with a fault in a key that is acted on is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed
-/// file (CMS) is refused when its signature does not match; whether the signer counts says ``signature``, and a ``ProfilePolicy`` can
-/// demand it. The check runs the machine's `openssl`, for some ten milliseconds.
+/// The file is the `.mobileconfig` that a device management system sends to Macs (XML or binary property list), or YAML with the same keys.
+/// A file with a fault in a key that has an effect is refused as a whole; ``check(data:source:)`` still reports on all its keys. A signed
+/// file (CMS) is refused if its signature does not match. ``signature`` states whether the signer is trusted, and a ``ProfilePolicy`` can
+/// require this. The verification runs the machine's `openssl`, which takes about ten milliseconds.
 public struct Profile: Sendable, Hashable {
-    /// The file, as it was named.
+    /// The name of the file as the caller passed it.
     public let source: String
     /// The payloads for the Kerberos extension.
     public let payloads: [ExtensionPayload]
-    /// What was made of every key.
+    /// The report on every key.
     public let report: ProfileReport
-    /// What was read, to be checked again where the machine's policy has changed.
+    /// The file's contents, to be checked again if the machine's policy changes.
     let data: Data
-    /// Who signed the file; nil where nobody did.
+    /// The file's signature; nil if it is not signed.
     public var signature: ProfileSignature? { report.signature }
 
     /// Reads a file.
     ///
-    /// Throws a ``ProfileError`` when it cannot be read, is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    /// Throws a ``ProfileError`` if it cannot be read, is not a profile, has a fault in a key that has an effect, or is refused by the
+    /// policy.
     public init(contentsOf path: String, policy: ProfilePolicy) throws(ProfileError) {
         try self.init(data: ProfileFile.read(path: path), source: path, policy: policy)
     }
 
-    /// Reads a file of a machine that demands nothing; see ``init(contentsOf:policy:)``.
+    /// Reads a file under a policy without requirements; see ``init(contentsOf:policy:)``.
     public init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
 
-    /// Reads a profile's content; `source` is the name that messages and verdicts use.
+    /// Parses a profile's contents; `source` is the name that messages and reasons use.
     ///
-    /// Throws a ``ProfileError`` when it is no profile, has a fault in a key that is acted on, or the policy refuses it.
+    /// Throws a ``ProfileError`` if it is not a profile, has a fault in a key that has an effect, or is refused by the policy.
     public init(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) {
         let reader = try ProfileReader(data: data, source: source, policy: policy)
         if let rejection = reader.report.rejection { throw rejection }
@@ -41,10 +42,10 @@ public struct Profile: Sendable, Hashable {
         report = reader.report
     }
 
-    /// What the profile says to those who answer challenges, one for each payload.
+    /// The configurations that the profile defines, one per payload.
     public var configurations: [ExtensionConfiguration] { payloads.map { $0.configuration(source: source) } }
 
-    /// Reports on every key without refusing a profile for its faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
+    /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
     public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(data: data, source: source)
     }
@@ -54,19 +55,19 @@ public struct Profile: Sendable, Hashable {
         try ProfileReport.check(contentsOf: path)
     }
 
-    /// Whether both say the same, although it may be written in other words.
+    /// Compares source, payloads and report. Equal profiles may be written differently.
     public static func == (left: Profile, right: Profile) -> Bool {
         left.source == right.source && left.payloads == right.payloads && left.report == right.report
     }
 
-    /// Source and payloads.
+    /// Hashes source and payloads.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(source)
         hasher.combine(payloads)
     }
 }
 
-/// Goes through a file once: the report on every key, and the payloads that are usable.
+/// Parses a file: creates the report on every key, and the usable payloads.
 struct ProfileReader {
     static let payloadType = "com.apple.extensiblesso"
     static let extensionIdentifier = "com.apple.AppSSOKerberos.KerberosExtension"
@@ -75,7 +76,9 @@ struct ProfileReader {
     private(set) var payloads: [ExtensionPayload] = []
     private var hosts: [PayloadChecker.Host] = []
 
-    /// - Parameter policy: What the machine demands. A signature is checked whether or not one is demanded.
+    /// Parses a file.
+    ///
+    /// - Parameter policy: The machine's policy. A signature is verified even if the policy does not require one.
     init(data: Data, source: String, policy: ProfilePolicy) throws(ProfileError) {
         report = ProfileReport(source: source)
         var content = data
@@ -126,7 +129,8 @@ struct ProfileReader {
         if let payload = ExtensionPayload(index: entry.index, path: entry.path, keys: keys) { payloads.append(payload) }
     }
 
-    /// Why a payload is for somebody else. A name that is almost right is not: that one is reported as a bad value.
+    /// Why a payload is not for the Kerberos extension; nil if it is. A misspelled name counts as meant for the extension, so that it is
+    /// reported as a bad value.
     private static func reasonToIgnore(_ keys: [String: ProfileValue]) -> String? {
         if let type = keys["PayloadType"]?.string, type != payloadType, !Spelling.isClose(type, to: payloadType) {
             return "payloads of type \(ProfileKeyPath.readable(type)) configure something else"
@@ -140,7 +144,7 @@ struct ProfileReader {
         return nil
     }
 
-    /// What only shows when all payloads are seen.
+    /// Checks the combination of all payloads.
     private mutating func checkFile() {
         var seen: [HostRule: ProfileKeyPath] = [:]
         for host in hosts {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file taken apart into payloads, before any key is judged.
+/// The payloads of a file, before their keys are checked.
 struct ProfileDocument {
     struct Entry {
         let index: Int
@@ -18,7 +18,7 @@ struct ProfileDocument {
         case yaml
     }
 
-    /// How much a profile may weigh.
+    /// The maximum size of a profile, in bytes.
     static let maximumSize = 1 << 20
 
     let format: Format
@@ -59,7 +59,7 @@ struct ProfileDocument {
         }
     }
 
-    /// One top-level value: an envelope with several payloads, or a payload by itself.
+    /// Adds the payloads of one top-level value: an envelope with several payloads, or a single payload.
     private mutating func take(_ value: ProfileValue, at path: ProfileKeyPath, source: String) throws(ProfileError) {
         guard let keys = value.dictionary else {
             throw ProfileError(
@@ -96,14 +96,15 @@ struct ProfileDocument {
         }
     }
 
-    /// A signed profile is CMS in DER or BER: a sequence, whose length makes the second byte one that no text has there.
+    /// Whether the data is a signed profile: CMS in PEM, DER or BER. In the binary forms it begins with a sequence, whose length gives a
+    /// second byte that no text has there.
     static func isSigned(_ data: Data) -> Bool {
         let head = Array(data.prefix(2))
         let isBinary = head.count == 2 && head[0] == 0x30 && head[1] >= 0x80
         return isBinary || data.starts(with: Array("-----BEGIN ".utf8))
     }
 
-    /// What the content says counts; a name alone makes no property list.
+    /// Decides by the content. The file's name alone does not make it a property list.
     private static func isPropertyList(_ data: Data) -> Bool {
         if data.starts(with: Array("bplist".utf8)) || data.starts(with: [0xFE, 0xFF]) || data.starts(with: [0xFF, 0xFE]) { return true }
         let text = data.drop { [0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) }

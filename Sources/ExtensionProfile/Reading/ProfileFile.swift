@@ -8,14 +8,12 @@ import Foundation
     import Darwin
 #endif
 
-/// An open file or directory, judged by its descriptor so that nobody can swap it between the look and the reading.
-///
-/// All that is unsafe in this target, the calls of the C library, stands here.
+/// An open file or directory. It is checked through its descriptor, so that it cannot be replaced between the check and the read.
 struct ProfileFile: ~Copyable {
-    /// Who may own what is read, by uid, and nobody else may write.
+    /// The allowed owners, by user ID. No one else may be able to write to the file.
     struct Trust {
         let owners: Set<UInt32>
-        /// Whether a symbolic link may stand for a file.
+        /// Whether symbolic links are followed.
         let followsLinks: Bool
     }
 
@@ -24,10 +22,10 @@ struct ProfileFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The user that this process acts as.
+    /// The effective user ID of this process.
     static var currentUser: UInt32 { geteuid() }
 
-    /// Whether something has this name: a link that leads nowhere has it too.
+    /// Whether a path exists, or cannot be checked. A broken symbolic link exists.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return unsafe lstat(path, &status) == 0 || errno != ENOENT
@@ -35,16 +33,15 @@ struct ProfileFile: ~Copyable {
 
     /// Reads a file that the user named.
     ///
-    /// - Parameter trust: Who may have written it; nil where the user names it now, and it is theirs to choose: only its kind and size are
-    ///   checked then.
+    /// - Parameter trust: The required owner and mode; nil if the user names the file now. Then only its kind and size are checked.
     static func read(path: String, trust: Trust? = nil) throws(ProfileError) -> Data {
-        // Without O_NONBLOCK a pipe by that name would hold the program up.
+        // Without `O_NONBLOCK`, opening a FIFO would block.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(path, errno) }
         return try ProfileFile(descriptor: descriptor, path: path).contents(trust: trust)
     }
 
-    /// Opens a directory; nil when there is none.
+    /// Opens a directory; returns nil if it does not exist.
     static func directory(path: String, trust: Trust) throws(ProfileError) -> ProfileFile? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard descriptor >= 0 else {
@@ -66,9 +63,9 @@ struct ProfileFile: ~Copyable {
         return try ProfileFile(descriptor: file, path: path).contents(trust: trust)
     }
 
-    /// The names of the directory, in order.
+    /// The sorted names of the directory's entries.
     func names() throws(ProfileError) -> [String] {
-        // By path: what matters of a name is only what opening it in this directory finds.
+        // Listing by path is safe, because the entries are opened through this directory's descriptor.
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
         } catch {
@@ -84,7 +81,7 @@ struct ProfileFile: ~Copyable {
         }
         if let trust { try refuseUntrusted(status, trust) }
         do {
-            // One byte more than allowed tells a file that is too large, also one that grew after the look at its size.
+            // Reading one byte more than allowed detects a file that is too large, even if it grew after the check.
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
             let data = try handle.read(upToCount: ProfileDocument.maximumSize + 1) ?? Data()
             guard data.count <= ProfileDocument.maximumSize else { throw ProfileError.tooLarge(path) }

@@ -1,27 +1,27 @@
 public import Foundation
 
-/// A value of a profile, the same whether a property list or a YAML file held it.
+/// A value of a profile, independent of whether it was read from a property list or YAML.
 public enum ProfileValue: Sendable, Hashable {
-    /// Text.
+    /// A string.
     case string(String)
-    /// A whole number.
+    /// An integer.
     case integer(Int)
-    /// A number with a fraction.
+    /// A real number.
     case real(Double)
-    /// True or false.
+    /// A Boolean value.
     case boolean(Bool)
     /// Bytes.
     case data(Data)
-    /// A point in time.
+    /// A date.
     case date(Date)
-    /// A list.
+    /// An array.
     case array([ProfileValue])
-    /// Values by key.
+    /// A dictionary.
     case dictionary([String: ProfileValue])
-    /// A key with nothing after it, which only YAML can write.
+    /// A key without a value, which only YAML can express.
     case null
 
-    /// The type in words, with its article: `an integer`.
+    /// The type as text, with its article: `an integer`.
     public var typeName: String {
         switch self {
         case .string: "a string"
@@ -36,11 +36,11 @@ public enum ProfileValue: Sendable, Hashable {
         }
     }
 
-    /// The text, if this is a string.
+    /// The value if this is a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The number, if this is an integer.
+    /// The value if this is an integer.
     public var integer: Int? { if case .integer(let value) = self { value } else { nil } }
-    /// The number, if this is one.
+    /// The value if this is an integer or a real number.
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -48,16 +48,16 @@ public enum ProfileValue: Sendable, Hashable {
         default: nil
         }
     }
-    /// The truth value, if this is one.
+    /// The value if this is a Boolean value.
     public var boolean: Bool? { if case .boolean(let value) = self { value } else { nil } }
-    /// The bytes, if this is data.
+    /// The value if this is data.
     public var data: Data? { if case .data(let value) = self { value } else { nil } }
-    /// The elements, if this is an array.
+    /// The elements if this is an array.
     public var array: [ProfileValue]? { if case .array(let value) = self { value } else { nil } }
-    /// The entries, if this is a dictionary.
+    /// The entries if this is a dictionary.
     public var dictionary: [String: ProfileValue]? { if case .dictionary(let value) = self { value } else { nil } }
 
-    /// The texts, if this is an array of strings only.
+    /// The elements if this is an array that contains only strings.
     public var strings: [String]? {
         guard let array else { return nil }
         let strings = array.compactMap(\.string)
@@ -66,7 +66,7 @@ public enum ProfileValue: Sendable, Hashable {
 }
 
 extension ProfileValue: CustomStringConvertible {
-    /// The value on one line; text is quoted and bytes are counted.
+    /// The value on one line. Strings are quoted, and data is given as its size.
     public var description: String {
         switch self {
         case .string(let value): value.debugDescription
@@ -83,31 +83,31 @@ extension ProfileValue: CustomStringConvertible {
     }
 }
 
-/// Where a value stands in a profile, as messages print it: `PayloadContent[1].ExtensionData.preferredKDCs[0]`.
+/// The place of a value in a profile, as messages print it: `PayloadContent[1].ExtensionData.preferredKDCs[0]`.
 public struct ProfileKeyPath: Sendable, Hashable, CustomStringConvertible {
-    /// One step down.
+    /// One step of a path.
     public enum Component: Sendable, Hashable {
         /// One of several YAML documents in a file, counted from 1.
         case document(Int)
         /// The value of a key.
         case key(String)
-        /// The element of a list, counted from 0.
+        /// An element of a list, counted from 0.
         case index(Int)
     }
 
     /// The steps from the top of the file.
     public let components: [Component]
 
-    /// Makes a path; the empty one is the file itself.
+    /// Creates a path; the empty path is the file itself.
     public init(_ components: [Component] = []) { self.components = components }
 
-    /// The path of a key below this one.
+    /// Returns the path of a key below this one.
     public func appending(key: String) -> ProfileKeyPath { ProfileKeyPath(components + [.key(key)]) }
 
-    /// The path of an element below this one.
+    /// Returns the path of an element below this one.
     public func appending(index: Int) -> ProfileKeyPath { ProfileKeyPath(components + [.index(index)]) }
 
-    /// Whether this is the file itself.
+    /// Whether this path is the file itself.
     public var isEmpty: Bool { components.isEmpty }
 
     /// The path as text. A key with unusual characters is quoted, so that a file cannot put control characters on a terminal.
@@ -123,13 +123,13 @@ public struct ProfileKeyPath: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// A key as a step of a path; one with a dot or a bracket in it, such as a realm, is quoted.
+    /// A key as a step of a path. A key that contains a dot or a bracket, such as a realm, is quoted.
     private static func step(_ key: String) -> String {
         let text = readable(key)
         return text == key && key.utf8.contains(where: { ".[]\"".utf8.contains($0) }) ? "\"\(key)\"" : text
     }
 
-    /// A key as messages print it.
+    /// A key as messages print it: shortened, and quoted if it has unusual characters.
     static func readable(_ key: String) -> String {
         let isPlain = !key.isEmpty && key.utf8.count <= 80 && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isPlain ? key : String(key.prefix(80)).debugDescription

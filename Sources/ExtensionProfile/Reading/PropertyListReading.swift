@@ -1,12 +1,12 @@
 public import Foundation
 
 extension ProfileValue {
-    /// How deep values may be nested. A profile needs six levels.
+    /// The maximum nesting of values. A profile needs six levels.
     static let maximumDepth = 32
 
-    /// Reads an XML or binary property list.
+    /// Parses an XML or binary property list.
     ///
-    /// Throws a ``ProfileError`` with code `malformed` that says in which line the file stops being one.
+    /// Throws a ``ProfileError`` with code `malformed` that contains the parser's message.
     public init(propertyList data: Data, source: String) throws(ProfileError) {
         if data.starts(with: Array("bplist".utf8)) {
             guard BinaryPropertyListOutline(data).isModest else {
@@ -25,7 +25,7 @@ extension ProfileValue {
         }
     }
 
-    /// The parser's own words; they stand in the error beneath, where there is one.
+    /// The parser's message, which is in the underlying error if there is one.
     private static func detail(_ error: any Error) -> String {
         guard case DecodingError.dataCorrupted(let context) = error else { return error.localizedDescription }
         let beneath = (context.underlyingError as? NSError)?.userInfo["NSDebugDescription"] as? String
@@ -33,7 +33,8 @@ extension ProfileValue {
     }
 }
 
-/// A value of any type, found by asking for one after the other. The decoder tells truth values from numbers; casts from `Any` do not.
+/// Decodes a value of any type by trying one type after the other. The decoder distinguishes Booleans from numbers; casts from `Any` do
+/// not.
 private struct PropertyListValue: Decodable {
     let value: ProfileValue
 
@@ -64,7 +65,7 @@ private struct PropertyListValue: Decodable {
         }
     }
 
-    /// Whole numbers are asked for before fractions: one that is written as a real without a fraction counts as an integer.
+    /// Integers are tried before reals: a real without a fraction is decoded as an integer.
     private static func scalar(_ container: any SingleValueDecodingContainer) throws -> ProfileValue {
         if let text = try? container.decode(String.self) { return .string(text) }
         if let truth = try? container.decode(Bool.self) { return .boolean(truth) }
@@ -75,10 +76,10 @@ private struct PropertyListValue: Decodable {
     }
 }
 
-/// The skeleton of a binary property list, read to learn how large its values become.
+/// The structure of a binary property list, parsed to determine how many values it expands to.
 ///
-/// Objects refer to one another by number, so forty small lists can stand for a million million values, and a list can hold itself.
-/// This is counted before the file is given to a parser that builds them all.
+/// Objects refer to each other by number, so forty small arrays can expand to a trillion values, and an array can contain itself. They are
+/// counted before the file is passed to a parser that creates all of them.
 struct BinaryPropertyListOutline {
     private let bytes: [UInt8]
     private var offsetSize = 0
@@ -87,12 +88,12 @@ struct BinaryPropertyListOutline {
     private var root = 0
     private var table = 0
 
-    /// How many values a profile may come to.
+    /// The maximum number of values in a profile.
     private static let maximumValues = 100_000
 
     init(_ data: Data) { bytes = Array(data) }
 
-    /// Whether the file stands for a number of values that a profile may have.
+    /// Whether the file expands to an acceptable number of values.
     var isModest: Bool {
         var copy = self
         guard copy.readTrailer() else { return false }
@@ -108,13 +109,13 @@ struct BinaryPropertyListOutline {
         guard let count = number(at: trailer + 8, size: 8), let root = number(at: trailer + 16, size: 8),
             let table = number(at: trailer + 24, size: 8), (1...8).contains(offsetSize), (1...8).contains(referenceSize)
         else { return false }
-        // Each object has an entry in the table, so a number beyond the file's size is a lie.
+        // Each object has an entry in the table, so a count beyond the file's size is invalid.
         guard count <= bytes.count, root < count, table < trailer, count * offsetSize <= trailer - table else { return false }
         (self.count, self.root, self.table) = (count, root, table)
         return true
     }
 
-    /// The number of values that an object stands for; nil when they are too many, too deep, or the file is damaged.
+    /// The number of values that an object expands to; nil if there are too many, if they are nested too deeply, or if the file is damaged.
     private func size(of object: Int, depth: Int, sizes: inout [Int?]) -> Int? {
         guard object < count, depth < ProfileValue.maximumDepth else { return nil }
         if let known = sizes[object] { return known }
@@ -139,7 +140,7 @@ struct BinaryPropertyListOutline {
         return total
     }
 
-    /// Where a container's references begin and how many elements it has: in the marker, or in the integer that follows it.
+    /// The offset of a container's references and its number of elements, which is in the marker or in the integer after it.
     private func references(at offset: Int) -> (first: Int, length: Int)? {
         let short = Int(bytes[offset] & 0x0F)
         guard short == 0x0F else { return (offset + 1, short) }
@@ -149,7 +150,7 @@ struct BinaryPropertyListOutline {
         return (offset + 2 + size, length)
     }
 
-    /// A big-endian number; nil beyond the file's end, and for one so large that no offset can be.
+    /// A big-endian number; nil beyond the file's end, or if the number is too large for an offset.
     private func number(at offset: Int, size: Int) -> Int? {
         guard offset >= 0, offset <= bytes.count - size else { return nil }
         let value = bytes[offset..<offset + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -2,10 +2,10 @@ import Foundation
 import Yams
 
 extension ProfileValue {
-    /// Reads the documents of a YAML file; empty documents are left out.
+    /// Parses the documents of a YAML file. Empty documents are skipped.
     ///
-    /// Plain words are read as YAML 1.2's core schema has it: `true` and `false` are booleans, `yes`, `no` and `on` are text.
-    /// Throws a ``ProfileError`` with code `malformed` that names the line.
+    /// Plain scalars follow YAML 1.2's core schema: `true` and `false` are Booleans; `yes`, `no` and `on` are strings. Throws a
+    /// ``ProfileError`` with code `malformed` that names the line.
     public static func documents(yaml text: String, source: String) throws(ProfileError) -> [ProfileValue] {
         try refuseManyAliases(text, source: source)
         var documents: [ProfileValue] = []
@@ -25,7 +25,7 @@ extension ProfileValue {
         return documents
     }
 
-    /// Aliases of aliases grow without bound while a parser expands them; a profile needs next to none.
+    /// Refuses files with many aliases. Nested aliases can expand to any size in the parser, and a profile needs almost none.
     private static func refuseManyAliases(_ text: String, source: String) throws(ProfileError) {
         var anchors = 0
         var aliases = 0
@@ -80,7 +80,7 @@ extension ProfileValue {
 
     private init(_ scalar: Node.Scalar, source: String) throws(ProfileError) {
         let text = scalar.string
-        // An untagged scalar's tag is still empty here: the basic resolver fills in only what a mapping's keys need.
+        // The tag of an untagged scalar is still empty here: the basic resolver sets only the tags that a mapping's keys need.
         switch scalar.tag.description {
         case "" where scalar.style == .plain: self = ProfileValue(plain: text)
         case "", "!", "tag:yaml.org,2002:str": self = .string(text)
@@ -93,7 +93,7 @@ extension ProfileValue {
         }
     }
 
-    /// YAML 1.2.2 section 10.3.2, without the octal and the infinite numbers, which stay text.
+    /// Follows YAML 1.2.2 section 10.3.2, except that octal and infinite numbers stay strings.
     private init(plain text: String) {
         switch text {
         case "", "~", "null", "Null", "NULL": self = .null
@@ -117,7 +117,7 @@ extension ProfileValue {
         return ProfileError(.malformed, source: source, reason: "This is not YAML that a profile can be read from: \(line)\(problem).")
     }
 
-    /// The parser's own words with the line, without the excerpt of the file that its description prints.
+    /// The parser's message with the line, without the excerpt of the file that its description contains.
     private static func sentence(for error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
@@ -129,7 +129,7 @@ extension ProfileValue {
         }
     }
 
-    /// `Hosts: [*.example.com]` is the likely mistake, and the parser takes the star for an alias.
+    /// `Hosts: [*.example.com]` is a likely mistake: the parser reads the asterisk as an alias.
     private static func hint(_ problem: String) -> String {
         guard ["alphabetic", "start any token", "alias"].contains(where: problem.contains) else { return "" }
         return " A text that begins with one of * & @ ` % must stand in quotes."

@@ -1,61 +1,62 @@
 public import Foundation
 
-/// Everything that can be said about a profile's keys; what `ksso profile check` prints.
+/// The complete report on a profile's keys, which `ksso profile check` prints.
 ///
-/// A report is made for every file that can be read at all, also for one that ``Profile`` refuses.
+/// Every file that can be parsed has a report, even if ``Profile`` refuses it.
 public struct ProfileReport: Sendable, Hashable {
-    /// The file, as it was named.
+    /// The name of the file as the caller passed it.
     public let source: String
-    /// One row for each key that was found or is missing, in the order of the payloads and, within them, of the names.
+    /// One row for each key that was found or is missing: first those around the payloads, then payload by payload, with `ExtensionData`
+    /// last. Keys that were found are sorted by name, and missing keys follow them.
     public internal(set) var rows: [ProfileReportRow] = []
-    /// Remarks on more than one value.
+    /// Remarks that concern more than the form of one value.
     public internal(set) var advice: [ProfileAdvice] = []
-    /// The payloads that are for somebody else.
+    /// The payloads that are not for the Kerberos extension.
     public internal(set) var ignoredPayloads: [IgnoredPayload] = []
-    /// How many payloads are for the Kerberos extension.
+    /// The number of payloads for the Kerberos extension.
     public internal(set) var kerberosPayloadCount = 0
 
-    /// Who signed the file; nil where nobody did.
+    /// The file's signature; nil if it is not signed.
     public internal(set) var signature: ProfileSignature?
-    /// Why the machine's policy refuses the file; nil where it does not.
+    /// The error if the machine's policy refuses the file.
     public internal(set) var refusal: ProfileError?
 
     init(source: String) { self.source = source }
 
-    /// Reports on a profile's content.
+    /// Reports on a profile's contents.
     ///
-    /// Throws a ``ProfileError`` only when there are no keys to report on: the file is empty, too large, encrypted, has a signature that
-    /// does not match, or is neither a property list nor YAML.
+    /// Throws a ``ProfileError`` only if there are no keys to report on: the file is empty, too large or encrypted, has a signature that
+    /// does not match or cannot be verified, or is neither a property list nor YAML.
     public static func check(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
         try ProfileReader(data: data, source: source, policy: policy).report
     }
 
-    /// Reports on a file. Throws as ``check(data:source:policy:)`` does, and when the file cannot be read.
+    /// Reports on a file. Throws as ``check(data:source:policy:)`` does, and if the file cannot be read.
     public static func check(contentsOf path: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
         try check(data: ProfileFile.read(path: path), source: path, policy: policy)
     }
 
-    /// The rows that should be mended.
+    /// The rows with errors, which should be fixed.
     public var errors: [ProfileReportRow] { rows.filter(\.verdict.isError) }
 
-    /// How many faults should be mended before the profile is used: a key misspelt, missing, of the wrong type or with a value that it
-    /// cannot have, a host that stands twice, no payload for the Kerberos extension at all, or what the machine's policy refuses. An
-    /// unknown key is only a warning.
+    /// The number of faults that should be fixed before the profile is used: a misspelled or missing key, a value of a wrong type or an
+    /// invalid one, a host that occurs twice, no payload for the Kerberos extension, or a refusal by the machine's policy. An unknown key
+    /// is only a warning.
     public var faultCount: Int {
         let others = [refusal != nil, kerberosPayloadCount == 0].filter(\.self).count
         return errors.count + advice.filter { $0.severity == .error }.count + others
     }
 
-    /// Whether there is such a fault.
+    /// Whether there is at least one such fault.
     public var hasErrors: Bool { faultCount > 0 }
 
-    /// Whether there is an unknown key, or a remark that is graver than advice.
+    /// Whether there is an unknown key, or a remark of severity `warning`.
     public var hasWarnings: Bool {
         rows.contains { $0.verdict == .unknown } || advice.contains { $0.severity == .warning }
     }
 
-    /// Why ``Profile`` refuses the file; nil when it is usable. The first fault that makes it unusable is named, the others are counted,
-    /// whatever they are.
+    /// The error with which ``Profile`` refuses the file; nil if it is usable. It describes the first fault that makes the file unusable,
+    /// and gives the number of all other faults.
     public var rejection: ProfileError? {
         guard let first = refusal ?? firstFault else { return nil }
         guard faultCount > 1 else { return first }
@@ -70,7 +71,7 @@ public struct ProfileReport: Sendable, Hashable {
 
     private var firstFault: ProfileError? {
         let faults = rows.filter(\.rejectsFile)
-        // A required key that is there under a wrong name is one slip, and the first to mend.
+        // A required key under a misspelled name is one fault, and is reported first.
         let slip = faults.lazy.filter { $0.verdict.rejectionCode == .missingKey }.compactMap(misspelling(of:)).first
         if let row = slip ?? faults.first {
             let code = slip == nil ? row.verdict.rejectionCode : .missingKey
@@ -102,7 +103,7 @@ public struct ProfileReport: Sendable, Hashable {
 }
 
 extension KeyVerdict {
-    /// What kind of fault it is where it makes a file unusable.
+    /// The error code of a fault that makes a file unusable.
     fileprivate var rejectionCode: ProfileError.Code {
         switch self {
         case .wrongType: .wrongType
@@ -112,21 +113,21 @@ extension KeyVerdict {
     }
 }
 
-/// One key of a profile and what was made of it.
+/// One key of a profile and its verdict.
 ///
-/// A list with faulty elements has a row for each of these instead of its own, with the element's path.
+/// A list with faulty elements has one row per faulty element, with the element's path, instead of one for the list.
 public struct ProfileReportRow: Sendable, Hashable, CustomStringConvertible {
     /// The key's name.
     public let key: String
-    /// Where the key, or the faulty part of its value, stands in the file.
+    /// The place of the key, or of the faulty part of its value, in the file.
     public let path: ProfileKeyPath
-    /// The payload's place in the file, counted from 0; nil for keys around the payloads.
+    /// The payload's index in the file, counted from 0; nil for keys around the payloads.
     public let payloadIndex: Int?
-    /// The value that was found, if one was.
+    /// The value that was found; nil if the key is missing.
     public let value: ProfileValue?
-    /// What was made of it.
+    /// The verdict on the key.
     public let verdict: KeyVerdict
-    /// Whether this fault makes the whole file unusable, since the key is one that is acted on.
+    /// Whether this fault makes the whole file unusable, because the key has an effect.
     public let rejectsFile: Bool
 
     init(key: String, path: ProfileKeyPath, payloadIndex: Int?, value: ProfileValue? = nil, verdict: KeyVerdict, isActedOn: Bool) {
@@ -142,24 +143,24 @@ public struct ProfileReportRow: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(path): \(verdict)" }
 }
 
-/// What was made of one key of a profile.
+/// The verdict on one key of a profile.
 public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
-    /// It is acted on.
+    /// The key has an effect.
     case used
-    /// It is right, and means nothing on Linux.
+    /// The key is valid and has no effect on Linux.
     case notApplicable(reason: String)
-    /// No key has this name here, and one that is known is meant by all appearance. The suggestion is that key's path from the payload.
+    /// The name is not a known key here and is probably a misspelling. The suggestion is the known key's path from the payload.
     case misspelt(suggestion: String)
-    /// No key has this name.
+    /// The name is not a known key.
     case unknown
-    /// The value is of another type.
+    /// The value has another type.
     case wrongType(expected: String, found: String)
-    /// The value is of the right type, and cannot be.
+    /// The value has the right type and is invalid.
     case badValue(reason: String)
-    /// The key is required and is not there.
+    /// The key is required and missing.
     case missing(expected: String)
 
-    /// Whether the profile should be mended before anyone uses it.
+    /// Whether the profile should be fixed before it is used.
     public var isError: Bool {
         switch self {
         case .misspelt, .wrongType, .badValue, .missing: true
@@ -167,7 +168,7 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The verdict's stable name, for machines: `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue`, `missing`.
+    /// The verdict's stable name, for programs: `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue`, `missing`.
     public var name: String {
         switch self {
         case .used: "used"
@@ -180,7 +181,7 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The verdict in words.
+    /// The verdict as text.
     public var description: String {
         switch self {
         case .used: "used"
@@ -194,25 +195,25 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A remark on a profile that is about more than the form of one value.
+/// A remark on a profile that concerns more than the form of one value.
 public struct ProfileAdvice: Sendable, Hashable, CustomStringConvertible {
-    /// How grave it is.
+    /// The severity of a remark.
     public enum Severity: String, Sendable, Hashable {
         /// The file cannot be used as it is.
         case error
-        /// It will probably not do what is meant.
+        /// The profile probably does not do what its author intends.
         case warning
-        /// Something to think about.
+        /// A recommendation.
         case advice
     }
 
-    /// How grave it is.
+    /// The severity of the remark.
     public let severity: Severity
-    /// Where in the file.
+    /// The place in the file.
     public let path: ProfileKeyPath
-    /// The payload's place in the file, counted from 0.
+    /// The payload's index in the file, counted from 0.
     public let payloadIndex: Int?
-    /// A sentence that says what stands there and what to do.
+    /// A sentence with what was found and what to do.
     public let sentence: String
 
     init(_ severity: Severity, path: ProfileKeyPath, payloadIndex: Int?, _ sentence: String) {
@@ -226,15 +227,15 @@ public struct ProfileAdvice: Sendable, Hashable, CustomStringConvertible {
     public var description: String { path.isEmpty ? sentence : "\(path): \(sentence)" }
 }
 
-/// A payload of a profile that is for somebody else.
+/// A payload of a profile that is not for the Kerberos extension.
 public struct IgnoredPayload: Sendable, Hashable, CustomStringConvertible {
-    /// The payload's place in the file, counted from 0.
+    /// The payload's index in the file, counted from 0.
     public let payloadIndex: Int
-    /// Where it stands.
+    /// The payload's place in the file.
     public let path: ProfileKeyPath
-    /// Its `PayloadType`, if it has one.
+    /// The payload's `PayloadType`, if it has one.
     public let type: String?
-    /// A clause that says why it is not for the Kerberos extension.
+    /// A clause that says why the payload is not for the Kerberos extension.
     public let reason: String
 
     /// Path and reason on one line.

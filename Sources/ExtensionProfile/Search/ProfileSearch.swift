@@ -2,33 +2,34 @@ import Dispatch
 public import Foundation
 public import HTTPNegotiate
 
-/// Where profiles are found, and which of them win.
+/// Finds the profiles and decides which of them are used.
 ///
-/// Files that are named, by argument or in `KSSO_PROFILE`, are the only ones then, and each must be usable. Otherwise every
-/// `*.mobileconfig`, `*.yaml` and `*.yml` counts, of the machine's directory first and then of the user's, in the order of their names.
-/// There a file that is broken, that others can write, or that repeats a host of an earlier one is left out, with a warning. The file
-/// `policy.yaml` of the machine's directory is a ``ProfilePolicy``, and holds for all of them, named ones included.
+/// If files are named, by argument or in `KSSO_PROFILE`, only those are used, and each must be usable. Otherwise every `*.mobileconfig`,
+/// `*.yaml` and `*.yml` is used, first of the system-wide directory and then of the user's, sorted by name. In these directories, a file
+/// that is broken, that others can write to, or that repeats a host of an earlier one is skipped with a warning. The file `policy.yaml` of
+/// the system-wide directory is a ``ProfilePolicy``, which applies to all profiles, including named ones.
 public struct ProfileSearch: Sendable {
-    /// The files that were named; when there are any, no directory is looked into.
+    /// The named files. If there are any, no directory is searched.
     public var explicitPaths: [String]
-    /// The machine's directory. It and its files must belong to ``systemOwner`` and be writable by nobody else.
+    /// The system-wide directory. It and its files must belong to ``systemOwner``, and no one else may be able to write to them.
     public var systemDirectory: String
-    /// The user's directory, if there is one. It and its files must belong to ``user`` or ``systemOwner`` and be writable by nobody else.
+    /// The user's directory, if there is one. It and its files must belong to ``user`` or ``systemOwner``, and no one else may be able to
+    /// write to them.
     public var userDirectory: String?
-    /// The uid that owns the machine's directory: root.
+    /// The user ID that owns the system-wide directory: root.
     public var systemOwner: UInt32
-    /// The uid that the user's directory is for.
+    /// The user ID that the user's directory is for.
     public var user: UInt32
 
-    /// Plans a search.
+    /// Creates a search.
     ///
     /// - Parameters:
-    ///   - explicitPaths: The files that were named; when there are none, `KSSO_PROFILE` names them, joined with `:`.
-    ///   - environment: The variables `KSSO_PROFILE`, `XDG_CONFIG_HOME` and `HOME` are read from here.
-    ///   - systemDirectory: The machine's directory.
-    ///   - userDirectory: The user's directory; nil for `$XDG_CONFIG_HOME/ksso`, or `~/.config/ksso`.
-    ///   - systemOwner: The uid that owns the machine's directory.
-    ///   - user: The uid that the user's directory is for; nil for the process's own.
+    ///   - explicitPaths: The named files; if there are none, `KSSO_PROFILE` names them, separated by `:`.
+    ///   - environment: The environment with the variables `KSSO_PROFILE`, `XDG_CONFIG_HOME` and `HOME`.
+    ///   - systemDirectory: The system-wide directory.
+    ///   - userDirectory: The user's directory; nil is `$XDG_CONFIG_HOME/ksso`, or `~/.config/ksso`.
+    ///   - systemOwner: The user ID that owns the system-wide directory.
+    ///   - user: The user ID that the user's directory is for; nil is the process's own.
     public init(
         explicitPaths: [String] = [],
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -47,7 +48,7 @@ public struct ProfileSearch: Sendable {
 
     /// Finds and reads the profiles.
     ///
-    /// Throws a ``ProfileError`` when a file that was named cannot be used. What is found in the directories is never an error.
+    /// Throws a ``ProfileError`` if a named file cannot be used. Faults in the directories only lead to warnings.
     public func run() throws(ProfileError) -> ProfileSearchResult {
         guard !explicitPaths.isEmpty else { return found() }
         let policy = try policy()
@@ -56,17 +57,17 @@ public struct ProfileSearch: Sendable {
         return collection.finished()
     }
 
-    /// What the machine's administrator demands of profiles. Throws a ``ProfileError`` when that is there and can't be used.
+    /// Reads the machine's policy. Throws a ``ProfileError`` if it exists and cannot be used.
     public func policy() throws(ProfileError) -> ProfilePolicy {
         try ProfilePolicy(directory: systemDirectory, trust: systemTrust)
     }
 
-    /// Nothing that the machine's directory holds is anybody else's.
+    /// Everything in the system-wide directory must belong to its owner.
     private var systemTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [systemOwner], followsLinks: false) }
 
-    /// What is found in the directories.
+    /// Searches the directories.
     ///
-    /// - Parameter inForce: What was found before; see ``ProfileSuccession``.
+    /// - Parameter inForce: The profiles that were found before; see ``ProfileSuccession``.
     func found(keeping inForce: [Profile] = []) -> ProfileSearchResult {
         let policy: ProfilePolicy
         do throws(ProfileError) {
@@ -77,7 +78,7 @@ public struct ProfileSearch: Sendable {
         var succession = ProfileSuccession(of: inForce, policy: policy)
         look(into: systemDirectory, systemTrust, policy, &succession)
         if let userDirectory {
-            // Links are the habit of those who keep their settings elsewhere; only they themselves can have made them.
+            // Symbolic links are common in users' settings, and only the user can have created them here.
             look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), policy, &succession)
         }
         return succession.finished()
@@ -102,7 +103,7 @@ public struct ProfileSearch: Sendable {
         !name.hasPrefix(".") && [".mobileconfig", ".yaml", ".yml"].contains { name.hasSuffix($0) }
     }
 
-    /// The XDG base directories: a relative path in the variable is to be passed over.
+    /// Follows the XDG Base Directory Specification, which says to ignore relative paths.
     private static func defaultUserDirectory(_ environment: [String: String]) -> String? {
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/ksso" }
         guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
@@ -111,17 +112,18 @@ public struct ProfileSearch: Sendable {
 }
 
 extension ProfileSearch {
-    /// The files and folders whose change may change what ``run()`` finds, whether or not they are there.
+    /// The files and directories whose change may change the result of ``run()``, whether or not they exist.
     package var places: [String] {
         guard explicitPaths.isEmpty else { return explicitPaths + ["\(systemDirectory)/\(ProfilePolicy.fileName)"] }
         return [systemDirectory] + (userDirectory.map { [$0] + links(in: $0) } ?? [])
     }
 
-    /// What is found by one who has found something before: a named file that is gone is passed over, and one that can't be used is left
-    /// out with a warning. The user chose a name when it was read first; what stands there later may be anybody's, so it must belong to
-    /// ``user`` or ``systemOwner`` and be writable by nobody else.
+    /// Searches again after an earlier search. A named file that no longer exists is ignored, and one that cannot be used is skipped with a
+    /// warning. The user chose the name at the first read. Because another user may have put the present file there, it must belong to
+    /// ``user`` or ``systemOwner``, and no one else may be able to write to it.
     ///
-    /// - Parameter inForce: What was found before: a file among them that can't be used as it is now stays as it was.
+    /// - Parameter inForce: The profiles that were found before. If one of these files cannot be used any more, its earlier contents stay
+    ///   active.
     package func runAgain(keeping inForce: [Profile] = []) -> ProfileSearchResult {
         guard !explicitPaths.isEmpty else { return found(keeping: inForce) }
         let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
@@ -140,7 +142,7 @@ extension ProfileSearch {
         return succession.finished()
     }
 
-    /// ``run()``, on a thread that may wait for a disk and for the check of a signature.
+    /// Calls ``run()`` on a thread that may block for a disk and for the verification of a signature.
     package func runAside() async throws(ProfileError) -> ProfileSearchResult {
         let result = await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [self] in
@@ -150,7 +152,7 @@ extension ProfileSearch {
         return try result.get()
     }
 
-    /// What such a link leads to changes elsewhere.
+    /// The symbolic links in a directory. Their targets change elsewhere.
     private func links(in directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.sorted().map { "\(directory)/\($0)" }
@@ -158,23 +160,23 @@ extension ProfileSearch {
     }
 }
 
-/// The profiles in force, and what stood in the way of others.
+/// The active profiles, and the warnings about others.
 public struct ProfileSearchResult: Sendable, Hashable {
-    /// The profiles in force, in the order in which they were found: the machine's before the user's.
+    /// The active profiles in the order in which they were found: system-wide ones before the user's.
     public internal(set) var profiles: [Profile]
-    /// Why files were left out, and what is doubtful about those that were not.
+    /// The warnings about skipped files, and about the active ones.
     public internal(set) var warnings: [ProfileWarning]
 
-    /// Makes a result, of profiles that were found in another way.
+    /// Creates a result from profiles that were found in another way.
     public init(profiles: [Profile] = [], warnings: [ProfileWarning] = []) {
         self.profiles = profiles
         self.warnings = warnings
     }
 
-    /// What all of them say to those who answer challenges.
+    /// The configurations of all profiles.
     public var configurations: [ExtensionConfiguration] { profiles.flatMap(\.configurations) }
 
-    /// Why files that are in force can't be used as they are now; they are in force as they were.
+    /// The warnings about files that cannot be used any more and whose earlier contents stay active.
     package var kept: [ProfileWarning] {
         warnings.filter { warning in
             warning.code == .rejected
@@ -182,7 +184,7 @@ public struct ProfileSearchResult: Sendable, Hashable {
         }
     }
 
-    /// Nothing, and why.
+    /// A result without profiles, with the reason.
     static func unusable(_ error: ProfileError) -> ProfileSearchResult {
         var collection = ProfileCollection()
         collection.reject(error)
@@ -190,36 +192,36 @@ public struct ProfileSearchResult: Sendable, Hashable {
     }
 }
 
-/// Something about a profile that does not stop the others from being used.
+/// A fault in a profile that does not affect other profiles.
 public struct ProfileWarning: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of remark it is.
+    /// The kind of warning.
     public struct Code: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
         /// The stable name, such as `rejected`.
         public let rawValue: String
 
-        /// Makes a code; one that is not listed here is a later version's.
+        /// Creates a code. Later versions may have codes that are not listed here.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The stable name.
         public var description: String { rawValue }
 
-        /// The file or directory was not read, or not taken; ``ProfileWarning/error`` says why.
+        /// The file or directory was not read or not used; ``ProfileWarning/error`` states the reason.
         public static let rejected = Code(rawValue: "rejected")
-        /// The file is used, and one of its keys is probably misspelt.
+        /// The file is used, and one of its keys is probably misspelled.
         public static let misspeltKey = Code(rawValue: "misspeltKey")
-        /// The file is used, and is signed by somebody whom no anchor vouches for.
+        /// The file is used, and no anchor covers its signer.
         public static let untrustedSigner = Code(rawValue: "untrustedSigner")
-        /// More than one profile says that its realm is the default.
+        /// More than one profile has a default realm.
         public static let severalDefaultRealms = Code(rawValue: "severalDefaultRealms")
     }
 
-    /// What kind of remark it is.
+    /// The kind of warning.
     public let code: Code
     /// The file or directory.
     public let source: String
-    /// The whole message, with the file's name.
+    /// The whole message, including the file's name.
     public let message: String
-    /// Why the file was rejected, if it was.
+    /// The reason for the rejection, if the file was rejected.
     public let error: ProfileError?
 
     init(_ code: Code, source: String, message: String, error: ProfileError? = nil) {

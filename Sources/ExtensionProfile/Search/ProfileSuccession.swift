@@ -1,9 +1,9 @@
 import HTTPNegotiate
 
-/// Files that are read again, and what was in force before.
+/// Combines the files of a repeated search with the profiles that are active.
 ///
-/// Each file counts by itself: one that was in force and can't be used as it is now stays as it was, so that a slip of the pen signs nobody
-/// out, and the others count as they are now. What the machine's policy of now refuses does not stay.
+/// Each file is handled separately. If an active file cannot be used any more, its earlier contents stay active, so that a typing error
+/// signs no one out; the others are used as they are now. Contents that the machine's present policy refuses do not stay active.
 struct ProfileSuccession {
     private struct File {
         let source: String
@@ -24,19 +24,19 @@ struct ProfileSuccession {
         self.policy = policy
     }
 
-    /// Takes a file as it is now, or as it was.
+    /// Adds a file with its present contents, or with its earlier ones if those cannot be used.
     mutating func take(_ source: String, _ read: () throws(ProfileError) -> Profile) {
         files.append(File(source: source))
         let place = files.count - 1
         do throws(ProfileError) {
             files[place].profile = try read()
         } catch {
-            // What the policy refuses is in force no more.
+            // A file that the policy refuses does not stay active.
             if [.unsigned, .untrustedSigner].contains(error.code) { files[place].error = error } else { keep(place, error) }
         }
     }
 
-    /// Takes the files of a directory that can't be used as they were.
+    /// Adds the earlier contents of the files of a directory that cannot be used.
     mutating func reject(directory: String, _ error: ProfileError) {
         directoryErrors.append(error)
         let seen = Set(files.map(\.source))
@@ -46,7 +46,7 @@ struct ProfileSuccession {
         }
     }
 
-    /// All of them, each host belonging to one.
+    /// The result, in which each host belongs to one profile.
     func finished() -> ProfileSearchResult {
         var settled = self
         while let (first, second, host) = settled.repetition() {
@@ -81,7 +81,7 @@ struct ProfileSuccession {
         }
     }
 
-    /// A host of a file that was in force, which one before it names too.
+    /// The next host of a previously active file that an earlier file contains as well.
     private func repetition() -> (first: Int, second: Int, host: HostRule)? {
         var owners: [HostRule: Int] = [:]
         for (place, file) in files.enumerated() {
@@ -104,12 +104,12 @@ struct ProfileSuccession {
     }
 }
 
-/// Profiles as they are found, each host belonging to the first that names it.
+/// Collects profiles in the order in which they are found. Each host belongs to the first profile that lists it.
 struct ProfileCollection {
     private var result = ProfileSearchResult()
     private var owners: [HostRule: String] = [:]
 
-    /// Takes a profile. Throws, and takes nothing of it, when it repeats a host.
+    /// Adds a profile. Throws, and adds nothing, if the profile repeats a host.
     mutating func add(_ profile: Profile) throws(ProfileError) {
         for payload in profile.payloads {
             for (offset, host) in payload.hosts.enumerated() {
@@ -135,12 +135,12 @@ struct ProfileCollection {
         }
     }
 
-    /// Notes a file or directory that is left out.
+    /// Records a file or directory that is skipped.
     mutating func reject(_ error: ProfileError) {
         result.warnings.append(ProfileWarning(.rejected, source: error.source, message: error.message, error: error))
     }
 
-    /// All of them, with what only shows now.
+    /// The result, with the warnings that concern several profiles.
     func finished() -> ProfileSearchResult {
         let defaults = result.profiles.filter { $0.configurations.contains(where: \.isDefaultRealm) }
         guard defaults.count > 1, let last = defaults.last else { return result }

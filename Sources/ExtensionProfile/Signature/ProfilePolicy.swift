@@ -1,34 +1,34 @@
 public import Foundation
 
-/// What the machine's administrator demands of profiles: the file `policy.yaml` in the machine's directory.
+/// The administrator's requirements for profiles: the file `policy.yaml` in the system-wide directory.
 ///
 /// ```yaml
 /// RequireSignedProfiles: true
 /// ProfileAnchors: [/etc/ksso/anchors/profiles.pem]
 /// ```
 public struct ProfilePolicy: Sendable, Hashable {
-    /// Whether a profile counts only with a signature that leads to an anchor, wherever it is: `RequireSignedProfiles`.
+    /// Whether every profile, in any place, must have a signature that leads to an anchor: `RequireSignedProfiles`.
     public let requiresSignature: Bool
-    /// The certificates that a signature may lead to, in PEM; none is the system's: `ProfileAnchors`.
+    /// The PEM certificates that a signature may lead to: `ProfileAnchors`. If there are none, the system's are used.
     public let anchors: [Data]
 
-    /// A policy of one's own.
+    /// Creates a policy.
     public init(requiresSignature: Bool = false, anchors: [Data] = []) {
         self.requiresSignature = requiresSignature
         self.anchors = anchors
     }
 
-    /// The policy of a machine that has none: a profile may be unsigned.
+    /// The policy of a machine without a policy file: profiles need no signature.
     public static let none = ProfilePolicy()
 
-    /// The file's name in the machine's directory, where it is no profile.
+    /// The name of the policy's file in the system-wide directory. There it is not a profile.
     static let fileName = "policy.yaml"
     private static let requirementKey = "RequireSignedProfiles"
     private static let anchorsKey = "ProfileAnchors"
 
-    /// Reads the file of a directory; ``none`` when there is none.
+    /// Reads the policy of a directory; ``none`` if there is none.
     ///
-    /// Throws a ``ProfileError`` with the code `policyUnusable` when it can't be used: then no profile can be.
+    /// Throws a ``ProfileError`` with the code `policyUnusable` if the policy cannot be used. In that case no profile can be used.
     init(directory: String, trust: ProfileFile.Trust) throws(ProfileError) {
         let path = "\(directory)/\(Self.fileName)"
         guard ProfileFile.exists(path) else {
@@ -70,7 +70,8 @@ public struct ProfilePolicy: Sendable, Hashable {
         guard let paths = list.strings, paths.allSatisfy({ $0.hasPrefix("/") }) else {
             throw fault(Self.anchorsKey, "Expected an array of files with certificates (PEM), each from the root on.")
         }
-        // The system's anchors vouch for every web server: a signature by one of them says nothing of who may configure this machine.
+        // The system's anchors are trusted for every web server. A signature that leads to one does not mean that the signer may configure
+        // this machine.
         guard !requiresSignature || !paths.isEmpty else {
             throw fault(
                 Self.anchorsKey,
@@ -88,7 +89,7 @@ public struct ProfilePolicy: Sendable, Hashable {
         self.init(requiresSignature: requiresSignature, anchors: anchors)
     }
 
-    /// Why a profile is refused; nil when it is not.
+    /// The error for a profile that the policy refuses; nil if it accepts the profile.
     func refusal(of signature: ProfileSignature?, source: String) -> ProfileError? {
         guard requiresSignature, signature?.isTrusted != true else { return nil }
         guard let signature else {

@@ -1,44 +1,46 @@
 public import Foundation
 internal import HTTPNegotiate
 
-/// Who signed a profile (CMS SignedData, RFC 5652), and whether that counts. The signature itself matches: a file with another is refused.
+/// The signers of a profile (CMS SignedData, RFC 5652), and whether they are trusted. The signature matches the content: a file whose
+/// signature does not match is refused.
 public struct ProfileSignature: Sendable, Hashable {
-    /// Somebody who signed, by the certificate.
+    /// A signer, as named by the certificate.
     public struct Signer: Sendable, Hashable {
-        /// The certificate's subject, as RFC 2253 writes it.
+        /// The certificate's subject in the form of RFC 2253.
         public let subject: String
-        /// Who issued the certificate.
+        /// The certificate's issuer.
         public let issuer: String
-        /// From when the certificate holds.
+        /// The start of the certificate's validity.
         public let validFrom: Date
-        /// Until when the certificate holds.
+        /// The end of the certificate's validity.
         public let validUntil: Date
-        /// Whether the certificate is one that the policy names.
+        /// Whether the certificate itself is an anchor of the policy.
         var isAnchor = false
     }
 
-    /// Whether the signers' certificates lead to an anchor: one that ``ProfilePolicy`` names, or where it names none, one of the system's.
+    /// Whether the signers' certificates lead to an anchor of ``ProfilePolicy``, or if it has none, to one of the system's.
     public enum Trust: Sendable, Hashable {
-        /// They do.
+        /// They lead to an anchor.
         case trusted
-        /// They did when, as the signature says, it was made; by now a certificate has expired.
+        /// They led to an anchor at the signing time in the signature; a certificate has expired since then.
         case trustedWhenSigned(Date)
-        /// They would, but a certificate has expired, and the signature does not say that it is older.
+        /// They lead to an anchor, but a certificate has expired, and the signature has no signing time at which all were valid.
         case expired
-        /// They do not; the text says why.
+        /// They lead to no anchor, for the given reason.
         case untrusted(reason: String)
     }
 
-    /// Who signed; at least one.
+    /// The signers; at least one.
     public let signers: [Signer]
-    /// Whether that counts.
+    /// Whether the signers are trusted.
     public let trust: Trust
 
-    /// Whether a machine that wants signed profiles takes this one.
+    /// Whether a machine that requires signed profiles accepts this one.
     public var isTrusted: Bool {
         switch trust {
         case .trusted: true
-        // The signer writes the date, so an authority's word that is no longer given is none; an anchor is the administrator's own word.
+        // The signer writes the signing time, so it cannot prove that an expired certificate below an authority was valid. An anchor is
+        // trusted because the administrator chose it.
         case .trustedWhenSigned: signers.allSatisfy(\.isAnchor)
         case .expired, .untrusted: false
         }
@@ -46,7 +48,7 @@ public struct ProfileSignature: Sendable, Hashable {
 }
 
 extension ProfileSignature: CustomStringConvertible {
-    /// Signers and verdict on one line.
+    /// Signers and trust on one line.
     public var description: String {
         let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.localText)" }
         return "signed by \(names.joined(separator: "; and by ")): \(trust)"
@@ -54,7 +56,7 @@ extension ProfileSignature: CustomStringConvertible {
 }
 
 extension ProfileSignature.Trust: CustomStringConvertible {
-    /// The verdict in words.
+    /// The trust as text.
     public var description: String {
         switch self {
         case .trusted: "trusted"
@@ -66,9 +68,9 @@ extension ProfileSignature.Trust: CustomStringConvertible {
 }
 
 extension ProfileSignature {
-    /// Checks a signed profile, and takes the content out.
+    /// Verifies a signed profile and returns its content.
     ///
-    /// Throws a ``ProfileError`` when the signature does not match, or can't be checked.
+    /// Throws a ``ProfileError`` if the signature does not match or cannot be verified.
     static func check(_ data: Data, source: String, anchors: [Data]) throws(ProfileError) -> (content: Data, signature: ProfileSignature) {
         do {
             let run = try SignatureCheckRun()
@@ -119,7 +121,7 @@ extension ProfileSignature {
         _ anchors: [Data],
         _ run: borrowing SignatureCheckRun
     ) throws(SignatureCheckRun.Failure) -> Trust {
-        // Purposes are looked at afterwards: openssl's one of e-mail leaves certificates for code out.
+        // The purpose is checked separately, because openssl's e-mail purpose excludes code signing certificates.
         var arguments = verify + ["-purpose", "any"]
         if !anchors.isEmpty {
             try run.write(Data(anchors.joined(separator: Data("\n".utf8))), to: "anchors.pem")
@@ -138,7 +140,7 @@ extension ProfileSignature {
         return text[range.upperBound...].prefix { !$0.isNewline }.trimmingCharacters(in: .whitespaces)
     }
 
-    /// The attribute of RFC 5652 section 11.3, which is signed with the content.
+    /// The signing time, a signed attribute (RFC 5652 section 11.3).
     private static func signingTime(_ verify: [String], _ run: borrowing SignatureCheckRun) throws(SignatureCheckRun.Failure) -> Date? {
         let input = Array(verify.drop { $0 != "-inform" }.prefix(4))
         let lines = try run.run(["cms", "-cmsout", "-print", "-noout"] + input).text.split(separator: "\n")
@@ -148,17 +150,17 @@ extension ProfileSignature {
         }.first
     }
 
-    /// How many signers are looked at: each costs two runs.
+    /// The maximum number of signers, because each costs two runs of openssl.
     private static var signerLimit: Int { 8 }
     private static var blockEnd: String { "-----END CERTIFICATE-----" }
 
-    /// The certificates of a file in PEM, each with its marks.
+    /// The certificates of a PEM file, including their markers.
     private static func blocks(of certificates: Data) -> [String] {
         String(decoding: certificates, as: UTF8.self).components(separatedBy: blockEnd).dropLast()
             .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) + "\n" + blockEnd + "\n" }
     }
 
-    /// A certificate's bytes.
+    /// The DER contents of a PEM certificate.
     private static func content(of block: String) -> Data? {
         guard let start = block.range(of: "-----BEGIN CERTIFICATE-----"), let end = block.range(of: blockEnd) else { return nil }
         return Data(base64Encoded: String(block[start.upperBound..<end.lowerBound].filter { !$0.isWhitespace }))
@@ -169,7 +171,7 @@ extension ProfileSignature {
         return anchors.contains { anchor in blocks(of: anchor).contains { content(of: $0) == own } }
     }
 
-    /// Why a signer's certificate is not for signing; nil where each is, or is an anchor.
+    /// Why a signer's certificate is not for signing; nil if each one is, or is an anchor.
     private static func otherPurpose(
         _ blocks: [String],
         _ anchors: [Data],
@@ -217,7 +219,7 @@ extension ProfileSignature {
         return signers
     }
 
-    /// `Nov  1 16:47:47 2026 GMT`.
+    /// Parses openssl's dates, such as `Nov  1 16:47:47 2026 GMT`.
     private static func date(_ text: Substring) -> Date? {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -8,27 +8,27 @@ import Foundation
     import Darwin
 #endif
 
-/// One look at a signature: a private folder, and the machine's openssl, which is run in it.
+/// Runs the machine's openssl in a private directory to verify one signature.
 ///
-/// No shell, none of our variables, and one deadline for all runs. What it runs, and what it runs on, are files, so that nothing secret or
-/// long stands in its arguments.
+/// Uses no shell and passes no variable of this process. All runs share one deadline. Input and output are files, so that the arguments
+/// contain nothing secret or long.
 struct SignatureCheckRun: ~Copyable {
-    /// What a run left.
+    /// The result of a run.
     struct Outcome {
         let status: Int32
-        /// What it wrote to its standard output and error.
+        /// The standard output and standard error.
         let text: String
 
         var isSuccess: Bool { status == 0 }
     }
 
-    /// Why nothing can be said of a signature.
+    /// Why a signature cannot be verified.
     struct Failure: Error {
         let reason: String
     }
 
     static let program = "/usr/bin/openssl"
-    /// For all runs, of which each takes milliseconds.
+    /// The time limit of all runs together. Each takes milliseconds.
     static let limit = Duration.seconds(20)
     private static let outputLimit = 1 << 16
 
@@ -50,10 +50,10 @@ struct SignatureCheckRun: ~Copyable {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Where a file of the folder is.
+    /// The path of a file in the directory.
     func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// Writes a file into the folder.
+    /// Writes a file to the directory.
     func write(_ data: Data, to name: String) throws(Failure) {
         do {
             try data.write(to: URL(filePath: path(name)))
@@ -62,10 +62,10 @@ struct SignatureCheckRun: ~Copyable {
         }
     }
 
-    /// A file that a run has left in the folder; nil where it left none.
+    /// The contents of a file that a run created in the directory; nil if there is none.
     func read(_ name: String) -> Data? { FileManager.default.contents(atPath: path(name)) }
 
-    /// Runs openssl to its end.
+    /// Runs openssl until it exits.
     func run(_ arguments: [String]) throws(Failure) -> Outcome {
         let (output, input) = try Self.channel()
         defer { close(output) }
@@ -73,7 +73,7 @@ struct SignatureCheckRun: ~Copyable {
         close(input)
         let process = try started.get()
         let text = Self.read(output, until: end)
-        // After the end of its output this ends a process that lingers, and changes nothing for one that has ended.
+        // The output did not end in time. Without the signal, `waitpid` would block.
         if text == nil { kill(process, SIGKILL) }
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0 {
@@ -83,7 +83,8 @@ struct SignatureCheckRun: ~Copyable {
         return Outcome(status: status, text: text)
     }
 
-    /// Closed in every other child process, which would else keep it open: the end of the output is the end of the run.
+    /// Creates the channel for openssl's output. Its descriptors are closed in all other child processes: the output ends only when no
+    /// process has the channel open.
     private static func channel() throws(Failure) -> (output: Int32, input: Int32) {
         var ends: [Int32] = [-1, -1]
         #if canImport(Darwin)
@@ -117,7 +118,7 @@ struct SignatureCheckRun: ~Copyable {
         return process
     }
 
-    /// What comes until the end; nil when the time is up first.
+    /// Reads until the end of the output; nil if the deadline passes first.
     private static func read(_ descriptor: Int32, until end: ContinuousClock.Instant) -> String? {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -131,7 +132,7 @@ struct SignatureCheckRun: ~Copyable {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Foundation.read(descriptor, $0.baseAddress, $0.count) }
             if count == 0 { return String(decoding: text, as: UTF8.self) }
             guard count > 0 || errno == EINTR else { return nil }
-            // More than that no one reads, but it must go on until its end.
+            // Output beyond the limit is read and discarded, because the process must be able to finish.
             if count > 0, text.count < outputLimit { text += buffer[..<count] }
         }
     }

@@ -6,7 +6,7 @@ package import SSOAgentClient
 internal import UnixSystem
 
 extension RuntimeDirectory {
-    /// Where an agent keeps the tickets, if one does; never in a folder that others can write to.
+    /// The socket of the agent that keeps the tickets; nil if there is no such agent, or if other users can write to the directory.
     package var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 
     /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
@@ -79,6 +79,6 @@ extension RuntimeDirectory {
 }
 
 extension KerberosExtension.Options.Credential {
-    /// Whether they are those of people who have signed in.
+    /// Whether the tickets are those of signed-in principals.
     var isSessions: Bool { if case .sessions = self { true } else { false } }
 }

@@ -1,19 +1,20 @@
 internal import Foundation
 internal import Kerberos
 
-/// A program that runs beside, with a socket in the place of its standard input and output: no shell, and no variables but those given.
+/// A child process with a socket as its standard input and output. It is started without a shell and only with the given environment
+/// variables.
 ///
-/// Its calls wait: it belongs to a thread that may.
+/// Its methods block, so call them only on a thread that may block.
 struct ChildProgram: Sendable {
     let process: pid_t
-    /// This side's end of the socket, which the owner closes.
+    /// The parent's end of the socket. The owner closes it.
     let connection: Int32
 
-    /// Starts it.
+    /// Starts the program; nil if that fails.
     ///
     /// - Parameters:
-    ///   - program: its path.
-    ///   - showsErrors: whether its standard error is this process's.
+    ///   - program: The program's path.
+    ///   - showsErrors: Whether the program inherits the standard error of this process.
     init?(_ program: String, _ arguments: [String] = [], environment: [String: String], showsErrors: Bool) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -42,7 +43,7 @@ struct ChildProgram: Sendable {
         }
         for end in [STDIN_FILENO, STDOUT_FILENO] { unsafe posix_spawn_file_actions_adddup2(&actions, connection, end) }
         if !showsErrors { unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) }
-        // What this process ignores or blocks, the program need not.
+        // The program does not inherit ignored or blocked signals.
         var (none, all) = (sigset_t(), sigset_t())
         unsafe sigemptyset(&none)
         unsafe sigfillset(&all)
@@ -56,12 +57,12 @@ struct ChildProgram: Sendable {
         return unsafe posix_spawn(&process, command[0], &actions, &attributes, words, variables) == 0 ? process : nil
     }
 
-    /// Waits until something can be read from the socket, or written to it; false when the time is up.
+    /// Waits until the socket is readable or writable; returns false if the deadline passes first.
     func isReady(_ events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         Self.isReady(connection, events, until: deadline)
     }
 
-    /// Waits for the program's end, and takes its status (waitpid(2)); nil when the time is up first.
+    /// Waits until the program exits and returns its status (waitpid(2)); nil if the deadline passes first.
     func status(until deadline: ContinuousClock.Instant) -> Int32? {
         let descriptor = ProcessDescriptor.open(process)
         if descriptor >= 0 {

@@ -1,4 +1,4 @@
-// `import KerberosSSO` is all that a user writes: the types in its signatures live in these modules.
+// Users only need `import KerberosSSO`: the types in its signatures are in these modules.
 @_exported public import ExtensionProfile
 @_exported public import HTTPNegotiate
 @_exported public import Kerberos

@@ -3,13 +3,13 @@ public import Kerberos
 public import KerberosEngine
 
 extension SingleSignOn {
-    /// Signs in, asking for what libkrb5 asks: a password, a code. The tickets go to the shared credential cache.
+    /// Signs in, and prompts for what libkrb5 asks for: a password, a code. Stores the tickets in the shared credential cache.
     ///
     /// - Parameters:
-    ///   - name: the principal, with or without its realm; nil is the profile's, else the user's name.
-    ///   - realm: the realm for a name that has none; nil is the default realm.
-    ///   - options: what to ask of the KDC.
-    ///   - prompt: who answers, such as `Kerberos/Prompter/terminal`.
+    ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the user's name.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    ///   - options: The options of the request.
+    ///   - prompt: The prompter, such as `Kerberos/Prompter/terminal`.
     /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
@@ -33,7 +33,7 @@ extension SingleSignOn {
         try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
     }
 
-    /// Signs in and keeps the password; see `KerberosExtension/signInRemembering(_:realm:using:options:cache:)`.
+    /// Signs in and stores the password; see `KerberosExtension/signInRemembering(_:realm:using:options:cache:)`.
     @discardableResult
     public func signInRemembering(
         _ name: String? = nil,
@@ -45,10 +45,10 @@ extension SingleSignOn {
         try await kerberos.signInRemembering(name, realm: realm, using: source, options: options, cache: cache)
     }
 
-    /// All sessions in the credential caches; no network.
+    /// All sessions in the credential caches. Uses no network.
     public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
 
-    /// Gets a session's ticket anew; asks for nothing but a certificate's PIN, where somebody is given who can be asked. See
+    /// Renews or reacquires a session's ticket. Prompts only for a certificate's PIN, and only if there is a prompter. See
     /// `KerberosExtension/refresh(_:prompter:)`.
     @discardableResult
     public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
@@ -76,7 +76,8 @@ extension SingleSignOn {
         try await kerberos.changePassword(of: name, realm: realm, from: current, to: new)
     }
 
-    /// Changes a password, asking for the current one and twice for the new one; see `KerberosExtension/changePassword(of:realm:prompt:)`.
+    /// Changes a password, and prompts for the current password and twice for the new one; see
+    /// `KerberosExtension/changePassword(of:realm:prompt:)`.
     @discardableResult
     public func changePassword(
         of name: String? = nil,
@@ -92,13 +93,13 @@ extension SingleSignOn {
         try await kerberos.makeDefault(principal)
     }
 
-    /// Explains what would answer a challenge from a URL; no network.
+    /// Explains what would answer a challenge from a URL. Uses no network.
     public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
 }
 
 extension SingleSignOn {
-    /// The principal that a name means: with no realm in it, the given realm's, else the default realm's; with no name, whom
-    /// ``signIn(_:realm:prompt:options:)`` would take.
+    /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. Without a name, returns
+    /// the principal that ``signIn(_:realm:prompt:options:)`` would sign in.
     public func principal(_ name: String?, realm: String? = nil) async throws(KerberosError) -> Principal {
         guard let name else { return try await kerberos.defaultPrincipal(realm: realm) }
         return try await kerberos.principal(name, realm: realm)

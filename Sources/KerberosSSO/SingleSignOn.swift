@@ -5,22 +5,23 @@ public import Kerberos
 public import KerberosEngine
 internal import SSOAgentClient
 
-/// Sign in once; every request to the hosts that the profile names is signed in.
+/// Signs in a user once for all requests to the hosts that the profile lists.
 ///
 /// ```swift
 /// let sso = try await SingleSignOn(.automatic)
 /// let session = try await sso.signIn("alice", prompt: .terminal)
 /// ```
 ///
-/// It is a `CredentialExtension`: give it to an HTTP client. Safe to use from any number of tasks.
+/// It is a `CredentialExtension`: pass it to an HTTP client. Can be used from any number of tasks.
 public final class SingleSignOn: CredentialExtension {
-    /// The extension that does the work.
+    /// The extension that answers the requests.
     public let kerberos: KerberosExtension
-    /// Profiles that were left out, and why.
+    /// The warnings about profiles that were skipped, and about those that are active.
     public let warnings: [ProfileWarning]
-    /// The profiles in force.
+    /// The active profiles.
     public let profiles: [Profile]
-    /// Finds the profiles and makes the extension. Nothing is sent; no cache is read. An agent that runs is asked whether it answers.
+    /// Finds the profiles and creates the extension. Sends nothing to the network and reads no cache. Checks whether a running agent
+    /// answers.
     ///
     /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs, or
     ///   one does not answer (`timedOut`), or keeps the tickets and the socket of its caches is lost (`agentUnavailable`).
@@ -66,7 +67,7 @@ public final class SingleSignOn: CredentialExtension {
                 cacheSocket: settings.cacheSocket ?? cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
                 userName: settings.environment["USER"] ?? NSUserName(),
-                // A directory may be asked.
+                // The call may query a directory service.
                 displayName: { await BlockingCall.run { NSFullUserName() } },
                 prompter: settings.prompter,
                 nobodyToAsk: settings.nobodyToAsk,
@@ -76,7 +77,7 @@ public final class SingleSignOn: CredentialExtension {
         )
     }
 
-    /// The verdict for a URL, with every rule considered: what `ksso explain` prints. No network, no cache.
+    /// The decision for a URL, with every rule that was considered: what `ksso explain` prints. Uses neither the network nor a cache.
     public func decision(for url: URL) -> AuthorizationDecision { kerberos.decision(for: url) }
 
     /// Answers a challenge; see `KerberosExtension/beginAuthorization(with:)`.
@@ -84,17 +85,17 @@ public final class SingleSignOn: CredentialExtension {
         try await kerberos.beginAuthorization(with: request)
     }
 
-    /// Who would answer a request now; see `KerberosExtension/identity(for:)`.
+    /// The identity that would answer a request; see `KerberosExtension/identity(for:)`.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         try await kerberos.identity(for: request)
     }
 
-    /// A grant from a ticket that is at hand; see `KerberosExtension/readyGrant(for:)`.
+    /// A grant from a cached service ticket; see `KerberosExtension/readyGrant(for:)`.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? { await kerberos.readyGrant(for: request) }
 }
 
 extension SingleSignOn {
-    /// Where profiles and tickets come from.
+    /// The source of profiles and tickets.
     public struct Source: Sendable {
         enum Kind {
             case automatic([String], needsAgent: Bool)
@@ -102,17 +103,17 @@ extension SingleSignOn {
         }
         let kind: Kind
 
-        /// The machine's and the user's profiles, and the tickets of the credential caches that all programs share: those of the user's
-        /// agent while one runs, else the default ones.
+        /// The system-wide and the user's profiles, and the tickets in the credential caches that all programs share: those of the user's
+        /// agent if one is running, else the default ones.
         public static let automatic = automatic(profiles: [])
 
-        /// These profile files instead of those of the machine and the user.
+        /// These profile files instead of the system-wide and the user's profiles.
         public static func automatic(profiles paths: [String]) -> Source { Source(kind: .automatic(paths, needsAgent: false)) }
 
-        /// The same, and only with an agent: without one, `AuthorizationError` with the code `agentNotRunning`.
+        /// Like ``automatic``, but requires an agent: without one, throws `AuthorizationError` with the code `agentNotRunning`.
         public static let agent = Source(kind: .automatic([], needsAgent: true))
 
-        /// One profile in this process; with a keytab the tickets are the service's own, in memory, acquired again before they expire.
+        /// One profile in this process. With a keytab, the tickets are the service's own, kept in memory and reacquired before they expire.
         public static func inProcess(_ profile: Profile, credential: ServiceCredential = .sessions) -> Source {
             .inProcess([profile], credential: credential)
         }
@@ -123,44 +124,44 @@ extension SingleSignOn {
         }
     }
 
-    /// Whose tickets answer.
+    /// Which tickets answer challenges.
     public struct ServiceCredential: Sendable {
         let value: KerberosExtension.Options.Credential
 
-        /// Those of the signed-in principals, in the credential caches that all programs share.
+        /// The tickets of the signed-in principals, in the credential caches that all programs share.
         public static let sessions = ServiceCredential(value: .sessions)
 
-        /// A service's, from a keytab. With no principal the keytab's first one.
+        /// A service's own ticket from a keytab. Without a principal, the keytab's first one is used.
         public static func keytab(_ path: String, principal: String? = nil) -> ServiceCredential {
             ServiceCredential(value: .keytab(.keytab(path), principal: principal))
         }
 
-        /// A service's, from the keytab that `KRB5_CLIENT_KTNAME` or krb5.conf names.
+        /// A service's own ticket from the keytab that `KRB5_CLIENT_KTNAME` or krb5.conf names.
         public static let clientKeytab = ServiceCredential(value: .keytab(.clientKeytab, principal: nil))
     }
 
-    /// What stands behind the profiles; the defaults are the machine's.
+    /// Settings for what the profiles do not define. The defaults are those of the machine.
     public struct Settings: Sendable {
-        /// The krb5.conf behind the profiles.
+        /// The krb5.conf that supplies what the profiles do not set.
         public var base: RealmConfiguration.Base = .system
-        /// The default credential cache; nil is what `KRB5CCNAME`, krb5.conf or the library say.
+        /// The default credential cache; nil uses `KRB5CCNAME`, krb5.conf or libkrb5's default.
         public var defaultCacheName: String?
-        /// The socket of the caches of the type KCM; nil is the agent's while one runs, else what krb5.conf says.
+        /// The socket of the KCM caches; nil uses the agent's if one is running, else krb5.conf's.
         package var cacheSocket: String?
-        /// The cache of a ticket that protects sign-ins and changes of passwords; see `RealmConfiguration/armorCache`.
+        /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`.
         public var armorCache: CredentialCacheName?
-        /// Where variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR` are read.
+        /// The environment with variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR`.
         public var environment: [String: String] = ProcessInfo.processInfo.environment
-        /// Who is asked when a request that may ask finds nobody signed in.
+        /// Asks for passwords and PINs when a request that allows it needs a sign-in.
         public var prompter: (any Prompter)?
-        /// Called when such a request finds nobody signed in, and there is no prompter.
+        /// Called when such a request needs a sign-in and there is no prompter.
         public var nobodyToAsk: @Sendable () -> Void = {}
-        /// Where passwords are kept that sign in by themselves, such as `KerberosEngine/SecretStore/automatic`; nil keeps and uses none.
+        /// The store of passwords for automatic sign-in, such as `KerberosEngine/SecretStore/automatic`; nil stores and uses none.
         public var secretStore: (any SecretStore)?
-        /// Gets libkrb5's trace, line by line.
+        /// Receives libkrb5's trace, line by line.
         public var trace: (@Sendable (String) -> Void)?
 
-        /// The machine's own settings.
+        /// Creates settings with the machine's defaults.
         public init() {}
     }
 }

@@ -1,46 +1,49 @@
 internal import Foundation
 internal import Kerberos
 
-/// A conversation with a program by the Assuan protocol: a line asks, `OK` or `ERR` answers, `D` lines bring data.
+/// A dialogue with a program in the Assuan protocol: the client sends a line, and the program answers `OK` or `ERR`, with data in `D`
+/// lines.
 ///
-/// It blocks: it belongs to a thread that may wait. What is sent is no secret; what comes is wiped.
+/// Blocks, so call it only on a thread that may block. Nothing secret is sent, and what is received is overwritten in memory afterwards.
 struct AssuanDialogue: ~Copyable {
     let child: ChildProgram
     private var deadline = ContinuousClock.now + AssuanDialogue.patience
     private var buffer: [UInt8] = []
-    /// What the program did wrong; nil where it did what it should, and where nobody waited for it any longer.
+    /// The program's fault; nil if it had none, and if the dialogue was given up.
     private(set) var fault: Fault?
 
-    /// The longest line of the protocol, and the longest answer that is taken.
+    /// The maximum length of a line in the protocol, and of an answer.
     private static let lineLimit = 1000
     private static let answerLimit = 4096
-    /// How long the program may take over what no person has to answer.
+    /// How long the program may take for a request that no person has to answer.
     private static let patience = Duration.seconds(60)
-    /// How long it may take to end by itself, and then by a signal.
+    /// How long the program may take to exit, first by itself and then after a signal.
     private static let grace = Duration.seconds(1)
 
-    /// How a request ended.
+    /// The result of a request.
     enum Reply: Equatable {
         case done
-        /// The number without the part that names the program that gave it (libgpg-error).
+        /// The error code of libgpg-error, without its source.
         case failed(code: UInt32)
     }
 
-    /// What a program does wrong.
+    /// A fault of a program.
     enum Fault: Equatable {
-        /// It ended before it had asked.
+        /// It exited before the prompt.
         case endedAtOnce
-        /// It ended in the midst of the question.
+        /// It exited during the prompt.
         case ended
-        /// It would not ask: the number of libgpg-error.
+        /// It refused to prompt, with this error code of libgpg-error.
         case refused(code: UInt32)
-        /// It said nothing.
+        /// It sent nothing.
         case silent
     }
 
+    /// Starts a program.
+    ///
     /// - Parameters:
-    ///   - program: its path.
-    ///   - environment: its variables, all of them.
+    ///   - program: The program's path.
+    ///   - environment: The program's complete environment.
     init(_ program: String, environment: [String: String]) throws(PromptRefusal) {
         guard let child = ChildProgram(program, environment: environment, showsErrors: true) else { throw .notInteractive }
         self.child = child
@@ -57,14 +60,14 @@ struct AssuanDialogue: ~Copyable {
         throw .notInteractive
     }
 
-    /// Sends a request; the text is escaped.
+    /// Sends a request with the text escaped, and returns the reply.
     mutating func request(_ command: String, _ text: String = "") throws(PromptRefusal) -> Reply {
         deadline = .now + Self.patience
         try send(command, text)
         return try reply()
     }
 
-    /// Asks the person, for so long at most.
+    /// Prompts the person, with a time limit.
     mutating func secret(within patience: Duration) throws(PromptRefusal) -> Secret {
         deadline = .now + patience
         var answer: [UInt8] = []
@@ -80,7 +83,7 @@ struct AssuanDialogue: ~Copyable {
         }
     }
 
-    /// Takes leave, and waits for the program's end; one that does not end is ended.
+    /// Sends `BYE` and waits until the program exits. If it does not exit, it is terminated.
     mutating func end() {
         deadline = .now
         try? send("BYE", "")
@@ -90,7 +93,7 @@ struct AssuanDialogue: ~Copyable {
         kill(child.process, SIGTERM)
         if child.status(until: .now + Self.grace) != nil { return }
         kill(child.process, SIGKILL)
-        // What the kernel itself holds back is not waited for.
+        // A process that the kernel is blocking cannot be killed. It is not waited for.
         _ = child.status(until: .now + Self.grace)
     }
 
@@ -123,7 +126,7 @@ struct AssuanDialogue: ~Copyable {
                 defer { Self.wipe(&part) }
                 guard data.count + part.count <= Self.answerLimit else { throw .canceled }
                 data += part
-            // It wants to know something, such as how good a password is.
+            // The program asks for information, such as the quality of a password.
             case .inquiry: try send("END", "")
             case .other: continue
             }
@@ -151,27 +154,27 @@ struct AssuanDialogue: ~Copyable {
         }
     }
 
-    /// Whoever wanted it to end knows why.
+    /// Records a fault. If the request was canceled, the caller ignores it.
     private mutating func end(as fault: Fault) -> PromptRefusal {
         self.fault = fault
         return .canceled
     }
 
-    /// Overwrites the bytes; the capacity stays.
+    /// Overwrites the bytes and keeps the capacity.
     private static func wipe(_ bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } }
         bytes.removeAll(keepingCapacity: true)
     }
 }
 
-/// A line that a program sends by the Assuan protocol.
+/// A line that a program sends in the Assuan protocol.
 enum AssuanLine: Equatable {
     case done
-    /// The number without the part that names the program that gave it (libgpg-error).
+    /// The error code of libgpg-error, without its source.
     case failed(code: UInt32)
     case data([UInt8])
     case inquiry
-    /// A status, a remark, or what a later version knows.
+    /// A status line, a comment, or a line that this version does not know.
     case other
 
     init(_ line: [UInt8]) {
@@ -188,10 +191,10 @@ enum AssuanLine: Equatable {
         }
     }
 
-    /// Whether a person gave up, or nobody came: canceled, fully canceled, timeout, not confirmed.
+    /// Whether the person canceled or did not answer: canceled, fully canceled, timeout, not confirmed.
     static func isRefusal(_ code: UInt32) -> Bool { [62, 99, 114, 198].contains(code) }
 
-    /// A request as bytes, its line end included; what does not fit is left out.
+    /// A request as bytes, including the newline. Text beyond the limit is omitted.
     static func request(_ command: String, _ text: String, limit: Int) -> [UInt8] {
         var line = Array(command.utf8)
         if !text.isEmpty { line.append(UInt8(ascii: " ")) }

@@ -2,10 +2,10 @@ public import Foundation
 public import Kerberos
 internal import Synchronization
 
-/// Asks in a window of its own, or on a named terminal, by one of GnuPG's pinentry programs: for processes without a terminal, such as an
-/// agent.
+/// Prompts in a window or on a given terminal, using one of GnuPG's pinentry programs. Intended for processes without a terminal, such as
+/// an agent.
 ///
-/// The program is run for each sign-in and ends with it. It gets no secret; what is typed into it comes by a pipe (the Assuan protocol).
+/// The program runs once per sign-in. Nothing secret is sent to it, and what is typed is read through a socket (the Assuan protocol).
 public struct PinentryPrompter: Prompter {
     private let program: String
     private let options: [(name: String, value: String)]
@@ -14,20 +14,20 @@ public struct PinentryPrompter: Prompter {
     private let running = RunningPrograms()
     private let faults: PinentryFaults
 
-    /// How long a question stays open.
+    /// How long a prompt stays open.
     private static let patience = Duration.seconds(300)
-    /// How long the program may take to say that nobody answered.
+    /// How much longer the program may take to report that no one answered.
     private static let delay = Duration.seconds(10)
 
-    /// A prompter by a program.
+    /// Creates a prompter that uses a program.
     ///
     /// - Parameters:
-    ///   - program: its path, or a name that `PATH` of the environment leads to.
-    ///   - terminal: the terminal to ask on, such as `/dev/pts/3`, for a program that draws no window.
-    ///   - environment: the program's variables, all of them. They say where windows go and in which language: `DISPLAY`,
+    ///   - program: The program's path, or a name that is looked up in `PATH` of the environment.
+    ///   - terminal: The terminal to prompt on, such as `/dev/pts/3`, for a program without windows.
+    ///   - environment: The program's complete environment, with the variables that select display and language: `DISPLAY`,
     ///     `WAYLAND_DISPLAY`, `TERM`, `LC_ALL`, `LANG`.
-    ///   - report: gets a line that says why no question can be put, and what to do; nil when one was put again. Each is told once. It is
-    ///     called on the thread that asks.
+    ///   - report: Receives a line that says why prompting fails and what to do, and nil when a prompt succeeds again. Each fault is
+    ///     reported once, on the thread that prompts.
     public init(
         program: String = "pinentry",
         terminal: String? = nil,
@@ -45,10 +45,10 @@ public struct PinentryPrompter: Prompter {
         self.options = options
     }
 
-    /// Asks each question in turn.
+    /// Shows one prompt after the other.
     ///
-    /// - Throws: `PromptRefusal`; `canceled` when the person gives up or does not answer within five minutes, `notInteractive` when the
-    ///   program can't be run or has no place to ask.
+    /// - Throws: `PromptRefusal`; `canceled` if the person cancels or does not answer within five minutes, `notInteractive` if the program
+    ///   cannot be run or has no place to prompt.
     public func answers(to request: PromptRequest) throws -> [Secret] {
         guard let path = Self.path(of: program, environment: environment) else {
             faults.note("\(program): there is no such program. Install one of GnuPG's, or name one with: ksso agent run --pinentry PROGRAM")
@@ -75,7 +75,7 @@ public struct PinentryPrompter: Prompter {
 
     private func ask(_ request: PromptRequest, _ dialogue: inout AssuanDialogue) throws(PromptRefusal) -> [Secret] {
         try dialogue.begin()
-        // One that a program does not know is no loss.
+        // A program may not know an option, which does not matter.
         for (name, value) in options { _ = try dialogue.request("OPTION", "\(name)=\(value)") }
         _ = try dialogue.request("SETTITLE", "Kerberos")
         _ = try dialogue.request("SETTIMEOUT", "\(Self.patience.components.seconds)")
@@ -89,7 +89,7 @@ public struct PinentryPrompter: Prompter {
         return answers
     }
 
-    /// What to say of a program that does not ask.
+    /// The sentence that reports a program's fault.
     private func sentence(_ fault: AssuanDialogue.Fault, _ path: String) -> String {
         guard Self.hasPlace(terminal: terminal, environment: environment) else { return "\(path) can't ask: \(Self.missingPlace)" }
         let place = terminal.map { "on the terminal \($0)" } ?? "in a window"
@@ -102,20 +102,20 @@ public struct PinentryPrompter: Prompter {
         }
     }
 
-    /// What to do where there is nowhere to ask.
+    /// What to do if there is neither a terminal nor a display.
     package static let missingPlace =
         "there is neither a terminal nor a display. Set GPG_TTY or DISPLAY, and start the agent anew: export GPG_TTY=$(tty); "
         + "ksso agent stop; ksso agent run --background"
 
-    /// Whether there is a terminal, or a display for a window.
+    /// Whether there is a terminal or a display.
     package static func hasPlace(terminal: String?, environment: [String: String]) -> Bool {
         terminal?.isEmpty == false || ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
     }
 
-    /// Ends the questions of this request, and the program that asks them.
+    /// Cancels the prompts of this request, and terminates their program.
     public func cancel(_ request: PromptRequest) { running.cancel(request) }
 
-    /// Where a program is; nil where there is none of the name.
+    /// The path of a program; nil if it does not exist.
     package static func path(of program: String, environment: [String: String]) -> String? {
         func isProgram(_ path: String) -> Bool {
             let url = URL(filePath: path).resolvingSymlinksInPath()
@@ -139,45 +139,45 @@ public struct PinentryPrompter: Prompter {
 }
 
 extension Prompter where Self == PinentryPrompter {
-    /// Asks in a window, by the pinentry program that the machine prefers.
+    /// Prompts with the machine's default pinentry program.
     public static var pinentry: PinentryPrompter { PinentryPrompter() }
 }
 
-/// Why no question can be put: told when it begins and when it ends, and not again for each that waits.
+/// Reports why prompting fails, once when a fault begins and once when it ends, not for every prompt.
 final class PinentryFaults: Sendable {
     private let report: @Sendable (String?) -> Void
     private let last = Mutex<String?>(nil)
 
     init(_ report: @escaping @Sendable (String?) -> Void) { self.report = report }
 
-    /// A question could not be put.
+    /// Records that a prompt failed.
     func note(_ sentence: String) {
         guard last.withLock({ last in exchange(&last, sentence) }) else { return }
         report(sentence)
     }
 
-    /// A question was put.
+    /// Records that a prompt was shown.
     func forget() {
         guard last.withLock({ last in exchange(&last, nil) }) else { return }
         report(nil)
     }
 
-    /// Whether it was another one.
+    /// Stores the sentence and returns whether it differs from the last one.
     private func exchange(_ last: inout String?, _ sentence: String?) -> Bool {
         defer { last = sentence }
         return last != sentence
     }
 }
 
-/// The programs that ask now, so that another thread can end one.
+/// The programs that are prompting, so that another thread can terminate them.
 final class RunningPrograms: Sendable {
     private let programs = Mutex<[PromptRequest.ID: ChildProgram]>([:])
 
-    /// Starts a program that speaks the Assuan protocol with its standard input and output.
+    /// Starts a program that speaks the Assuan protocol on its standard input and output.
     ///
-    /// - Throws: `PromptRefusal`; `canceled` where the request has been called off.
+    /// - Throws: `PromptRefusal`; `canceled` if the request has been canceled.
     func start(_ program: String, environment: [String: String], for request: PromptRequest) throws(PromptRefusal) -> AssuanDialogue {
-        // Under the lock, so that whoever calls it off from here on finds the process.
+        // The lock is held, so that a later cancellation finds the process.
         try programs.withLock { programs throws(PromptRefusal) in
             guard !request.isCanceled else { throw .canceled }
             let dialogue = try AssuanDialogue(program, environment: environment)
@@ -186,14 +186,14 @@ final class RunningPrograms: Sendable {
         }
     }
 
-    /// Ends a program, and waits for its end.
+    /// Terminates a program and waits until it exits.
     func end(_ dialogue: inout AssuanDialogue, of request: PromptRequest) {
-        // From here on the numbers may be another's.
+        // After the program has exited, its process ID and descriptor may be reused.
         programs.withLock { _ = $0.removeValue(forKey: request.id) }
         dialogue.end()
     }
 
-    /// Ends the one that asks this. What talks to it sees the end of its output, whether or not the program heeds the signal.
+    /// Terminates the program of a request. Its dialogue reads the end of the output, even if the program ignores the signal.
     func cancel(_ request: PromptRequest) {
         programs.withLock { programs in
             guard let program = programs[request.id] else { return }

@@ -2,17 +2,18 @@ public import Foundation
 public import Kerberos
 public import KerberosEngine
 
-/// Passwords that systemd delivers to a service (`LoadCredential=ksso.PRINCIPAL:file`, systemd.exec(5)): files that only the service reads.
+/// Reads passwords that systemd delivers to a service (`LoadCredential=ksso.PRINCIPAL:file`, systemd.exec(5)), as files that only the
+/// service can read.
 ///
-/// It keeps none itself. One that is refused, or whose principal signs out, is passed over until systemd delivers another file, that is,
-/// until the service starts again; where the kernel has no keyring in which to note that, until the process ends.
+/// Stores none itself. After the KDC refuses a password or its principal signs out, the file is ignored until systemd delivers another one,
+/// that is, until the service is restarted. If the kernel has no keyring to record this, the file is ignored until the process exits.
 public struct CredentialsDirectoryStore: SecretStore {
     private let directory: String
 
-    /// The most that is read, in bytes.
+    /// The maximum size of a password, in bytes.
     private static let limit = 4096
 
-    /// The folder that `$CREDENTIALS_DIRECTORY` names; nil where it names none.
+    /// Creates a store for the directory in `$CREDENTIALS_DIRECTORY`; nil if the variable is not set.
     public init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
         guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else { return nil }
         self.directory = directory
@@ -21,9 +22,9 @@ public struct CredentialsDirectoryStore: SecretStore {
     /// `systemd's credentials`.
     public var name: String { "systemd's credentials" }
 
-    /// The content of the file, without the end of the line.
+    /// The contents of the file, without a final newline.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where there is a file that others can read or write, or that can't be read.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the file can be accessed by others or cannot be read.
     public func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
         guard let file = try open(principal) else { return nil }
         defer { close(file.descriptor) }
@@ -38,13 +39,13 @@ public struct CredentialsDirectoryStore: SecretStore {
         return content.isEmpty ? nil : Secret(bytes: content)
     }
 
-    /// Keeps nothing.
+    /// Always throws, because only systemd delivers these passwords.
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
         throw unusable(directory, "systemd's credentials are delivered by systemd alone. Put the password where LoadCredential= finds it.")
     }
 
-    /// Has the file passed over from now on.
+    /// Makes this store ignore the present file.
     @discardableResult
     public func remove(_ principal: Principal) async throws(KerberosError) -> Bool {
         guard let file = try open(principal) else { return false }
@@ -61,14 +62,14 @@ public struct CredentialsDirectoryStore: SecretStore {
     private struct OpenFile {
         let path: String
         let descriptor: Int32
-        /// What tells the file from the next one that systemd delivers; none of its content.
+        /// Distinguishes the file from the next one that systemd delivers. Contains nothing of its contents.
         let identity: Secret
 
         var note: String { "ksso-passed-over:\(path)" }
     }
 
     private func open(_ principal: Principal) throws(KerberosError) -> OpenFile? {
-        // A name with a slash is none of a credential.
+        // A credential's name cannot contain a slash.
         guard !principal.description.contains("/") else { return nil }
         let path = "\(directory)/ksso.\(principal)"
         let descriptor = unsafe Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -1,24 +1,25 @@
 public import Kerberos
 public import KerberosEngine
 
-/// Keeps passwords in the user's keyring of the Linux kernel (user-keyring(7)): in its memory, on no disk, for all processes of the user.
+/// Stores passwords in the user's keyring of the Linux kernel (user-keyring(7)): in memory, never on disk, for all processes of the user.
 ///
-/// Each is a key of the type `user` named `ksso:PRINCIPAL`, which `keyctl show @u` lists.
+/// Each password is a key of type `user` named `ksso:PRINCIPAL`, which `keyctl show @u` lists.
 public struct KernelKeyringStore: SecretStore {
-    /// A store; the kernel is asked when a password is.
+    /// Creates a store. The kernel is called only when a password is read or written.
     public init() {}
 
     /// `the kernel's keyring`.
     public var name: String { "the kernel's keyring" }
 
-    /// The password; nil where there is none.
+    /// The stored password; nil if there is none.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where the kernel has no keyrings or allows none here, as do the others.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the kernel has no keyrings or does not allow their use here. The other methods
+    ///   throw it as well.
     public func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
         try KernelKeyring.secret(named: Self.description(of: principal))
     }
 
-    /// Keeps a password until the machine stops, or the user's last process ends.
+    /// Stores a password until the machine is shut down or the user's last process exits.
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
         try KernelKeyring.store(secret, named: Self.description(of: principal))

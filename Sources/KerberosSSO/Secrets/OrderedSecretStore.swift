@@ -2,21 +2,21 @@ internal import Foundation
 public import Kerberos
 public import KerberosEngine
 
-/// Several stores that are asked in their order; the first that can keeps a new password.
+/// Combines several stores in order of preference.
 ///
-/// A principal's password is in one of them: where it is already, else in the first that takes it.
+/// A principal's password is in one of them: in the one that already has it, else in the first that accepts it.
 public struct OrderedSecretStore: SecretStore {
     private let stores: [any SecretStore]
 
-    /// A store over others.
+    /// Creates a store that combines others.
     public init(_ stores: [any SecretStore]) { self.stores = stores }
 
-    /// The names of all.
+    /// The names of all stores.
     public var name: String { stores.map(\.name).joined(separator: " or ") }
 
-    /// The first password that one of them has. One that can't be asked is passed over.
+    /// The first password found. Stores that cannot be read are skipped.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where none can be asked.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if no store can be read.
     public func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
         var failures: [KerberosError] = []
         for store in stores {
@@ -30,9 +30,9 @@ public struct OrderedSecretStore: SecretStore {
         return nil
     }
 
-    /// Keeps a password, and removes it from the other stores, where it would be an old one some day.
+    /// Stores a password, and removes it from the other stores, where it would become outdated.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, with every store's reason, where none takes it.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, with the reasons of all stores, if none accepts it.
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
         var reasons: [String] = []
@@ -49,7 +49,7 @@ public struct OrderedSecretStore: SecretStore {
         throw KerberosError(.secretStoreUnusable, subject: principal.description, message: message)
     }
 
-    /// Those that have the principal's password before those that have none.
+    /// The indices of the stores: first those that have the principal's password, then the others.
     private func order(for principal: Principal) async -> [Int] {
         var (holding, others): ([Int], [Int]) = ([], [])
         for (index, store) in stores.enumerated() {
@@ -58,7 +58,7 @@ public struct OrderedSecretStore: SecretStore {
         return holding + others
     }
 
-    /// Removes the password from each of them.
+    /// Removes the password from all stores.
     @discardableResult
     public func remove(_ principal: Principal) async throws(KerberosError) -> Bool {
         var (hasRemoved, failure): (Bool, KerberosError?) = (false, nil)
@@ -69,17 +69,18 @@ public struct OrderedSecretStore: SecretStore {
                 failure = failure ?? error
             }
         }
-        // What can't be asked holds nothing that is used.
+        // An error does not matter if no store returns the password any more.
         if let failure, (try? await secret(for: principal)) != nil { throw failure }
         return hasRemoved
     }
 }
 
 extension SecretStore where Self == OrderedSecretStore {
-    /// What this machine has: the kernel's keyring, the passwords that systemd delivers to this service, the desktop's Secret Service.
+    /// The stores of this machine: the kernel's keyring, the passwords that systemd delivers to this service, and the desktop's Secret
+    /// Service.
     public static var automatic: OrderedSecretStore { automatic(environment: ProcessInfo.processInfo.environment) }
 
-    /// The same, with these variables in the place of the process's own.
+    /// The stores of this machine, with other environment variables than the process's.
     public static func automatic(environment: [String: String]) -> OrderedSecretStore {
         let stores: [(any SecretStore)?] = [
             KernelKeyringStore(), CredentialsDirectoryStore(environment: environment), SecretServiceStore(environment: environment),

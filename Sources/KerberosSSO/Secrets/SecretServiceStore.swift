@@ -2,14 +2,15 @@ public import Foundation
 public import Kerberos
 public import KerberosEngine
 
-/// Keeps passwords in the desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC), by Debian's `secret-tool`.
+/// Stores passwords in the desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC), using Debian's `secret-tool`.
 ///
-/// They are found there by the attributes `service` = `ksso` and `principal`. Whether a locked one is unlocked is for the desktop to ask.
+/// Their attributes are `service` = `ksso` and `principal`. If the collection is locked, the desktop decides whether to prompt for its
+/// password.
 public struct SecretServiceStore: SecretStore {
     private let program: String
     private let environment: [String: String]
 
-    /// The service of the session's message bus; nil where there is no bus, or `PATH` leads to no `secret-tool`.
+    /// Creates a store for the session's message bus; nil if there is no bus, or no `secret-tool` in `PATH`.
     public init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
         let bus = environment["XDG_RUNTIME_DIR"].map { "\($0)/bus" }
         let hasBus = environment["DBUS_SESSION_BUS_ADDRESS"]?.isEmpty == false || bus.map(FileManager.default.fileExists) == true
@@ -23,17 +24,18 @@ public struct SecretServiceStore: SecretStore {
     /// `the Secret Service`.
     public var name: String { "the Secret Service" }
 
-    /// The password; nil where there is none.
+    /// The stored password; nil if there is none.
     ///
-    /// - Throws: `KerberosError`, `secretStoreUnusable`, where the program can't be run or does not end in time, as do the others.
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the program cannot be run or does not exit in time. The other methods throw it
+    ///   as well.
     public func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
         let outcome = try await run(["lookup"], Self.attributes(of: principal), about: principal)
-        // It says nothing where there is none.
+        // The program fails without a message if there is no password.
         guard outcome.status == 0 else { return nil }
         return outcome.output.isEmpty ? nil : outcome.output
     }
 
-    /// Keeps a password until it is forgotten.
+    /// Stores a password until it is removed.
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
         let label = "--label=Kerberos password of \(principal)"
@@ -59,7 +61,7 @@ public struct SecretServiceStore: SecretStore {
         input: Secret? = nil,
         about principal: Principal
     ) async throws(KerberosError) -> SecretToolRun.Outcome {
-        // It would take such a name for an option.
+        // `secret-tool` would parse such a name as an option.
         guard !principal.description.hasPrefix("-") else { return SecretToolRun.Outcome(status: 1, output: Secret("")) }
         let run = SecretToolRun(program: program, arguments: command + attributes, environment: environment)
         guard let outcome = await BlockingCall.run({ run.outcome(input: input) }) else {
@@ -73,13 +75,13 @@ public struct SecretServiceStore: SecretStore {
     }
 }
 
-/// One run of `secret-tool`: no shell; a secret goes to its standard input, and one comes from its standard output.
+/// One run of `secret-tool`, without a shell. A secret is sent to its standard input or read from its standard output.
 ///
-/// It blocks: it belongs to a thread that may wait.
+/// Blocks, so call it only on a thread that may block.
 struct SecretToolRun: Sendable {
-    /// How it ended.
+    /// The result of a run.
     struct Outcome: Sendable {
-        /// The status of waitpid(2).
+        /// The status as returned by waitpid(2).
         let status: Int32
         let output: Secret
     }
@@ -87,12 +89,13 @@ struct SecretToolRun: Sendable {
     let program: String
     let arguments: [String]
     let environment: [String: String]
-    /// A desktop may ask for the password of its keyring meanwhile.
+    /// The time limit. The desktop may prompt for the password of its keyring meanwhile.
     var patience = Duration.seconds(60)
 
     private static let limit = 4096
 
-    /// Runs it to its end. Nil where it can't be run, says too much, or does not end in time: it is killed then.
+    /// Runs the program until it exits. Returns nil if it cannot be run, writes too much, or does not exit in time. In the last two cases
+    /// it is killed.
     func outcome(input: Secret?) -> Outcome? {
         guard let child = ChildProgram(program, arguments, environment: environment, showsErrors: false) else { return nil }
         defer { close(child.connection) }
@@ -100,14 +103,14 @@ struct SecretToolRun: Sendable {
         if let input { Self.send(input, child.connection) }
         shutdown(child.connection, Int32(SHUT_WR))
         let output = Self.read(child, until: deadline)
-        // At the end of its output it is about to end; one that lingers is ended.
+        // After the end of its output the program should exit soon. If it does not, it is killed.
         if output != nil, let status = child.status(until: deadline) { return output.map { Outcome(status: status, output: $0) } }
         kill(child.process, SIGKILL)
         _ = child.status(until: .now + .seconds(1))
         return nil
     }
 
-    /// It is short enough for the socket to take it at once.
+    /// A secret is short enough that the socket accepts it at once.
     private static func send(_ secret: Secret, _ connection: Int32) {
         unsafe secret.withUnsafeBytes { bytes in
             _ = unsafe Foundation.send(connection, bytes.baseAddress, bytes.count, Int32(Int(MSG_NOSIGNAL) | Int(MSG_DONTWAIT)))

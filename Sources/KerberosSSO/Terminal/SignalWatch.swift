@@ -2,19 +2,19 @@ internal import Foundation
 internal import Kerberos
 internal import Synchronization
 
-/// Catches the signals that would end or stop the process, for the time a question is open, and hands them on afterwards.
+/// Catches the signals that would terminate or stop the process while a prompt is open, and delivers them afterwards.
 ///
-/// A handler may only do what is safe between any two instructions: it writes the signal's number to a pipe.
+/// A signal handler may only call async-signal-safe functions: this one writes the signal's number to a pipe.
 struct SignalWatch: ~Copyable {
-    /// Readable when a signal came.
+    /// Readable after a signal has arrived.
     let descriptor: Int32
     private let previous: [(Int32, sigaction)]
 
-    /// What ``next()`` gives when the question was canceled.
+    /// The value of ``next()`` after the prompt was canceled.
     static let canceled: Int32 = 0
 
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU]
-    /// One pipe for the process, never closed: a handler in another thread may still be about to write.
+    /// The process's only pipe. It is never closed, because a handler in another thread may be about to write to it.
     private static let ends: (read: Int32, write: Int32)? = {
         var ends: [Int32] = [0, 0]
         guard unsafe pipe(&ends) == 0 else { return nil }
@@ -25,15 +25,15 @@ struct SignalWatch: ~Copyable {
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
         return (ends[0], ends[1])
     }()
-    /// The write end, for the handler, which can't wait for the pipe to be made.
+    /// The pipe's write end. It is separate from `ends`, because a handler cannot wait for their initialization.
     private static let writeEnd = Atomic<Int32>(-1)
 
-    /// The caller sees to it that there is one watch at a time.
+    /// Installs the handlers. The caller ensures that there is only one watch at a time.
     init() throws(PromptRefusal) {
         guard let ends = Self.ends else { throw .notInteractive }
         descriptor = ends.read
         var rest: UInt8 = 0
-        while unsafe read(ends.read, &rest, 1) == 1 {}  // what came after the last question is over
+        while unsafe read(ends.read, &rest, 1) == 1 {}  // discards what arrived after the last prompt
         previous = Self.signals.compactMap { number in Self.install(number).map { (number, $0) } }
     }
 
@@ -41,34 +41,35 @@ struct SignalWatch: ~Copyable {
         for (number, action) in previous { Self.restore(number, action) }
     }
 
-    /// Ends the question that is open, if one is.
+    /// Cancels the open prompt, if there is one.
     static func cancel() {
         var byte = UInt8(canceled)
         unsafe _ = write(writeEnd.load(ordering: .sequentiallyConsistent), &byte, 1)
     }
 
-    /// The number of a signal that came; nil when none did.
+    /// The number of a signal that has arrived; nil if there is none.
     func next() -> Int32? {
         var number: UInt8 = 0
         return unsafe read(descriptor, &number, 1) == 1 ? Int32(number) : nil
     }
 
-    /// Lets the process have the signal as if nobody had watched: it ends, stops, or runs its own handler. Returns when it goes on.
+    /// Delivers a signal to the process as if it had not been caught: the process is terminated, is stopped, or runs its own handler.
+    /// Returns when the process continues.
     func deliver(_ number: Int32) {
         guard let action = previous.first(where: { $0.0 == number })?.1 else { return }
-        // In this thread the default action takes place before `raise` returns; a handler may wait for a signal to the whole process.
+        // In this thread the default action takes effect before `raise` returns. A handler may wait for a signal to the whole process.
         _ = allowing(number) { Self.isDefault(action) ? raise(number) : kill(getpid(), number) }
     }
 
-    /// Stops the process group, this process last: in this thread, before the call returns. A signal to the whole process might be taken by
-    /// another thread, and only when the watch is in place again.
+    /// Stops the process group, and this process last: in this thread, before the call returns. Another thread might receive a signal to
+    /// the whole process, and only after the watch has been restored.
     func stopGroup(_ number: Int32) {
         if previous.contains(where: { $0.0 == number }) { signal(number, SIG_IGN) }
         kill(0, number)
         _ = allowing(number) { raise(number) }
     }
 
-    /// Makes a call with the signal's own action in place, and not blocked in this thread.
+    /// Makes a call while the signal has its original action and is not blocked in this thread.
     func allowing(_ number: Int32, _ call: () -> Int32) -> Int32 {
         guard let action = previous.first(where: { $0.0 == number })?.1 else { return call() }
         Self.restore(number, action)
@@ -102,7 +103,7 @@ struct SignalWatch: ~Copyable {
         unsafe sigaction(number, &action, nil)
     }
 
-    /// A program that ignores a signal, such as one under nohup, goes on ignoring it.
+    /// Whether the signal is ignored, such as under nohup. It is then not caught, so that it stays ignored.
     private static func isIgnored(_ action: sigaction) -> Bool {
         unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }

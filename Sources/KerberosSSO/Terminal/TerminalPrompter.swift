@@ -2,26 +2,26 @@ internal import Foundation
 public import Kerberos
 internal import Synchronization
 
-/// Asks on the terminal that controls the process, `/dev/tty`: standard input and output may be redirected.
+/// Prompts on the controlling terminal, `/dev/tty`, so that standard input and output may be redirected.
 ///
-/// A hidden answer is not echoed. The terminal is as before on every way out: an answer, Ctrl-C, Ctrl-\, a signal from outside; and
-/// while the process is stopped by Ctrl-Z, after which the question is asked again.
+/// A hidden answer is not echoed. The terminal's settings are restored in all cases: after an answer, Ctrl-C, Ctrl-\ or a signal, and while
+/// the process is stopped by Ctrl-Z. The prompt is repeated when the process continues.
 public struct TerminalPrompter: Prompter {
-    /// One question at a time in a process: two on one terminal would mix their answers.
+    /// Allows one prompt at a time in a process, because two on one terminal would mix their answers.
     private static let turn = Mutex(())
-    /// Whose turn it is.
+    /// The request whose prompt is open.
     private static let open = Mutex<PromptRequest.ID?>(nil)
 
-    /// A prompter for the controlling terminal.
+    /// Creates a prompter for the controlling terminal.
     public init() {}
 
-    /// Asks each question in turn. Throws `PromptRefusal.notInteractive` when the process has no terminal.
+    /// Shows one prompt after the other. Throws `PromptRefusal.notInteractive` if the process has no terminal.
     public func answers(to request: PromptRequest) throws -> [Secret] {
         let result = Self.turn.withLock { _ in
             Result {
                 Self.open.withLock { $0 = request.id }
                 defer { Self.open.withLock { $0 = nil } }
-                // It may have been called off while another one was open.
+                // The request may have been canceled while another prompt was open.
                 guard !request.isCanceled else { throw PromptRefusal.canceled }
                 return try ask(request)
             }
@@ -29,7 +29,7 @@ public struct TerminalPrompter: Prompter {
         return try result.get()
     }
 
-    /// Ends the question, if it is open; the terminal is restored.
+    /// Cancels the prompt if it is open. The terminal is restored.
     public func cancel(_ request: PromptRequest) {
         Self.open.withLock { if $0 == request.id { SignalWatch.cancel() } }
     }
@@ -44,11 +44,11 @@ public struct TerminalPrompter: Prompter {
 }
 
 extension Prompter where Self == TerminalPrompter {
-    /// Asks on the terminal that controls the process.
+    /// Prompts on the controlling terminal.
     public static var terminal: TerminalPrompter { TerminalPrompter() }
 }
 
-/// One open controlling terminal. Not Sendable: it belongs to the thread that asks.
+/// An open controlling terminal. It is not `Sendable`, because it belongs to the thread that prompts.
 struct Terminal: ~Copyable {
     private let descriptor: Int32
 
@@ -68,7 +68,8 @@ struct Terminal: ~Copyable {
         }
     }
 
-    /// Asks until there is an answer. Throws `PromptRefusal/canceled` at Ctrl-C and at the end of input.
+    /// Prompts until there is an answer. Throws `PromptRefusal/canceled` on Ctrl-C, at the end of input, and after any other signal that
+    /// does not stop the process.
     func ask(_ question: String, isHidden: Bool) throws(PromptRefusal) -> Secret {
         let signals = try SignalWatch()
         while true {
@@ -93,23 +94,23 @@ struct Terminal: ~Copyable {
             case .signal(let number):
                 let stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU
                 if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
-                signals.deliver(number)  // ends or stops the process, unless the program handles it
+                signals.deliver(number)  // terminates or stops the process, unless it handles the signal
                 if !stops { throw .canceled }
             }
         }
     }
 
-    /// Stops while the process is in the background, as the kernel stops whoever touches the terminal from there; `fg` ends the wait.
+    /// Stops the process while it is in the background, as the kernel does when a background process uses the terminal; `fg` continues it.
     ///
-    /// Not left to the kernel: it would let a thread through that blocks the signal, as the threads of a dispatch queue do, and it would
-    /// stop the process anew before a signal that came meanwhile is looked at.
+    /// The kernel cannot do this: it does not stop a thread that blocks the signal, as a dispatch queue's threads do, and it would stop the
+    /// process again before a signal that arrived meanwhile is handled.
     private func waitForForeground(_ signals: borrowing SignalWatch) throws(PromptRefusal) {
         let clock = ContinuousClock()
         var rounds = 0
         while tcgetpgrp(descriptor) != getpgrp() {
             let start = clock.now
             signals.stopGroup(SIGTTOU)
-            // The stop takes effect in here, and what came with the continuation has a moment to arrive.
+            // The process stops during this call. Signals that arrive with the continuation have some time to be received.
             var waiting = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
             _ = unsafe poll(&waiting, 1, 50)
             while let number = signals.next() {
@@ -118,7 +119,7 @@ struct Terminal: ~Copyable {
                 signals.deliver(number)
                 throw .canceled
             }
-            // Nobody is left who could stop and continue an orphaned process: the kernel drops the signal.
+            // An orphaned process group has no parent that could continue it, so the kernel drops the signal.
             rounds = clock.now - start < .milliseconds(150) ? rounds + 1 : 0
             if rounds > 20 { throw .notInteractive }
         }
@@ -135,7 +136,7 @@ struct Terminal: ~Copyable {
     private enum Settings {
         case unchanged
         case changed(restoring: termios)
-        /// A process in the background may not touch the terminal: the kernel sent it a signal instead.
+        /// The process is in the background and must not use the terminal; the kernel sent it a signal instead.
         case interrupted
     }
 
@@ -146,7 +147,7 @@ struct Terminal: ~Copyable {
         let saved = settings
         settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
         settings.c_lflag |= tcflag_t(ICANON | ISIG)
-        // TCSAFLUSH: what was typed before the question is no answer to it.
+        // TCSAFLUSH discards what was typed before the prompt.
         if unsafe tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 { return .changed(restoring: saved) }
         if errno == EINTR { return .interrupted }
         throw .notInteractive
@@ -157,7 +158,7 @@ struct Terminal: ~Copyable {
         while unsafe tcsetattr(descriptor, TCSAFLUSH, &saved) != 0 && errno == EINTR {}
     }
 
-    /// Waits for a line or a signal, whichever is first.
+    /// Reads a line, unless a signal arrives first.
     private func readLine(_ signals: borrowing SignalWatch) -> Event {
         var line: [UInt8] = []
         defer { unsafe line.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }

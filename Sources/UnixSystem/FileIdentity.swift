@@ -11,20 +11,20 @@ internal import Foundation
 /// The device and inode of the file at a path, so that another file at the same path is not mistaken for it.
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
-    /// Unique in its own file system only.
+    /// Unique only within its file system.
     package let inode: UInt64
 
-    /// The file as the kernel's tables name it, such as /proc/locks: `fe:00:1048593`, device and inode.
+    /// The file's name in the kernel's tables, such as /proc/locks: `fe:00:1048593`, device and inode.
     package var kernelName: String {
-        // makedev(3): twelve bits of the major number, then eight and twelve of the minor one.
+        // makedev(3): 12 bits of the major number, then 8 and 12 bits of the minor one.
         let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
         let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
         return [major, minor].map { $0 < 16 ? "0\(String($0, radix: 16))" : String($0, radix: 16) }.joined(separator: ":") + ":\(inode)"
     }
 
-    /// The file that is at a path now; nil if there is none.
+    /// The identity of the file at a path; nil if there is none.
     ///
-    /// - Parameter followsLinks: Whether a symbolic link stands for what it leads to. Otherwise it is itself.
+    /// - Parameter followsLinks: Whether a symbolic link is resolved. Otherwise the identity is that of the link.
     package init?(path: String, followsLinks: Bool = false) {
         var status = stat()
         guard unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
@@ -32,9 +32,9 @@ package struct FileIdentity: Hashable, Sendable {
         inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// The user whose process this is, by its effective number (/proc/PID/status, proc(5)); nil if it has ended.
+    /// The effective user ID of a process (/proc/PID/status, proc(5)); nil if it has exited.
     ///
-    /// /proc/PID itself belongs to root where the process forbids dumps.
+    /// The owner of /proc/PID is not used, because it is root if the process does not allow core dumps.
     package static func owner(ofProcess process: Int32) -> UInt32? {
         guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })

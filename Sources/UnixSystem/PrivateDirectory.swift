@@ -1,19 +1,20 @@
 internal import Foundation
 
-/// A folder for one user's secrets: it is used only while it belongs to the user and is closed to everybody else.
+/// A directory for one user's secrets. It is used only while it belongs to the user and no one else can access it.
 package struct PrivateDirectory: Sendable {
-    /// Where it is.
+    /// The directory's path.
     package let path: String
 
-    /// A folder by its path; nothing is made yet.
+    /// Creates a value for a path. The directory is not created.
     package init(path: String) { self.path = path }
 
-    /// Whether it is there, no link, the user's own, and closed to others, who can't put another in its place either.
+    /// Whether the directory exists, is not a symbolic link, belongs to the user, and is inaccessible to other users, who also cannot
+    /// replace it.
     package var isTrusted: Bool {
         guard let (owner, mode) = Self.folder(path), owner == geteuid(), mode & 0o077 == 0 else { return false }
         let parent = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path
         guard let (parentOwner, parentMode) = Self.folder(parent) else { return false }
-        // In a folder such as /tmp all may write, but nobody may move what another owns.
+        // In a sticky directory such as /tmp, all users may write, but not move each other's files.
         let isSticky = parentMode & 0o1000 != 0
         return (parentOwner == geteuid() || parentOwner == 0) && (isSticky || parentMode & 0o022 == 0)
     }
@@ -27,7 +28,7 @@ package struct PrivateDirectory: Sendable {
         return (owner.uint32Value, mode.uint16Value)
     }
 
-    /// Makes it, with mode 0700, where it is not there; false when it is there and can't be trusted.
+    /// Creates the directory with mode 0700 if it does not exist. Returns false if the directory cannot be trusted.
     package func make() -> Bool {
         if !isTrusted {
             try? FileManager.default.createDirectory(
@@ -40,12 +41,13 @@ package struct PrivateDirectory: Sendable {
     }
 }
 
-/// Whether other users can change what is at a path.
+/// Checks whether other users can change a file.
 package enum FileTrust {
-    /// Whether only this user and root can change the file or put another in its place: the file and each folder on its path belong to one
-    /// of the two, and neither group nor others may write to them. In a sticky folder, such as /tmp, users cannot move each other's files.
+    /// Whether only this user and root can change or replace the file: the file and each directory on its path belong to one of the two,
+    /// and neither group nor others may write to them. A sticky directory, such as /tmp, may be writable, because users cannot move each
+    /// other's files in it.
     ///
-    /// Links are followed: the file they lead to counts.
+    /// Symbolic links are resolved: their target is checked.
     package static func isClosedToOthers(_ path: String) -> Bool {
         guard let real = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(real) }

@@ -11,16 +11,16 @@ package struct UnixSocketAddress {
     private let raw: sockaddr_un
     private let length: socklen_t
 
-    /// The address of a path; nil for one that is too long, or has a zero byte in it.
+    /// Creates the address of a path; nil if it is empty, is too long, or contains a zero byte.
     package init?(path: String) { self.init(name: Array(path.utf8)) }
 
-    /// The address of a path, or, where it begins with `@`, of a name in Linux's abstract name space; nil for one that is too long.
+    /// Creates the address of a path, or of a name in Linux's abstract namespace if the text begins with `@`; nil if it is too long.
     package init?(pathOrAbstractName text: String) {
         guard text.hasPrefix("@") else {
             self.init(path: text)
             return
         }
-        // A zero byte stands in the place of the sign, and the length tells where the name ends.
+        // A zero byte replaces the `@`, and the length marks the end of the name.
         self.init(name: [0] + text.utf8.dropFirst(), isAbstract: true)
     }
 
@@ -28,7 +28,7 @@ package struct UnixSocketAddress {
         var raw = sockaddr_un()
         raw.sun_family = sa_family_t(AF_UNIX)
         let fits = unsafe withUnsafeMutableBytes(of: &raw.sun_path) { place in
-            // A path ends with a zero byte, one of those that are there.
+            // A path needs a final zero byte, which is one of those already there.
             guard name.count < place.count, isAbstract || !name.contains(0), !name.isEmpty else { return false }
             unsafe place.copyBytes(from: name)
             return true
@@ -39,12 +39,12 @@ package struct UnixSocketAddress {
         length = socklen_t(isAbstract ? start + name.count : MemoryLayout<sockaddr_un>.size)
     }
 
-    /// Lends the address to a call of the system, such as bind(2), and returns its result.
+    /// Passes the address to a system call, such as bind(2), and returns its result.
     package func lent<Result>(to call: (UnsafePointer<sockaddr>?, socklen_t) -> Result) -> Result {
         unsafe withUnsafeBytes(of: raw) { unsafe call($0.baseAddress?.assumingMemoryBound(to: sockaddr.self), length) }
     }
 
-    /// The path that a socket is bound to; nil for a descriptor that is no Unix socket.
+    /// The path that a socket is bound to; nil if the descriptor is not a Unix socket.
     package static func path(boundTo descriptor: Int32) -> String? {
         var raw = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -4,11 +4,11 @@
     internal import Musl
 #endif
 
-/// Reads big-endian numbers and counted bytes, and never beyond the end.
+/// Reads big-endian integers and length-prefixed byte strings, and never reads past the end.
 ///
-/// What it hands out shares the memory of what it reads; who keeps a part makes a copy of it.
+/// The slices that it returns share the input's memory; copy a slice to keep it longer than the input.
 struct ByteReader {
-    /// What was not read yet.
+    /// The bytes that have not been read yet.
     private(set) var rest: ArraySlice<UInt8>
     private let start: Int
 
@@ -19,7 +19,7 @@ struct ByteReader {
 
     init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    /// How many bytes were read.
+    /// The number of bytes read so far.
     var offset: Int { rest.startIndex - start }
 
     mutating func bytes(_ count: Int, _ field: String) throws(MalformedInput) -> ArraySlice<UInt8> {
@@ -34,7 +34,7 @@ struct ByteReader {
         return Number(truncatingIfNeeded: part.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// A length of four bytes and as many bytes.
+    /// Reads a four-byte length and that many bytes.
     mutating func countedBytes(_ field: String) throws(MalformedInput) -> ArraySlice<UInt8> {
         let begin = offset
         let count = try number(field, as: UInt32.self)
@@ -42,7 +42,7 @@ struct ByteReader {
         return try bytes(Int(count), field)
     }
 
-    /// The bytes before the next zero, which is read too.
+    /// Reads the bytes up to the next zero byte, and consumes the zero byte.
     mutating func terminatedBytes(_ field: String) throws(MalformedInput) -> ArraySlice<UInt8> {
         guard let end = rest.firstIndex(of: 0) else { throw MalformedInput(field: field, offset: offset) }
         let part = rest[..<end]
@@ -51,9 +51,9 @@ struct ByteReader {
     }
 }
 
-/// Builds bytes of big-endian numbers and counted bytes.
+/// Encodes big-endian integers and length-prefixed byte strings.
 package struct ByteWriter: Sendable {
-    /// What was written.
+    /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
 
     package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
@@ -62,7 +62,7 @@ package struct ByteWriter: Sendable {
         for shift in stride(from: Number.bitWidth - 8, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> shift)) }
     }
 
-    /// Hands the bytes over, so that nobody else has them; the writer is empty then.
+    /// Returns the bytes and empties the writer, so that the caller holds the only reference.
     mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
@@ -70,18 +70,18 @@ package struct ByteWriter: Sendable {
 
     package mutating func write(_ part: some Collection<UInt8>) { bytes.append(contentsOf: part) }
 
-    /// A length of four bytes and as many bytes.
+    /// Writes a four-byte length and that many bytes.
     package mutating func writeCounted(_ part: some Collection<UInt8>) {
         write(UInt32(truncatingIfNeeded: part.count))
         write(part)
     }
 }
 
-/// Bytes that are not what they should be: too short, or with a length beyond their end.
+/// An input that ends before a field is complete, or contains a length that reaches past its end.
 package struct MalformedInput: Error, Hashable, Sendable {
-    /// What was being read.
+    /// The name of the field that was being read.
     package let field: String
-    /// Where in the bytes the field begins.
+    /// The byte offset at which the field begins.
     package let offset: Int
 }
 
@@ -90,12 +90,13 @@ extension MalformedInput: CustomStringConvertible {
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes with zeros, for keys are among them and freed memory is not cleared.
+    /// Overwrites the bytes with zeros, because they contain keys and freed memory is not cleared.
     ///
-    /// In place where nobody else has the array. Otherwise it has no effect: the other owner needs the bytes.
+    /// Works in place if this array is the only reference to its storage. Otherwise it has no effect, because the other owner needs the
+    /// bytes.
     mutating func wipe() { wipe(indices) }
 
-    /// Overwrites a part.
+    /// Overwrites a range of the bytes with zeros.
     mutating func wipe(_ range: Range<Int>) {
         unsafe withUnsafeMutableBytes { bytes in
             guard let start = bytes.baseAddress, !range.isEmpty else { return }

@@ -1,4 +1,4 @@
-/// The name of a cache, the part behind `KCM:`: any bytes but a zero, so never a `String`.
+/// The residual name of a credential cache, the part after `KCM:`. It may contain any byte except zero, so it is not a `String`.
 package struct CacheName: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -6,30 +6,30 @@ package struct CacheName: Hashable, Sendable {
 
     package init(_ text: String) { self.init(text.utf8) }
 
-    /// The longest name that is created. The store's memory is counted, and a name is a file's name later.
+    /// The longest name that can be created, in bytes. Because names count against the store's memory limit, their length is limited.
     package static let maximumLength = 255
 
-    /// Heimdal's name of the default cache: its client sends it for `KCM:`.
+    /// The empty name, which Heimdal's client sends for `KCM:` to mean the default cache.
     package static let empty = CacheName([])
 
-    /// The name that stands for the user's default cache, and for no other: Debian's Heimdal asks for `KCM:%{uid}`.
+    /// The user's number alone, which always means the user's default cache: Debian's Heimdal asks for `KCM:%{uid}`.
     package static func bare(user: UInt32) -> CacheName { CacheName(String(user)) }
 
-    /// What a user's default cache is called until the user says otherwise.
+    /// The name of a user's default cache until the user selects another one.
     ///
-    /// It differs from ``bare(user:)``: had a cache that name, nobody could reach it once another one is the default.
+    /// It differs from ``bare(user:)``, because a cache with that name would be unreachable once another cache is the default.
     package static func initialPrimary(user: UInt32) -> CacheName { CacheName("\(user):default") }
 
-    /// Whether the name says of itself that it is another user's: a number and a colon, and the number is not the user's.
+    /// Whether the name begins with another user's number and a colon.
     ///
-    /// The number is compared as a whole; user 100 is not user 1000. A number alone is an ordinary name, as programs use their process
-    /// number; each user has a name space of their own in any case.
+    /// The whole number is compared; user 100 is not user 1000. A number without a colon is an ordinary name, because programs use their
+    /// process number as a name. Each user has a separate name space in any case.
     package func belongsToAnother(than user: UInt32) -> Bool {
         guard let owner = namedOwner else { return false }
         return !owner.elementsEqual(String(user).utf8)
     }
 
-    /// The user of whom the name says that it is theirs: a number in the usual form and a colon. Nil if it says nothing of the kind.
+    /// The user whose number in canonical form and a colon begin the name; nil if the name does not begin so.
     package var owner: UInt32? {
         guard let text = namedOwner, let user = UInt32(String(decoding: text, as: UTF8.self)) else { return nil }
         return text.elementsEqual(String(user).utf8) ? user : nil
@@ -41,7 +41,7 @@ package struct CacheName: Hashable, Sendable {
         return owner.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? owner : nil
     }
 
-    /// As the protocol has it.
+    /// The name with a terminating zero byte, as the protocol encodes it.
     package var terminated: [UInt8] { bytes + [0] }
 }
 
@@ -49,7 +49,7 @@ extension CacheName: CustomStringConvertible {
     package var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Sixteen bytes that name a cache or a credential in an iteration; opaque to the client.
+/// A 16-byte identifier of a cache or a credential in an iteration; opaque to the client.
 package struct Identifier: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt64
@@ -59,7 +59,7 @@ package struct Identifier: Hashable, Sendable {
         self.low = low
     }
 
-    /// How many bytes it has.
+    /// The length of an identifier in bytes.
     package static let length = 16
 
     init(from reader: inout ByteReader) throws(MalformedInput) {

@@ -1,4 +1,4 @@
-/// What RETRIEVE and REMOVE_CRED look for: flags, and a credential of which only the fields that its header names are there.
+/// The search pattern of RETRIEVE and REMOVE_CRED: match flags, and a credential that contains only the fields its header names.
 package struct CredentialPattern: Sendable {
     package let match: MatchFlags
     package let client: MarshalledPrincipal?
@@ -7,11 +7,11 @@ package struct CredentialPattern: Sendable {
     package let times: TicketTimes
     package let isSessionKey: Bool
     package let ticketFlags: UInt32
-    /// The list with its count; a list of none where the header does not name it.
+    /// The encoded list with its count; an empty list if the header does not name the field.
     package let authorizationData: ArraySlice<UInt8>
     package let secondTicket: ArraySlice<UInt8>
 
-    /// The bits of the header, in the order in which the fields come.
+    /// The bits of the header, in the order in which the fields are encoded.
     private struct Header: OptionSet {
         let rawValue: UInt32
         static let client = Header(rawValue: 0x01)
@@ -23,7 +23,7 @@ package struct CredentialPattern: Sendable {
         static let secondTicket = Header(rawValue: 0x10)
     }
 
-    /// Reads the flags and the marshalled pattern; what follows it is no matter.
+    /// Reads the flags and the marshalled pattern; ignores any bytes that follow.
     package init(_ bytes: [UInt8]) throws(MalformedInput) {
         var reader = ByteReader(bytes)
         self = try CredentialPattern(from: &reader)
@@ -50,41 +50,41 @@ package struct CredentialPattern: Sendable {
     }
 }
 
-/// Which fields RETRIEVE and REMOVE_CRED compare. The bits are Heimdal's, and libkrb5 sends them in place of its own.
+/// The fields that RETRIEVE and REMOVE_CRED compare. The bits are Heimdal's; libkrb5 sends them in place of its own.
 package struct MatchFlags: OptionSet, Sendable {
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// The realms of client and server may differ.
+    /// The realms of the client and the server may differ.
     package static let ignoreRealms = MatchFlags(rawValue: 1 << 31)
-    /// The key's encryption type is the same.
+    /// The key's encryption type must be equal.
     package static let keyType = MatchFlags(rawValue: 1 << 30)
     /// The realm of the server may differ.
     package static let serverNameOnly = MatchFlags(rawValue: 1 << 29)
-    /// The ticket flags are the same.
+    /// The ticket flags must be equal.
     package static let exactFlags = MatchFlags(rawValue: 1 << 28)
-    /// The ticket has at least these flags.
+    /// The ticket must have at least these flags.
     package static let flags = MatchFlags(rawValue: 1 << 27)
-    /// The four times are the same.
+    /// The four times must be equal.
     package static let exactTimes = MatchFlags(rawValue: 1 << 26)
-    /// The ticket lasts, and can be renewed, at least as long: what keeps libkrb5 from using an expired one.
+    /// The ticket's end and renew-till times must be no earlier; this flag keeps libkrb5 from using an expired ticket.
     package static let times = MatchFlags(rawValue: 1 << 25)
-    /// The authorization data is the same.
+    /// The authorization data must be equal.
     package static let authorizationData = MatchFlags(rawValue: 1 << 24)
-    /// The second ticket is the same.
+    /// The second ticket must be equal.
     package static let secondTicket = MatchFlags(rawValue: 1 << 23)
-    /// The pattern says whether a ticket for user-to-user authentication is meant; without this bit it is not.
+    /// The pattern states whether it means a ticket for user-to-user authentication; without this bit it does not.
     package static let isSessionKey = MatchFlags(rawValue: 1 << 22)
-    /// `KRB5_GC_CACHED`: do not ask the KDC. This server never does.
+    /// `KRB5_GC_CACHED`: do not contact the KDC. This server never does.
     package static let cachedOnly = MatchFlags(rawValue: 1)
 }
 
 extension CredentialPattern {
-    /// Whether realms count when servers are compared.
+    /// Whether the server realms must be equal.
     var comparesServerRealm: Bool { match.isDisjoint(with: [.ignoreRealms, .serverNameOnly]) }
 
-    /// Whether a credential is one of those meant: `krb5int_cc_creds_match_request`.
+    /// Whether a credential matches the pattern, by the rules of `krb5int_cc_creds_match_request`.
     package func matches(_ credential: MarshalledCredential) -> Bool {
         matchesPrincipals(credential) && matchesSessionKey(credential) && matchesFlags(credential) && matchesTimes(credential)
             && (!match.contains(.authorizationData) || authorizationData == credential.authorizationData)
@@ -102,7 +102,7 @@ extension CredentialPattern {
         return match.contains(.ignoreRealms) ? client.hasSameComponents(as: credential.client) : client.isSame(as: credential.client)
     }
 
-    /// A ticket for user-to-user authentication is never given to one that did not ask for it.
+    /// Whether the credential is a user-to-user ticket exactly if the pattern asks for one.
     private func matchesSessionKey(_ credential: MarshalledCredential) -> Bool {
         credential.isSessionKey == (match.contains(.isSessionKey) && isSessionKey)
     }
@@ -112,7 +112,7 @@ extension CredentialPattern {
             && (!match.contains(.flags) || ticketFlags & credential.ticketFlags == ticketFlags)
     }
 
-    /// A time of zero in the pattern asks for nothing.
+    /// Compares the times. A zero time in the pattern matches every end and renew-till time, except with `exactTimes`.
     private func matchesTimes(_ credential: MarshalledCredential) -> Bool {
         guard !match.isDisjoint(with: [.times, .exactTimes]) else { return true }
         let held = credential.times

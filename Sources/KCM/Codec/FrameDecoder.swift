@@ -1,13 +1,14 @@
-/// Cuts the bytes of a connection into requests: each is a length of four bytes and as many bytes.
+/// Splits the bytes of a connection into requests, each of which has a four-byte length prefix.
 ///
-/// Memory grows with what has arrived and never with what a length announces. The whole work is linear in the bytes, however they are cut.
-/// Keys are among the bytes, so no copy is left behind in memory that is given up.
+/// Memory use grows with the bytes that have arrived, never with an announced length. The total work is linear in the number of bytes,
+/// however they are split. Because the bytes contain keys, no copy is left behind in freed memory.
 package struct FrameDecoder: Sendable {
-    /// What a connection's bytes come to.
+    /// A complete request, or a request that was refused.
     package struct Frame: Hashable, Sendable {
-        /// The request, from its version on; none where it was refused. Keys are among them: who has the only copy overwrites it.
+        /// The request, starting at its version; empty if it was refused. Because it contains keys, the owner of the only copy overwrites
+        /// it.
         package var bytes: [UInt8]
-        /// The operation of a request that was too long, or that there was no room for. Its bytes were skipped; the next request follows.
+        /// The operation of a request that was too long, or for which there was no room. Its bytes were skipped; the next request follows.
         package let refusedOperation: UInt16?
 
         static func request(_ bytes: [UInt8]) -> Frame { Frame(bytes: bytes, refusedOperation: nil) }
@@ -15,24 +16,24 @@ package struct FrameDecoder: Sendable {
         static func refused(operation: UInt16) -> Frame { Frame(bytes: [], refusedOperation: operation) }
     }
 
-    /// The largest request and the largest reply, `MAX_REPLY_SIZE` of libkrb5: it refuses a larger reply, so a larger ticket could never
-    /// be given back.
+    /// The length limit of requests and replies, `MAX_REPLY_SIZE` of libkrb5. Because libkrb5 rejects a larger reply, a larger ticket could
+    /// never be returned.
     package static let maximumLength = 10 << 20
 
     private let maximumLength: Int
     private var buffer: [UInt8] = []
     private var consumed = 0
-    /// How many bytes of a refused request are still to come.
+    /// The number of bytes of a refused request that have not arrived yet.
     private var skipped = 0
-    /// The operation of a refused request that was not returned yet.
+    /// The operation of a refused request that ``next()`` has not returned yet.
     private var refused: UInt16?
 
     package init(maximumLength: Int = FrameDecoder.maximumLength) { self.maximumLength = maximumLength }
 
-    /// How many bytes are kept: whole requests, and the beginning of the one that is arriving.
+    /// The number of buffered bytes: complete requests, and the beginning of the next one.
     package var waitingBytes: Int { buffer.count - consumed }
 
-    /// Whether ``next()`` returns a request, or throws.
+    /// Whether ``next()`` would return a request or throw.
     package var hasNext: Bool {
         guard skipped == 0 else { return false }
         guard refused == nil else { return true }
@@ -42,10 +43,10 @@ package struct FrameDecoder: Sendable {
         return waitingBytes >= 8 || hasOtherProtocol
     }
 
-    /// Whether the version that follows the length is none of this protocol's.
+    /// Whether the version that follows the length is not this protocol's version.
     private var hasOtherProtocol: Bool { waitingBytes > 4 && buffer[consumed + 4] != Request.majorVersion }
 
-    /// Takes what has arrived.
+    /// Appends bytes that have arrived.
     package mutating func append(_ bytes: some Collection<UInt8>) {
         guard skipped > 0 else { return keep(bytes) }
         let count = min(skipped, bytes.count)
@@ -58,7 +59,7 @@ package struct FrameDecoder: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// Moves to a larger place, which an array would do as well but leave the old one as it is.
+    /// Moves the bytes to a larger buffer and wipes the old one. Growing the array itself would leave the old bytes in freed memory.
     private mutating func grow(by count: Int) {
         var larger: [UInt8] = []
         larger.reserveCapacity(max(waitingBytes + count, 2 * waitingBytes))
@@ -68,9 +69,9 @@ package struct FrameDecoder: Sendable {
         consumed = 0
     }
 
-    /// The next request; nil while none has arrived as a whole.
+    /// Returns the next request; nil until one has arrived completely.
     ///
-    /// - Throws: ``FrameError`` for a length that no request has, and again at each later call: the connection is to be closed.
+    /// - Throws: ``FrameError`` for a length that no request has. Every later call throws it again; close the connection.
     package mutating func next() throws(FrameError) -> Frame? {
         if skipped == 0, refused == nil, waitingBytes >= 4 {
             let length = announcedLength
@@ -81,7 +82,7 @@ package struct FrameDecoder: Sendable {
                 consume(4 + length)
                 return .request(frame)
             }
-            // A client of another protocol would wait for as many bytes as its first four happen to say.
+            // A client of another protocol would wait until as many bytes have arrived as its first four bytes happen to encode.
             guard !hasOtherProtocol else { throw .tooLong(length) }
             refuse(length)
         }
@@ -89,7 +90,7 @@ package struct FrameDecoder: Sendable {
         return .refused(operation: operation)
     }
 
-    /// Refuses the request that has begun: its bytes are dropped, and the rest of them as they arrive. Whole requests stay.
+    /// Refuses the request that has partly arrived: drops its bytes now, and the remaining ones as they arrive. Complete requests stay.
     package mutating func refuseUnfinished() {
         guard skipped == 0, refused == nil, waitingBytes >= 4 else { return }
         let length = announcedLength
@@ -97,7 +98,7 @@ package struct FrameDecoder: Sendable {
         refuse(length)
     }
 
-    /// Drops a request of this length once its operation is known, which the answer depends on.
+    /// Drops a request of this length once its operation has arrived, because the reply depends on the operation.
     private mutating func refuse(_ length: Int) {
         guard waitingBytes >= 8 else { return }
         refused = UInt16(buffer[consumed + 6]) << 8 | UInt16(buffer[consumed + 7])
@@ -114,10 +115,10 @@ package struct FrameDecoder: Sendable {
         dropConsumed()
     }
 
-    /// Moves the rest to the front once half is consumed, so that each byte moves once on average.
+    /// Moves the remaining bytes to the front once half of the buffer is consumed, so that each byte moves once on average.
     private mutating func dropConsumed() {
         if consumed == buffer.count {
-            // A large request does not keep its memory for as long as the connection lives.
+            // Frees the memory of a large request instead of holding it until the connection closes.
             buffer.removeAll(keepingCapacity: buffer.count <= 1 << 16)
             consumed = 0
         } else if consumed > buffer.count / 2 {
@@ -130,11 +131,11 @@ package struct FrameDecoder: Sendable {
     }
 }
 
-/// Why a connection cannot go on: where its next request begins is not known any more.
+/// An error after which the start of the next request is unknown, so that the connection cannot continue.
 package enum FrameError: Error, Hashable, Sendable {
-    /// A request shorter than its version and operation.
+    /// The length is too short for a version and an operation.
     case tooShort(Int)
-    /// A length above the limit, followed by a version that is not of this protocol.
+    /// The length exceeds the limit, and the version that follows is not this protocol's.
     case tooLong(Int)
 }
 

@@ -1,10 +1,10 @@
-/// A credential in the form of a version 4 cache file, kept as it came and given back byte for byte.
+/// A credential in the format of a version 4 cache file, stored and returned byte for byte.
 ///
-/// Of what is inside only the places of the fields are kept; a field is read when a comparison needs it.
+/// Only the field boundaries are stored; a field is decoded when a comparison needs it.
 package struct MarshalledCredential: Hashable, Sendable {
-    /// The whole, as it came.
+    /// The encoded credential, unchanged.
     package private(set) var bytes: [UInt8]
-    /// Where client, server, key, addresses, authorization data and ticket end; the second ticket ends with the bytes.
+    /// The offsets at which client, server, key, addresses, authorization data and ticket end; the second ticket ends with the bytes.
     private let ends: Ends
 
     private struct Ends: Hashable {
@@ -16,7 +16,7 @@ package struct MarshalledCredential: Hashable, Sendable {
         var ticket: UInt32 = 0
     }
 
-    /// Reads one credential; what follows it does not belong to it and is left out.
+    /// Reads one credential; ignores any bytes that follow.
     package init(_ bytes: [UInt8]) throws(MalformedInput) {
         var reader = ByteReader(bytes)
         self = try MarshalledCredential(from: &reader)
@@ -45,10 +45,10 @@ package struct MarshalledCredential: Hashable, Sendable {
         bytes = Array(whole[..<reader.rest.startIndex])
     }
 
-    /// Overwrites the key and everything else, where nobody else has the bytes; it is of no use then.
+    /// Overwrites all bytes, the key included, if this is the only reference to them; the credential is unusable afterwards.
     mutating func wipe() { bytes.wipe() }
 
-    /// The four times, the byte that says whether the ticket is encrypted in a session key, and the ticket's flags.
+    /// The length of the four times, the byte for `is_skey`, and the ticket flags.
     private static let fixedLength = 4 * 4 + 1 + 4
 
     package var client: MarshalledPrincipal { principal(0, ends.client) }
@@ -62,22 +62,22 @@ package struct MarshalledCredential: Hashable, Sendable {
             renewTill: number(at: ends.key + 12, 4)
         )
     }
-    /// Whether the ticket is encrypted in another ticket's session key: user-to-user authentication.
+    /// Whether the ticket is encrypted in another ticket's session key (user-to-user authentication).
     package var isSessionKey: Bool { bytes[Int(ends.key) + 16] != 0 }
     package var ticketFlags: UInt32 { number(at: ends.key + 17, 4) }
-    /// The list with its count, as it came.
+    /// The encoded list with its count, unchanged.
     package var authorizationData: ArraySlice<UInt8> { bytes[Int(ends.addresses)..<Int(ends.authorizationData)] }
     package var ticket: ArraySlice<UInt8> { bytes[Int(ends.authorizationData) + 4..<Int(ends.ticket)] }
-    /// What is written over a credential that is gone, in this order: the mark that libkrb5 leaves where it removes one from a file, an end
-    /// of zero and an authentication at -1, then zeros in the places of key and ticket. What other programs, and ``repeats(_:)``, tell
-    /// credentials apart by stays.
+    /// The bytes that overwrite a removed credential, in this order. First comes the mark that libkrb5 leaves when it removes a credential
+    /// from a file: an end time of zero and an authentication time of -1. Then zeros replace the key and the ticket. The fields by which
+    /// other programs and ``repeats(_:)`` distinguish credentials stay.
     var erasures: [Erasure] {
         let (times, start) = (Int(ends.key), bytes[Int(ends.key) + 4..<Int(ends.key) + 8])
         let secrets = [Int(ends.server) + 2 + 4..<Int(ends.key), Int(ends.authorizationData) + 4..<Int(ends.ticket)]
         return [Erasure(offset: times, bytes: [0xFF, 0xFF, 0xFF, 0xFF] + start + [0, 0, 0, 0])]
             + secrets.filter { !$0.isEmpty }.map { Erasure(offset: $0.lowerBound, bytes: [UInt8](repeating: 0, count: $0.count)) }
     }
-    /// Whether it has been overwritten: it has the mark of one that is gone, or there was a key, and it is zeros.
+    /// Whether the credential has been overwritten: it has the mark of a removed credential, or its key is not empty and all zeros.
     var isWiped: Bool {
         if times.end == 0, times.authentication == .max { return true }
         let key = bytes[Int(ends.server) + 2 + 4..<Int(ends.key)]
@@ -95,13 +95,13 @@ package struct MarshalledCredential: Hashable, Sendable {
 }
 
 extension MarshalledCredential: CustomStringConvertible, CustomReflectable {
-    /// Says nothing of what is inside: it has a key.
+    /// Omits the contents, because they include a key.
     package var description: String { "a credential of \(bytes.count) bytes" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension ByteReader {
-    /// A count and as many elements of a type of two bytes and counted bytes: addresses, authorization data.
+    /// Reads a count and that many elements, each a two-byte type and length-prefixed bytes: addresses or authorization data.
     mutating func typedList(_ field: String) throws(MalformedInput) -> ArraySlice<UInt8> {
         let whole = rest
         let count = try number(field, as: UInt32.self)
@@ -113,7 +113,7 @@ extension ByteReader {
     }
 }
 
-/// The four times of a ticket in seconds since 1970, unsigned as libkrb5 takes them, so that they last until 2106.
+/// The four times of a ticket in seconds since 1970; unsigned, as in libkrb5, so that they last until 2106.
 package struct TicketTimes: Hashable, Sendable {
     package var authentication: UInt32
     package var start: UInt32
@@ -135,12 +135,12 @@ package struct TicketTimes: Hashable, Sendable {
     }
 }
 
-/// Bytes that take the place of others, in a credential or in a file.
+/// Bytes to write over a part of a credential or a file.
 struct Erasure: Hashable {
-    /// Where they begin.
+    /// The offset of the first byte to overwrite.
     let offset: Int
     let bytes: [UInt8]
 
-    /// The same behind so many bytes more.
+    /// The same bytes at an offset that is larger by `count`.
     func moved(by count: Int) -> Erasure { Erasure(offset: offset + count, bytes: bytes) }
 }

@@ -1,12 +1,12 @@
-/// A principal in the form of a version 4 cache file: type, number of components, realm, components.
+/// A principal in the format of a version 4 cache file: name type, number of components, realm, components.
 ///
-/// It stays bytes, for realm and components may hold anything, a zero too.
+/// It is stored as bytes, because the realm and the components may contain any byte, including zero.
 package struct MarshalledPrincipal: Sendable {
-    /// The whole, as it came.
+    /// The encoded principal, unchanged.
     package let bytes: ArraySlice<UInt8>
     private let realmEnd: Int
 
-    /// Reads one principal; what follows it is no matter.
+    /// Reads one principal; ignores any bytes that follow.
     package init(_ bytes: [UInt8]) throws(MalformedInput) {
         var reader = ByteReader(bytes)
         self = try MarshalledPrincipal(from: &reader)
@@ -22,7 +22,7 @@ package struct MarshalledPrincipal: Sendable {
         bytes = whole[..<reader.rest.startIndex]
     }
 
-    /// Takes bytes that were read as a principal before.
+    /// Creates a principal from bytes that have already been parsed as one.
     init(checked bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         let length = bytes.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | Int($1) }
@@ -31,16 +31,15 @@ package struct MarshalledPrincipal: Sendable {
 
     private static let realmOffset = 12
 
-    /// The realm.
     package var realm: ArraySlice<UInt8> { bytes[(bytes.startIndex + Self.realmOffset)..<realmEnd] }
 
-    /// All but the type, which no comparison looks at: two are the same when these bytes are.
+    /// All bytes except the name type, which no comparison uses. Two principals are the same if these bytes are equal.
     var identity: ArraySlice<UInt8> { bytes.dropFirst(4) }
 
-    /// The components with their lengths; no two lists have the same bytes, so their number need not be compared.
+    /// The components with their lengths. Because different lists have different bytes, their number need not be compared.
     var components: ArraySlice<UInt8> { bytes[realmEnd...] }
 
-    /// The name for people, such as `host/server@REALM`: what is no text in it is replaced, and nothing is quoted.
+    /// The name for display, such as `host/server@REALM`. Invalid UTF-8 is replaced, and nothing is quoted.
     package var text: String {
         var parts: [Substring] = []
         var reader = ByteReader(components)
@@ -48,16 +47,16 @@ package struct MarshalledPrincipal: Sendable {
         return parts.joined(separator: "/") + "@" + String(decoding: realm, as: UTF8.self)
     }
 
-    /// Whether this is the same principal, `krb5_principal_compare`.
+    /// Whether the principals are equal, as in `krb5_principal_compare`.
     package func isSame(as other: MarshalledPrincipal) -> Bool { identity == other.identity }
 
-    /// Whether it is the same but for the realm, `krb5_principal_compare_any_realm`.
+    /// Whether the principals are equal except for the realm, as in `krb5_principal_compare_any_realm`.
     package func hasSameComponents(as other: MarshalledPrincipal) -> Bool { components == other.components }
 
-    /// Whether it is the server of an entry that is no ticket: a setting that libkrb5 keeps in the cache, `krb5_cc_set_config`.
+    /// Whether this is the server name of a configuration entry (`krb5_cc_set_config`), which is not a ticket.
     package var isConfiguration: Bool { realm.elementsEqual("X-CACHECONF:".utf8) }
 
-    /// The same with memory of its own, for what outlives a request.
+    /// A copy with its own memory, for use after the request has ended.
     func detached() -> MarshalledPrincipal { MarshalledPrincipal(checked: Array(bytes)[...]) }
 }
 

@@ -1,9 +1,9 @@
-/// The answer to a request.
+/// The reply to a request.
 package struct Reply: Hashable, Sendable {
     package let code: ReplyCode
-    /// What follows the code; empty for an error.
+    /// The bytes after the code; empty for an error.
     package private(set) var body: [UInt8]
-    /// Whether nobody else has the body, so that keys in it would be left behind.
+    /// Whether this reply holds the only reference to the body, so that the body must be wiped.
     private let isOnlyCopy: Bool
 
     package init(body: [UInt8] = []) { self.init(body: body, isOnlyCopy: false) }
@@ -27,19 +27,19 @@ package struct Reply: Hashable, Sendable {
         hasher.combine(body)
     }
 
-    /// Overwrites the keys in a body that goes with the reply; that of a single credential is the store's own.
+    /// Overwrites the keys in a body that only this reply holds. The body of a single credential is shared with the store.
     mutating func wipe() { if isOnlyCopy { body.wipe() } }
 
-    /// Whether libkrb5 would read it: the length counts the code too.
+    /// Whether libkrb5 accepts a reply of this length; its limit includes the code.
     package var fits: Bool { body.count <= Self.maximumBodyLength }
 
-    /// The longest body that libkrb5 reads.
+    /// The longest body that libkrb5 accepts.
     package static let maximumBodyLength = FrameDecoder.maximumLength - 4
 
-    /// The bytes to send: length, transport code, the code, the body.
+    /// Encodes the reply: length, transport code, code, body.
     ///
-    /// The transport code is always zero: libkrb5 returns another one at once, leaves the rest of the reply in the socket, and reads that
-    /// as the next reply.
+    /// The transport code is always zero. For any other value libkrb5 returns immediately, leaves the rest of the reply in the socket, and
+    /// reads it as the next reply.
     package func encoded() -> [UInt8] {
         var writer = ByteWriter(capacity: 12 + body.count)
         writer.write(UInt32(truncatingIfNeeded: 4 + body.count))
@@ -50,36 +50,36 @@ package struct Reply: Hashable, Sendable {
     }
 }
 
-/// The code in a reply: zero, or what libkrb5 gives its caller as the error.
+/// The code in a reply: zero, or the error that libkrb5 returns to its caller.
 ///
-/// ``unsupported``, `KRB5_CC_IO` and `KRB5_CC_NOSUPP` make the client do the same thing the old way: slower, and not atomic. So a refusal
-/// never has one of them, and the last two are not here.
+/// On ``unsupported``, `KRB5_CC_IO` and `KRB5_CC_NOSUPP` the client falls back to older operations, which are slower and not atomic. So a
+/// refusal never uses one of them, and the last two are not defined here.
 package struct ReplyCode: RawRepresentable, Error, Hashable, Sendable {
     package let rawValue: Int32
 
     package init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// Done.
+    /// Success.
     package static let ok = ReplyCode(rawValue: 0)
-    /// A name that this user may not create. The corresponding C error is `KRB5_CC_BADNAME`.
+    /// This user may not create a cache with this name. The corresponding C error is `KRB5_CC_BADNAME`.
     package static let badName = ReplyCode(rawValue: -1_765_328_245)
     /// No such credential. The corresponding C error is `KRB5_CC_NOTFOUND`.
     package static let notFound = ReplyCode(rawValue: -1_765_328_243)
-    /// The credential or the cache is gone; an iteration skips it or ends. The corresponding C error is `KRB5_CC_END`.
+    /// The credential or the cache no longer exists; an iteration skips it or ends. The corresponding C error is `KRB5_CC_END`.
     package static let end = ReplyCode(rawValue: -1_765_328_242)
-    /// Not permitted: the system's own `EACCES`. Programs print it as “Permission denied”; the text of `KRB5_FCC_PERM` would have the user
-    /// look for the fault in the mode of a file.
+    /// The caller is not permitted: the system's `EACCES`, which programs print as “Permission denied”. The text of `KRB5_FCC_PERM` would
+    /// suggest that a file's mode is wrong.
     package static let notPermitted = ReplyCode(rawValue: 13)
     /// No such cache. The corresponding C error is `KRB5_FCC_NOFILE`.
     package static let noCache = ReplyCode(rawValue: -1_765_328_189)
-    /// The operation is not known here: the client does without. The corresponding C error is `KRB5_FCC_INTERNAL`.
+    /// The server does not implement the operation; the client falls back to others. The corresponding C error is `KRB5_FCC_INTERNAL`.
     package static let unsupported = ReplyCode(rawValue: -1_765_328_188)
-    /// The credential could not be written. The corresponding C error is `KRB5_CC_WRITE`.
+    /// The change could not be written. The corresponding C error is `KRB5_CC_WRITE`.
     package static let writeFailed = ReplyCode(rawValue: -1_765_328_187)
-    /// A user has as many caches or tickets as are permitted: the system's own `EDQUOT`. Programs print it as “Disk quota exceeded”; the
-    /// text of `KRB5_CC_NOMEM` would have the user look for memory.
+    /// The user has reached the limit of caches or ticket memory: the system's `EDQUOT`, which programs print as “Disk quota exceeded”. The
+    /// text of `KRB5_CC_NOMEM` would suggest a lack of memory.
     package static let quotaExceeded = ReplyCode(rawValue: 122)
-    /// The server has no room for more connections or bytes now. The corresponding C error is `KRB5_CC_NOMEM`.
+    /// The server has no room for more connections or bytes at the moment. The corresponding C error is `KRB5_CC_NOMEM`.
     package static let limitReached = ReplyCode(rawValue: -1_765_328_186)
     /// The request is malformed. The corresponding C error is `KRB5_CC_FORMAT`.
     package static let malformed = ReplyCode(rawValue: -1_765_328_185)

@@ -1,4 +1,4 @@
-/// A request with what belongs to its operation.
+/// A decoded request: the operation and its arguments.
 package enum Request: Sendable {
     case noOperation
     case generateName
@@ -23,12 +23,12 @@ package enum Request: Sendable {
 }
 
 extension Request {
-    /// The version of the protocol.
+    /// The major version of the protocol.
     package static let majorVersion: UInt8 = 2
 
-    /// Reads a request from its version on; what follows its body is no matter, as in libkrb5.
+    /// Decodes a request, starting at its version. Ignores bytes after the body, as libkrb5 does.
     ///
-    /// Any minor version will do: none but zero was ever sent, and a later one can't mean something else by the same operation.
+    /// Accepts every minor version: only zero was ever sent, and a later minor version cannot change the meaning of an operation.
     package init(_ frame: [UInt8]) throws(RequestError) {
         guard frame.count >= 4, frame[0] == Self.majorVersion else { throw .unsupportedVersion(frame.first ?? 0) }
         let number = UInt16(frame[2]) << 8 | UInt16(frame[3])
@@ -52,10 +52,10 @@ extension Request {
         }
     }
 
-    /// The operations on one cache.
+    /// Decodes an operation on a named cache.
     private init(_ operation: Operation, _ name: CacheName, from reader: inout ByteReader) throws(MalformedInput) {
         switch operation {
-        // These have no name and were read before; they are here so that a new operation cannot be forgotten.
+        // These operations have no name and were decoded before. They are listed so that the compiler reports a missing new operation.
         case .noOperation, .generateName, .cacheIdentifiers, .defaultCache, .cacheName: self = .noOperation
         case .initialize: self = .initialize(name, try MarshalledPrincipal(from: &reader))
         case .destroy: self = .destroy(name)
@@ -76,11 +76,11 @@ extension Request {
     }
 }
 
-/// What REPLACE puts in place of everything that a cache holds.
+/// The contents that REPLACE gives to a cache.
 package struct Replacement: Sendable {
-    /// By how many seconds the KDC's clock is ahead of this machine's.
+    /// The number of seconds by which the KDC's clock is ahead of this machine's.
     package let clockOffset: Int32
-    /// Whose cache it is.
+    /// The client principal of the cache.
     package let principal: MarshalledPrincipal
     package let credentials: [MarshalledCredential]
 
@@ -95,7 +95,7 @@ package struct Replacement: Sendable {
         principal = try MarshalledPrincipal(from: &reader)
         let begin = reader.offset
         let count = Int(try reader.number("number of credentials", as: UInt32.self))
-        // Each takes four bytes at least; memory is not set aside for a number alone.
+        // Each credential takes at least four bytes. The check prevents an allocation for an arbitrary count.
         guard count <= reader.rest.count / 4 else { throw MalformedInput(field: "number of credentials", offset: begin) }
         var credentials: [MarshalledCredential] = []
         for _ in 0..<count {
@@ -106,19 +106,19 @@ package struct Replacement: Sendable {
     }
 }
 
-/// A whole request that cannot be carried out.
+/// The reason why a complete request cannot be executed.
 package enum RequestError: Error, Hashable, Sendable {
-    /// Another version of the protocol: nothing is known of how it is answered.
+    /// The request has an unknown protocol version, whose reply format is unknown too.
     case unsupportedVersion(UInt8)
-    /// No operation that is known here.
+    /// The request has an unknown operation.
     case unknownOperation(UInt16)
-    /// The operation is known, and its body is cut off.
+    /// The operation is known, but its body is truncated.
     case malformedBody(Operation, MalformedInput)
 
-    /// What to answer; nil where the connection is to be closed.
+    /// The code to reply with; nil if the connection must be closed.
     ///
-    /// An unknown operation must be answered, for the client tries what it can do without. A malformed body gets a code that ends the
-    /// operation; its frame was whole, so the connection goes on.
+    /// An unknown operation must be answered, because the client then tries others. A malformed body gets a code that ends the operation;
+    /// because its frame was complete, the connection stays open.
     package var replyCode: ReplyCode? {
         switch self {
         case .unsupportedVersion: nil
@@ -138,7 +138,7 @@ extension RequestError: CustomStringConvertible {
     }
 }
 
-/// An operation that MIT libkrb5 1.20 and later or Heimdal's client send. There is no specification; the names are those of `kcm.h`.
+/// An operation that MIT libkrb5 1.20 and later or Heimdal's client sends. There is no specification; `kcm.h` defines the names.
 package enum Operation: UInt16, CaseIterable, Sendable {
     /// `KCM_OP_NOOP`
     case noOperation = 0
@@ -160,9 +160,9 @@ package enum Operation: UInt16, CaseIterable, Sendable {
     case credential = 10
     /// `KCM_OP_REMOVE_CRED`
     case remove = 11
-    /// `KCM_OP_SET_FLAGS`, sent by Heimdal alone
+    /// `KCM_OP_SET_FLAGS`, sent only by Heimdal
     case setFlags = 12
-    /// `KCM_OP_MOVE_CACHE`, sent by Heimdal alone
+    /// `KCM_OP_MOVE_CACHE`, sent only by Heimdal
     case move = 17
     /// `KCM_OP_GET_CACHE_UUID_LIST`
     case cacheIdentifiers = 18

@@ -6,24 +6,24 @@ internal import NIOCore
     internal import Musl
 #endif
 
-/// One client: cuts its bytes into requests and answers one after the other, each when it is this connection's turn (``TurnQueue``).
+/// One client connection: splits its bytes into requests and answers them in order, each when it is the connection's turn (``TurnQueue``).
 ///
-/// While requests wait, and while the client does not read its replies, nothing more is read from it, so that it can make nothing but its
-/// own connection wait.
+/// Stops reading from the client while requests are waiting or the client does not read its replies, so that a client can delay only its
+/// own connection.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether a client is served.
+    /// Whether the client's requests are executed.
     enum Access {
         case granted(UserAccount)
-        /// Every request is answered by this code: a connection that is only closed tells its user nothing.
+        /// Every request is answered with this code, because a connection that is only closed would give its user no reason.
         case refused(ReplyCode)
     }
 
     let channel: any Channel
-    /// While it is in the channel's pipeline.
+    /// Set while the handler is in the channel's pipeline.
     private var context: ChannelHandlerContext?
     let peer: PeerCredential
     let user: UserConnections
@@ -33,11 +33,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var state = ConnectionState()
     private var isQueued = false
     private var isReadDue = false
-    /// Whether the client sends no more.
+    /// Whether the client has closed its sending side.
     private var hasEnded = false
-    /// The decoder's waiting bytes, as they are counted for the user.
+    /// The decoder's buffered bytes, as last counted for the user.
     private var countedBytes = 0
-    /// When the last whole request was answered.
+    /// When the last complete request was taken up, or when the connection was accepted.
     private(set) var lastRequest = NIODeadline.now()
 
     init(channel: any Channel, peer: PeerCredential, user: UserConnections, service: Service, access: Access) {
@@ -46,18 +46,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.user = user
         self.service = service
         self.access = access
-        // Who is refused anyway has no use for room: libkrb5's first request is shorter.
+        // A refused client needs no room for a long request; libkrb5's first request is shorter than this.
         let length = if case .granted = access { service.options.limits.requestBytes } else { 512 }
         decoder = FrameDecoder(maximumLength: length)
     }
 
-    /// Whether it is served.
+    /// Whether the client's requests are executed.
     var isGranted: Bool { if case .granted = access { true } else { false } }
 
-    /// Whether the client waits for an answer, or has sent a part of a request.
+    /// Whether the client is waiting for a reply, or has sent part of a request.
     var isBusy: Bool { decoder.waitingBytes > 0 || !hasSentAll }
 
-    /// Whether the kernel has taken all replies.
+    /// Whether the kernel has accepted all replies.
     var hasSentAll: Bool { ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) == 0 }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -103,7 +103,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Has the next request answered; where none waits, reads on.
+    /// Queues the connection if a request is waiting; otherwise continues to read.
     private func goOn(_ context: ChannelHandlerContext) {
         guard context.channel.isActive, context.channel.isWritable, !isQueued else { return }
         if decoder.hasNext {
@@ -117,13 +117,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Answers one request: it is this connection's turn. Returns whether it waits for another one.
+    /// Answers one request when it is this connection's turn. Returns whether another request is waiting.
     func answerNext() -> Bool {
         isQueued = false
         guard let context, context.channel.isActive, context.channel.isWritable else { return false }
         do {
             guard var frame = try decoder.next() else {
-                // Of a request that is too long the rest is skipped as it comes.
+                // The rest of a request that is too long is skipped as it arrives.
                 countWaitingBytes()
                 goOn(context)
                 return false
@@ -140,7 +140,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.close(promise: nil)
             return false
         }
-        // A reply that is written may change the writability, by which it may have been queued already.
+        // Writing the reply may have changed the writability, and the connection may have been queued by that.
         guard context.channel.isActive, context.channel.isWritable, !isQueued, decoder.hasNext else {
             goOn(context)
             return false
@@ -163,10 +163,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .refused(let code): return Reply(code: code)
         case .granted(let account):
             if let operation = frame.refusedOperation {
-                // Without REPLACE libkrb5 stores the tickets one by one.
+                // Without REPLACE, libkrb5 stores the tickets one by one.
                 return Reply(code: operation == Operation.replace.rawValue ? .unsupported : .limitReached)
             }
-            // A long reply waits where its client reads slowly, and is not made where it may not.
+            // A long reply occupies memory while its client reads slowly, so it is not built when the memory limit is reached.
             let replyLimit = mayWait ? Reply.maximumBodyLength : 4096
             return service.reply(to: frame.bytes, from: peer, own: account, connection: &state, replyLimit: replyLimit)
         }
@@ -187,7 +187,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         reply.write(to: &buffer)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
         guard !hasSentAll else { return service.giveBack(buffer) }
-        // The client is slow, or the reply long: the buffer is free when what follows it has been sent.
+        // The client is slow or the reply is long. The buffer is free once the empty write after it has completed.
         let sent = context.eventLoop.makePromise(of: Void.self)
         let length = 8 + reply.body.count
         countWaiting(length)
@@ -205,7 +205,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 }
 
 extension Reply {
-    /// The same bytes as ``encoded()``, without a copy of the body on the way.
+    /// Writes the same bytes as ``encoded()`` without an intermediate copy of the body.
     fileprivate func write(to buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt32(truncatingIfNeeded: 4 + body.count))
         buffer.writeInteger(Int32(0))
@@ -215,9 +215,9 @@ extension Reply {
 }
 
 extension ByteBuffer {
-    /// Overwrites what can be read with zeros, in the memory itself: NIO's pool has the buffer too and gives it to the next connection.
+    /// Overwrites the readable bytes with zeros in place, because NIO's pool shares the buffer and gives it to the next connection.
     ///
-    /// Nobody else may still want the bytes.
+    /// Call it only when no other code needs the bytes.
     func wipeInPlace() {
         unsafe withUnsafeReadableBytes { bytes in
             guard let start = bytes.baseAddress else { return }

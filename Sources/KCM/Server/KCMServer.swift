@@ -8,12 +8,12 @@ internal import Synchronization
     internal import Musl
 #endif
 
-/// A server of the credential-cache protocol: programs that use libkrb5 find their tickets here as `KCM:`.
+/// A server of the KCM protocol, from which programs that use libkrb5 get their credentials as `KCM:` caches.
 ///
-/// It has one thread, an event loop that serves nothing else. There a request is decided, written to disk, applied and answered without a
-/// stop, so that no request overtakes another and a reply means that the ticket is kept. A call that writes to a file may block, and
-/// nowhere else would an event loop do so; here it is a copy into the page cache of a tmpfs, with no fsync, and a hop to another thread and
-/// back would take longer. Who lets go of the server ends it.
+/// It has one thread, an event loop that serves nothing else. There each request is decided, written to disk, applied and answered without
+/// interruption, so that requests are never reordered and a reply means that the ticket is stored. A write to a file may block, which an
+/// event loop normally must avoid. Here it copies into the page cache of a tmpfs without fsync, which is faster than switching to another
+/// thread and back. Releasing the last reference to the server stops it.
 package final class KCMServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let loop: any EventLoop
@@ -21,7 +21,7 @@ package final class KCMServer: Sendable {
     private let report: (@Sendable (ServerReport) -> Void)?
     private let hasEnded = Atomic(false)
 
-    /// Opens the directory and takes up what is there. It reads the files on the caller's thread.
+    /// Opens the directory and loads its caches. Reads the files on the caller's thread.
     package init(_ options: Options) throws(StorageError) {
         let service = try Service(options)
         report = options.report
@@ -31,7 +31,7 @@ package final class KCMServer: Sendable {
         self.service = box
         let step = TimeAmount(max(options.limits.idleTime / 4, .milliseconds(1)))
         _ = loop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in box.value.closeIdle(now: .now()) }
-        // Not at once: a machine that has just started may still get its clock set.
+        // The first run is delayed, because the clock of a machine that has just booted may not be set yet.
         _ = loop.scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in box.value.removeAbandonedCaches() }
     }
 
@@ -64,7 +64,7 @@ package final class KCMServer: Sendable {
         try await loop.submit { service.value.add(listener: listener, at: path, on: loop) }.get()
     }
 
-    /// Accepts no more connections, answers what has arrived, and closes. Everything is on disk already.
+    /// Stops accepting connections, answers the requests that have arrived, and closes. All changes are already on disk.
     package func shutDown() async {
         guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
         let (service, loop) = (service, loop)
@@ -73,8 +73,8 @@ package final class KCMServer: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// After a change of what ``Options/isPermitted`` says: closes the connections of those who are permitted no more, and of those who
-    /// were not. Whoever still is connects again.
+    /// Closes the connections that are no longer permitted, and those that were refused; clients that are permitted reconnect. Call it
+    /// after the result of ``Options/isPermitted`` has changed.
     package func closeConnections(unless isPermitted: @escaping @Sendable (PeerCredential) -> Bool) async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
@@ -96,14 +96,14 @@ package final class KCMServer: Sendable {
         try? await loop.submit { service.value.removeAbandonedCaches() }.get()
     }
 
-    /// After a change of what ``Options/owner`` says: counts what each user has for the owner that it has now.
+    /// Recounts what each user has under the user's current owner. Call it after the result of ``Options/owner`` has changed.
     package func countAgain() async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
         try? await loop.submit { service.value.countAgain() }.get()
     }
 
-    /// What each user has here who is served or has a cache.
+    /// The usage of each user who is served or has a cache.
     package var counts: [ServerCounts] {
         get async {
             guard !hasEnded.load(ordering: .relaxed) else { return [] }
@@ -114,30 +114,31 @@ package final class KCMServer: Sendable {
 }
 
 extension KCMServer {
-    /// How a server works.
+    /// The configuration of a server.
     package struct Options: Sendable {
-        /// Where the caches are kept, a folder for each user; nil keeps them in memory alone.
+        /// The directory that stores the caches, with a folder for each user; nil stores them only in memory.
         package var directory: String?
-        /// How much one user may keep.
+        /// The limits on what one user may store.
         package var storeLimits: StoreLimits
-        /// How long caches are kept whose tickets are of no use.
+        /// How long unusable caches are retained.
         package var retention: CacheRetention
-        /// How much the clients of one user may take of the server.
+        /// The limits on what the clients of one user, and of all users, may use of the server.
         package var limits: ServerLimits
-        /// Who is served, asked once for each connection on the server's thread: it must not wait. Who is not is told so by a code.
+        /// Whether a client is permitted. Called once for each connection on the server's thread, so it must not block. A client that is
+        /// not permitted receives an error code.
         package var isPermitted: @Sendable (PeerCredential) -> Bool
-        /// Whether root reaches a cache of another user by a name that begins with the user's number and a colon, as in
-        /// `KCM:1000:default`: pam_krb5 stores a user's ticket before the login process becomes that user.
+        /// Whether root can access another user's cache by a name that begins with the user's number and a colon, such as
+        /// `KCM:1000:default`. pam_krb5 stores a user's ticket before the login process switches to that user.
         package var rootReachesOthers = false
-        /// The time in seconds since 1970.
+        /// Returns the time in seconds since 1970.
         package var now: @Sendable () -> UInt32
-        /// Hears of each change once it is on disk, on the server's thread: it must not wait, nor call the server.
+        /// Receives each change once it is on disk. Called on the server's thread: it must not block or call the server.
         package var observer: (@Sendable (StoreEvent) -> Void)?
-        /// Receives what an administrator should read, on the server's thread: it must not wait.
+        /// Receives reports for the administrator. Called on the server's thread: it must not block.
         package var report: (@Sendable (ServerReport) -> Void)?
-        /// With whom a user is counted against the limits: the one whose subordinate number it is (subuid(5)), else the user.
+        /// The user against whose limits a user is counted: the owner of a subordinate user number (subuid(5)), otherwise the user itself.
         package var owner: @Sendable (UInt32) -> UInt32
-        /// Who opened a connection, by the kernel.
+        /// Returns the kernel's credentials of a connection's client.
         var peer: @Sendable (any Channel) -> PeerCredential? = { PeerCredential($0) }
 
         package init(
@@ -164,15 +165,15 @@ extension KCMServer {
     }
 }
 
-/// What one user has at the server.
+/// What one user currently uses of the server.
 package struct ServerCounts: Hashable, Sendable {
-    /// The user.
+    /// The user's number.
     package let user: UInt32
     /// Open connections, refused ones included.
     package let connections: Int
     package let caches: Int
-    /// Credentials in all caches; settings that libkrb5 keeps among them are not counted.
+    /// The number of credentials in all caches, without libkrb5's configuration entries.
     package let tickets: Int
-    /// The memory that the caches take, by the estimate that the limit is compared with.
+    /// The estimated memory of the caches, which is compared with the limit.
     package let bytes: Int
 }

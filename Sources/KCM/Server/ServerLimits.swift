@@ -1,19 +1,20 @@
-/// How much the clients of one user may take of the server, and those of all.
+/// The limits on what the clients of one user, and of all users together, may use of the server.
 package struct ServerLimits: Hashable, Sendable {
-    /// Connections that are served. libkrb5 has one for each open cache; a process that has leaked a thousand still leaves room.
+    /// The number of connections that are served. libkrb5 has one for each open cache; the default leaves room when a process has leaked a
+    /// thousand.
     package var connections: Int
-    /// Connections beyond those that are told of the limit; further ones are closed unheard.
+    /// The number of further connections that are answered with an error code; beyond it connections are closed without an answer.
     package var refusedConnections: Int
-    /// The bytes of requests that have not been answered and of replies that have not been read, over all connections.
+    /// The number of bytes, over all connections, of requests that have not been answered and replies that have not been read.
     package var waitingBytes: Int
-    /// The length of one request.
+    /// The length of one request in bytes.
     package var requestBytes: Int
-    /// A connection without a whole request for so long is closed. libkrb5 connects again, but not while it waits for a password: so this
-    /// is five minutes at least, but for tests.
+    /// The time without a complete request after which a connection is closed. libkrb5 reconnects, but not while it waits for a password,
+    /// so outside tests this is at least five minutes.
     package var idleTime: Duration
-    /// How long requests are answered before the server looks at its sockets again; at least one is.
+    /// How long the server answers requests before it polls its sockets again; it answers at least one.
     package var turnTime: Duration
-    /// What all users together may take.
+    /// The limits for all users together.
     package var totals: ServerTotals
 
     package init(
@@ -35,21 +36,21 @@ package struct ServerLimits: Hashable, Sendable {
     }
 }
 
-/// How much all users together may take of the server; without a limit where nothing is said.
+/// The limits on what all users together may use of the server; unlimited by default.
 ///
-/// A quarter of each is kept for users who have little, and of that a quarter for root and for users who have caches: one user who takes
-/// all that is granted leaves the others something. When it is taken too, the connection that has been idle longest, of those who hold the
-/// most, makes room.
+/// A quarter of each is reserved for users who have little, and a quarter of that for root and for users who have caches, so that one user
+/// who uses everything permitted leaves room for others. When the reserve is used up too, the server closes the longest idle connection of
+/// the user who has the most.
 package struct ServerTotals: Hashable, Sendable {
-    /// Connections that are served.
+    /// The number of connections that are served.
     package var connections: Int
-    /// Connections beyond those that are told of the limit; further ones are closed unheard.
+    /// The number of further connections that are answered with an error code; beyond it connections are closed without an answer.
     package var refusedConnections: Int
-    /// The bytes of requests that have not arrived as a whole, and of replies that have not been read.
+    /// The number of bytes of requests that have not been answered and replies that have not been read.
     package var waitingBytes: Int
-    /// Caches and users who have any: each cache is a file, and each user an open folder.
+    /// The number of caches plus the number of users who have any: each cache is a file, and each user an open folder.
     package var files: Int
-    /// The memory of all caches and users, by an estimate. Their files take as much again, and twice that before they are written anew.
+    /// The estimated memory of all caches and users. Their files take as much again, and up to twice that before compaction.
     package var storedBytes: Int
 
     package init(
@@ -66,11 +67,11 @@ package struct ServerTotals: Hashable, Sendable {
         self.storedBytes = storedBytes
     }
 
-    /// Limits with which a process does not run out of descriptors.
+    /// Returns limits that keep a system-wide server from running out of descriptors.
     ///
-    /// - Parameter descriptors: How many it may have open (`RLIMIT_NOFILE`, getrlimit(2)).
+    /// - Parameter descriptors: The number of descriptors that the process may open (`RLIMIT_NOFILE`, getrlimit(2)).
     package static func machine(descriptors: Int) -> ServerTotals {
-        // The process's own: its sockets, its event loop, a file that takes another's place.
+        // Reserved for the process itself: its sockets, its event loop, a file that replaces another one.
         let half = max(0, descriptors - 64) / 2
         let refused = min(256, half / 8)
         return ServerTotals(
@@ -82,40 +83,40 @@ package struct ServerTotals: Hashable, Sendable {
         )
     }
 
-    /// Limits with which the agent of one user, whose sockets are two, does not run out of descriptors.
+    /// Returns limits that keep one user's agent, which has two sockets, from running out of descriptors.
     ///
     /// - Parameters:
-    ///   - descriptors: How many it may have open (`RLIMIT_NOFILE`, getrlimit(2)).
-    ///   - processors: Each has an event loop, which has three.
+    ///   - descriptors: The number of descriptors that the process may open (`RLIMIT_NOFILE`, getrlimit(2)).
+    ///   - processors: The number of processors. Each has an event loop, which uses three descriptors.
     package static func agent(descriptors: Int, processors: Int) -> ServerTotals {
         let free = max(16, descriptors - 32 - 3 * min(processors, 1024))
         return ServerTotals(connections: free / 2, refusedConnections: min(64, free / 16))
     }
 }
 
-/// What all users together take of the server. On its event loop alone.
+/// What all users together currently use of the server. Used only on its event loop.
 final class ServerUse {
     private let totals: ServerTotals
-    /// Connections that are served.
+    /// The number of connections that are served.
     var connections = 0
     var refusedConnections = 0
     var waitingBytes = 0
     var files = 0
     var storedBytes = 0
 
-    /// What a user costs who has no cache: a folder and the name of the default cache.
+    /// The estimated memory of a user without caches: a folder and the name of the default cache.
     static let costOfUser = 8192
 
     init(_ totals: ServerTotals) { self.totals = totals }
 
-    /// How much more a user may take who has so much: any of what is not kept for others, or what makes it a few.
+    /// Returns how much more a user may use: the unreserved remainder, or enough to reach `few`, whichever is more.
     private static func room(of total: Int, used: Int, own: Int, few: Int) -> Int {
         max(total - total / 4 - used, min(total - used, few - own))
     }
 
     /// Whether one more connection can be served.
     ///
-    /// - Parameter isPreferred: Whether it is root's, or that of a user who has caches. A sixteenth is kept for them.
+    /// - Parameter isPreferred: Whether the connection belongs to root or a user who has caches, for whom a sixteenth is reserved.
     func hasRoomForConnection(of holding: Holding, isPreferred: Bool) -> Bool {
         let total = totals.connections - (isPreferred ? 0 : totals.connections / 16)
         return Self.room(of: total, used: connections, own: holding.connections, few: 4) > 0
@@ -123,17 +124,17 @@ final class ServerUse {
 
     var hasRoomForRefusedConnection: Bool { refusedConnections < totals.refusedConnections }
 
-    /// Whether one more user can have a folder. A sixteenth is kept for root.
+    /// Whether one more user can have a folder. A sixteenth is reserved for root.
     func hasRoomForUser(isRoot: Bool) -> Bool {
         let share = isRoot ? 0 : 1
         return files < totals.files - share * (totals.files / 16)
             && storedBytes + Self.costOfUser <= totals.storedBytes - share * (totals.storedBytes / 16)
     }
 
-    /// Whether the bytes that wait are within the limit.
+    /// Whether the waiting bytes are within the limit.
     func mayWait(own: Int) -> Bool { Self.room(of: totals.waitingBytes, used: waitingBytes, own: own, few: 16 << 10) >= 0 }
 
-    /// The limits of a store of so many caches and bytes, so that its owner's stores together, and those of all, keep within theirs.
+    /// Returns the limits of a store of this size that keep its owner's stores, and those of all users, within their limits.
     func limits(within limits: StoreLimits, caches: Int, bytes: Int, of holding: Holding) -> StoreLimits {
         let more = Self.room(of: totals.files, used: files, own: holding.caches, few: 2)
         let moreBytes = Self.room(of: totals.storedBytes, used: storedBytes, own: holding.storedBytes, few: 64 << 10)
@@ -144,22 +145,22 @@ final class ServerUse {
     }
 }
 
-/// What is counted together against the limits: a user's own, and what belongs to the user's subordinate numbers (subuid(5)).
+/// The usage that is counted together against the limits: a user's own, and that of the user's subordinate user numbers (subuid(5)).
 ///
-/// A person with a range of subordinate numbers can be 65,536 users. On the server's event loop alone.
+/// One person with a range of subordinate numbers can be 65,536 users. Used only on the server's event loop.
 final class Holding {
-    /// Whose it is, by ``KCMServer/Options/owner``.
+    /// The user whose limits apply, as returned by ``KCMServer/Options/owner``.
     let owner: UInt32
     /// Open connections, refused ones included.
     var connections = 0
-    /// Of these, the ones that are served.
+    /// The connections among them that are served.
     var grantedConnections = 0
-    /// The bytes of requests that were not answered yet, and of replies that were not read.
+    /// The bytes of requests that have not been answered and replies that have not been read.
     var waitingBytes = 0
-    /// Users who have something here.
+    /// The number of users who have an account.
     var accounts = 0
     var caches = 0
-    /// The memory of all caches, by the store's estimate.
+    /// The memory of all caches, as estimated by the store.
     var storedBytes = 0
 
     init(owner: UInt32) { self.owner = owner }
@@ -167,7 +168,7 @@ final class Holding {
     var isEmpty: Bool { connections == 0 && accounts == 0 }
 }
 
-/// What the connections of one user take. On the server's event loop alone.
+/// What the connections of one user currently use. Used only on the server's event loop.
 final class UserConnections {
     let user: UInt32
     private(set) var holding: Holding
@@ -193,7 +194,7 @@ final class UserConnections {
         holding.waitingBytes += change
     }
 
-    /// Counts it all for another owner.
+    /// Counts the connections for another owner.
     func move(to other: Holding) {
         for (holding, sign) in [(holding, -1), (other, 1)] {
             holding.connections += sign * count

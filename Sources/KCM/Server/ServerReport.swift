@@ -1,21 +1,21 @@
 internal import NIOCore
 
-/// What an administrator should read of a server; its description is a sentence.
+/// An event for the administrator; its description is a sentence.
 package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
-    /// A change could not be written; the client got a code alone.
+    /// A change could not be written. The client received only an error code.
     case writeFailed(StorageError)
-    /// Changes are written again.
+    /// Changes can be written again.
     case writesAgain
-    /// An entry of the directory is no file of a cache, or none that can be read.
+    /// An entry of the directory is not a cache file, or cannot be read.
     case damaged(DamagedEntry)
-    /// A user has as many caches as are permitted, and none of them has expired.
+    /// A user has reached the limit of caches, and no expired one can be removed.
     case noMoreCaches(user: UInt32, limit: Int)
-    /// New connections have to wait.
+    /// New connections cannot be accepted for now.
     case acceptFailed(String)
     /// New connections are accepted again.
     case acceptsAgain
 
-    /// Whether an administrator should act on it.
+    /// Whether the administrator should act.
     package var isFailure: Bool {
         switch self {
         case .writeFailed, .damaged, .noMoreCaches, .acceptFailed: true
@@ -23,9 +23,9 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the description of every ``writeFailed(_:)`` begins with.
+    /// The text that begins the description of every ``writeFailed(_:)``.
     package static let writeFailure = "tickets can't be written"
-    /// What the description of every ``acceptFailed(_:)`` begins with.
+    /// The text that begins the description of every ``acceptFailed(_:)``.
     package static let acceptFailure = "connections to the credential caches have to wait"
 
     package var description: String {
@@ -42,21 +42,21 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Passes reports on, a state at a time: clients can cause a failure as often as they like.
+/// Forwards reports, once for each change of state, because clients can cause a failure as often as they like.
 ///
-/// On the server's event loop alone.
+/// Used only on the server's event loop.
 final class ReportFilter {
     private let report: (@Sendable (ServerReport) -> Void)?
-    /// When each failure to write was last seen, by its kind.
+    /// When each kind of write failure last occurred.
     private var writeFailures: [StorageError.Code: NIODeadline] = [:]
-    /// When a user was last reported to have too many caches.
+    /// When each user was last reported to have too many caches.
     private var fullUsers: [UInt32: NIODeadline] = [:]
 
     init(_ report: (@Sendable (ServerReport) -> Void)?) { self.report = report }
 
-    /// A state that has not been seen for so long has ended.
+    /// The time without a failure after which a failure state has ended.
     static let quiet = TimeAmount.seconds(60)
-    /// How often a user is reported to have too many caches.
+    /// The interval at which a user is reported again to have too many caches.
     private static let repetition = TimeAmount.minutes(10)
 
     func report(_ entries: [DamagedEntry]) { for entry in entries { report?(.damaged(entry)) } }

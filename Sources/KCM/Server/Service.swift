@@ -6,14 +6,14 @@ internal import NIOCore
     internal import Musl
 #endif
 
-/// All users and all connections. On the server's event loop alone: that is what keeps requests from overtaking each other.
+/// All users and all connections. Used only on the server's event loop, which keeps the requests in order.
 final class Service {
     let options: KCMServer.Options
     private let storage: Storage?
     private var accounts: [UInt32: UserAccount] = [:]
-    /// Those who have a connection.
+    /// The users who have a connection.
     private var users: [UInt32: UserConnections] = [:]
-    /// Those who have anything, by their owner's number.
+    /// What the users have, by the number of their owner.
     private var holdings: [UInt32: Holding] = [:]
     /// By the paths at which they are bound.
     private var listeners: [String: any Channel] = [:]
@@ -21,14 +21,14 @@ final class Service {
     let use: ServerUse
     let reports: ReportFilter
     private var turns = TurnQueue<ConnectionHandler>()
-    /// Whether ``takeTurns(on:)`` is going to be called.
+    /// Whether a call of ``takeTurns(on:)`` is scheduled.
     private var areTurnsDue = false
-    /// How many requests were answered.
+    /// The number of requests that were answered.
     var answered = 0
-    /// For the next reply.
+    /// A buffer to reuse for the next reply.
     private var spareBuffer: ByteBuffer?
 
-    /// Opens the directory and takes up what is there.
+    /// Opens the directory and loads its caches.
     init(_ options: KCMServer.Options) throws(StorageError) {
         self.options = options
         use = ServerUse(options.limits.totals)
@@ -41,13 +41,13 @@ final class Service {
             } catch {
                 guard !error.isOfProcess else { throw error }
                 dropIfEmpty(holding(of: user))
-                // One user's folder does not keep the server from the others. The next connection of the user tries again.
+                // An unreadable folder of one user does not affect the others. The user's next connection tries again.
                 reports.writeFailed(error)
             }
         }
     }
 
-    /// With whom a user is counted.
+    /// Returns the holding against which a user is counted.
     private func holding(of user: UInt32) -> Holding {
         let owner = options.owner(user)
         if let holding = holdings[owner] { return holding }
@@ -60,7 +60,7 @@ final class Service {
         if holding.isEmpty, holdings[holding.owner] === holding { holdings[holding.owner] = nil }
     }
 
-    /// After a change of what ``KCMServer/Options/owner`` says.
+    /// Recounts all users after the result of ``KCMServer/Options/owner`` has changed.
     func countAgain() {
         for (user, account) in accounts {
             let old = account.holding
@@ -74,7 +74,7 @@ final class Service {
         }
     }
 
-    /// What a user has here; the folder of one who is new is made.
+    /// Returns the account of a user; creates the folder of a new user.
     private func account(_ user: UInt32) throws(StorageError) -> UserAccount {
         if let account = accounts[user] { return account }
         let holding = holding(of: user)
@@ -90,9 +90,9 @@ final class Service {
         return account
     }
 
-    /// Carries out a request of a connection's: in its own user's caches, or in those of the user whose cache root names.
+    /// Executes a request of a connection: in its own user's caches or, for root, in those of the user whom the cache name specifies.
     ///
-    /// - Parameter replyLimit: The length that a reply may have: a longer one is not made.
+    /// - Parameter replyLimit: The maximum length of a reply; a longer one is not built.
     func reply(
         to frame: [UInt8],
         from peer: PeerCredential,
@@ -113,7 +113,7 @@ final class Service {
         }
     }
 
-    /// The user whose cache a request names; nil if it names none, or does not say whose it is.
+    /// Returns the user whose number begins the cache name of a request; nil if the request names no cache, or the name has no number.
     private static func owner(ofCacheIn frame: [UInt8]) -> UInt32? {
         guard frame.count > 4, let operation = Operation(rawValue: UInt16(frame[2]) << 8 | UInt16(frame[3])) else { return nil }
         switch operation {
@@ -122,7 +122,7 @@ final class Service {
         }
     }
 
-    /// Forgets a user who has nothing here: so many there may be.
+    /// Removes the account of a user who has nothing here, because there may be many of them.
     private func dropIfUnused(_ user: UInt32) {
         guard users[user] == nil, let account = accounts[user], account.isUnused else { return }
         account.leave()
@@ -131,7 +131,7 @@ final class Service {
         storage?.removeFolder(of: user)
     }
 
-    /// Lets go of the directory.
+    /// Unlocks the directory.
     func close() { storage?.close() }
 
     /// Adds a listening channel, and closes the former one at the same path. Connections that are open stay open.
@@ -141,7 +141,7 @@ final class Service {
         loop.assumeIsolated().scheduleTask(in: .milliseconds(20)) { former.close(promise: nil) }
     }
 
-    /// Serves a connection that was accepted; one too many is closed.
+    /// Serves an accepted connection, or closes it if there are too many.
     func accept(_ channel: any Channel) throws {
         guard let peer = options.peer(channel) else { return channel.close(promise: nil) }
         let user = users[peer.userID] ?? UserConnections(user: peer.userID, holding: holding(of: peer.userID))
@@ -155,9 +155,9 @@ final class Service {
         count(handler, 1)
         connections[ObjectIdentifier(handler)] = handler
         do {
-            // What has been read is answered before more is read.
+            // Answer what has been read before reading more.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-            // A client may send its requests and end before it reads the replies.
+            // A client may close its sending side before it reads the replies.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
             try channel.pipeline.syncOperations.addHandler(handler)
         } catch {
@@ -167,7 +167,7 @@ final class Service {
     }
 
     private func access(of peer: PeerCredential, _ user: UserConnections) -> ConnectionHandler.Access {
-        // The overflow user stands for everybody whom the kernel can't name here: they have no cache in common.
+        // The overflow user represents all users whom the kernel cannot map here; they must not share a cache.
         let hasName = peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()
         guard hasName, options.isPermitted(peer) else { return .refused(.notPermitted) }
         guard hasRoomForAccount(of: peer.userID, user.holding) else { return .refused(.limitReached) }
@@ -182,7 +182,7 @@ final class Service {
         }
     }
 
-    /// Whether a user has something here, or may have.
+    /// Whether a user has an account or may get one.
     private func hasRoomForAccount(of user: UInt32, _ holding: Holding) -> Bool {
         guard accounts[user] == nil else { return true }
         // Each subordinate number has a folder, as each cache has a file.
@@ -190,13 +190,13 @@ final class Service {
         return use.hasRoomForUser(isRoot: user == 0)
     }
 
-    /// Whether there is room for one more connection, once the one that can be done without best was closed.
+    /// Whether there is room for one more connection, if necessary after closing the least needed one.
     ///
-    /// libkrb5 connects again when it finds a connection closed, so a program that has an idle one does not notice.
+    /// libkrb5 reconnects when it finds a connection closed, so a program with an idle connection does not notice.
     private func makeRoomForConnection(of user: UInt32, _ holding: Holding) -> Bool {
         let isPreferred = user == 0 || accounts[user].map { !$0.isUnused } ?? false
         if use.hasRoomForConnection(of: holding, isPreferred: isPreferred) { return true }
-        // With one less they still have as many as this one will have.
+        // After losing one, that owner still has at least as many connections as this one will have.
         guard let richest = holdings.values.max(by: { $0.grantedConnections < $1.grantedConnections }),
             richest.grantedConnections > holding.grantedConnections + 1
         else { return false }
@@ -225,19 +225,19 @@ final class Service {
 
     // MARK: - Turns
 
-    /// Has a connection's next request answered when it is its turn.
+    /// Queues a connection to have its next request answered when it is its turn.
     func queue(_ connection: ConnectionHandler, on loop: any EventLoop) {
         turns.append(connection, of: connection.user.holding.owner)
         guard !areTurnsDue else { return }
         areTurnsDue = true
-        // Behind what the sockets have brought at the same time.
+        // Runs after the input that the sockets delivered at the same time.
         loop.assumeIsolated().execute { self.takeTurns(on: loop) }
     }
 
-    /// Answers one request of each connection, user by user, for a while.
+    /// Answers one request of each connection, alternating between users, until the turn time is over.
     ///
-    /// A long reply makes its connection queue again from within: ``areTurnsDue`` stays set meanwhile, so that there is never a second task
-    /// that would keep the event loop from its sockets together with this one.
+    /// A long reply makes its connection queue again from within. ``areTurnsDue`` stays set meanwhile, so that there is never a second task
+    /// that would, together with this one, keep the event loop from polling its sockets.
     private func takeTurns(on loop: any EventLoop) {
         let end = NIODeadline.now() + TimeAmount(options.limits.turnTime)
         repeat {
@@ -245,17 +245,17 @@ final class Service {
             if connection.answerNext() { turns.append(connection, of: connection.user.holding.owner) }
         } while .now() < end
         guard !turns.isEmpty else { return areTurnsDue = false }
-        // An event loop that always has a task to run never looks at its sockets; it does before a task of a later time.
+        // An event loop that always has a task to run never polls its sockets; it does before a task with a later deadline.
         loop.assumeIsolated().scheduleTask(in: .microseconds(50)) { self.takeTurns(on: loop) }
     }
 
-    /// Closes the connections that have been without a request for too long.
+    /// Closes the connections that have sent no request for too long.
     func closeIdle(now: NIODeadline) {
         let end = now - TimeAmount(options.limits.idleTime)
         for connection in connections.values where connection.lastRequest < end { connection.channel.close(promise: nil) }
     }
 
-    /// Removes the caches whose tickets have been of no use for longer than they are kept.
+    /// Removes the caches whose tickets have been unusable for longer than the retention period.
     func removeAbandonedCaches() {
         for (user, account) in accounts {
             account.removeAbandonedCaches()
@@ -263,7 +263,7 @@ final class Service {
         }
     }
 
-    /// Closes the connections of those who are permitted no more, and those on which all is refused: the next one may be served.
+    /// Closes the connections that are no longer permitted, and the refused ones, whose next connection may be served.
     func closeConnections(unless isPermitted: (PeerCredential) -> Bool) {
         for connection in connections.values where !connection.isGranted || !isPermitted(connection.peer) {
             connection.channel.close(promise: nil)
@@ -274,25 +274,25 @@ final class Service {
         accounts.map { user, account in account.counts(connections: users[user]?.count ?? 0) }.sorted { $0.user < $1.user }
     }
 
-    /// A buffer for a reply.
+    /// Returns an empty buffer for a reply.
     func emptyBuffer(_ allocator: ByteBufferAllocator) -> ByteBuffer {
         guard var buffer = spareBuffer.take() else { return allocator.buffer(capacity: 4096) }
         buffer.clear()
         return buffer
     }
 
-    /// Takes back a reply's buffer that nobody reads any more.
+    /// Takes back a reply's buffer once it has been sent.
     func giveBack(_ buffer: ByteBuffer) {
         buffer.wipeInPlace()
         if buffer.capacity <= 1 << 16 { spareBuffer = buffer }
     }
 
-    // MARK: - The end
+    // MARK: - Shutdown
 
-    /// Accepts no more connections, answers what has arrived, and closes.
+    /// Stops accepting connections, answers the requests that have arrived, and closes.
     ///
-    /// What a client has sent is in the kernel, and no call says that nothing is left there. So the end is a moment of silence; the client
-    /// that never falls silent gets one second.
+    /// A client's request may still be in the kernel, and no call reports that nothing is left there. So the server closes after 20 ms in
+    /// which it answered no request, or after one second in any case.
     func drain(on loop: any EventLoop) -> EventLoopFuture<Void> {
         for listener in listeners.values { listener.close(promise: nil) }
         listeners = [:]
@@ -318,22 +318,22 @@ final class Service {
     }
 }
 
-/// The connections that have requests to be answered, in the order of their turns: users take turns, and so do the connections of a user.
+/// The connections with waiting requests in the order of their turns. Users alternate, and so do the connections of each user.
 ///
-/// So however many requests a client sends ahead, and over however many connections, another user's request waits for one of them.
+/// So however many requests a client sends ahead, over however many connections, another user's request waits for only one of them.
 struct TurnQueue<Connection> {
     private var users = CircularBuffer<UInt32>()
     private var connections: [UInt32: CircularBuffer<Connection>] = [:]
 
     var isEmpty: Bool { users.isEmpty }
 
-    /// Puts a connection behind the others of its user, and the user behind the other users.
+    /// Appends a connection after the others of its user, and its user after the other users if the user has none waiting.
     mutating func append(_ connection: Connection, of user: UInt32) {
         if connections[user] == nil { users.append(user) }
         connections[user, default: CircularBuffer()].append(connection)
     }
 
-    /// Takes out the connection whose turn it is; nil where none waits.
+    /// Removes and returns the connection whose turn it is; nil if none is waiting.
     mutating func next() -> Connection? {
         guard let user = users.popFirst(), let connection = connections[user]?.popFirst() else { return nil }
         if connections[user]?.isEmpty == false { users.append(user) } else { connections[user] = nil }

@@ -1,24 +1,24 @@
-/// A change of a user's caches that was made.
+/// A completed change of a user's caches.
 package struct StoreEvent: Hashable, Sendable {
-    /// What was done to a cache.
+    /// What changed.
     package enum Kind: Hashable, Sendable {
-        /// A ticket or a setting was added, or took the place of an older one.
+        /// A ticket or configuration entry was added, or replaced an older one.
         case stored
-        /// Some tickets are gone: removed by a client, or expired.
+        /// Tickets were removed, by a client or because they had expired.
         case removed
-        /// The cache was created, emptied, or given another content as a whole.
+        /// The cache was created or emptied, or its contents were replaced.
         case initialized
-        /// The cache is gone. One that was moved is destroyed under its old name and initialized under the new one.
+        /// The cache was destroyed. A move is reported as destroyed under the old name and initialized under the new one.
         case destroyed
-        /// The cache is the user's default now, whether it exists or not.
+        /// The cache is now the user's default, whether it exists or not.
         case primaryChanged
     }
 
-    /// The user whose cache it is.
+    /// The user who owns the cache.
     package let user: UInt32
-    /// What was done.
+    /// What changed.
     package let kind: Kind
-    /// The cache.
+    /// The name of the cache.
     package let cache: CacheName
 
     package init(user: UInt32, kind: Kind, cache: CacheName) {
@@ -29,7 +29,7 @@ package struct StoreEvent: Hashable, Sendable {
 }
 
 extension StoreChange {
-    /// What an observer hears of it; nothing of a clock offset.
+    /// Returns the events of this change; none for a clock offset.
     func events(of user: UInt32) -> [StoreEvent] {
         switch self {
         case .initialize(let name, _), .replace(let name, _): [StoreEvent(user: user, kind: .initialized, cache: name)]

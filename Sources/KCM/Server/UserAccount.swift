@@ -1,17 +1,17 @@
-/// One user's caches. On the server's event loop alone.
+/// The caches of one user. Used only on the server's event loop.
 final class UserAccount {
     private(set) var store: CredentialStore
-    /// Nil where the caches are kept in memory alone.
+    /// The files of the caches; nil if the caches are stored only in memory.
     private let storage: UserStorage?
     private let options: KCMServer.Options
     private let use: ServerUse
     private let reports: ReportFilter
-    /// With whom it is counted.
+    /// The holding against which the account is counted.
     private(set) var holding: Holding
-    /// What it takes, as it is counted for all users, and for its owner.
+    /// The usage of this account, as last counted for all users and for its owner.
     private var counted = (accounts: 0, caches: 0, bytes: 0)
 
-    /// Takes up what is kept of a user, and drops what has expired.
+    /// Loads the stored caches of a user, and removes expired tickets.
     init(
         user: UInt32,
         storage: UserStorage?,
@@ -40,13 +40,13 @@ final class UserAccount {
         count()
     }
 
-    /// Whether nothing is lost with it.
+    /// Whether the account can be removed without losing anything.
     var isUnused: Bool { store.caches.isEmpty && store.primary == .initialPrimary(user: store.user) }
 
-    /// Takes it out of what is counted.
+    /// Removes the account from the counts.
     func leave() { count(accounts: 0, caches: 0, bytes: 0) }
 
-    /// Counts it for another owner.
+    /// Counts the account for another owner.
     func move(to other: Holding) {
         leave()
         holding = other
@@ -65,16 +65,16 @@ final class UserAccount {
         counted = (accounts, caches, bytes)
     }
 
-    /// Carries out a request: decides, writes, applies, tells the observer. Nil where the connection is to be closed.
+    /// Executes a request: decides, writes, applies, notifies the observer. Returns nil if the connection must be closed.
     ///
-    /// - Parameter replyLimit: The length that a reply may have: a longer one is not made.
+    /// - Parameter replyLimit: The maximum length of a reply; a longer one is not built.
     func reply(to frame: [UInt8], connection: inout ConnectionState, replyLimit: Int = Reply.maximumBodyLength) -> Reply? {
         do {
             let request = try Request(frame)
             var state = connection
             store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: holding)
             let decision = store.decide(request, connection: &state, now: options.now(), replyLimit: replyLimit)
-            // A person has one limit and one report, however many subordinate numbers ask.
+            // A person has one limit and one report, however many subordinate numbers send requests.
             if decision.reply.code == .quotaExceeded, holding.caches >= options.storeLimits.caches {
                 reports.noMoreCaches(user: holding.owner, limit: options.storeLimits.caches)
             }
@@ -88,7 +88,7 @@ final class UserAccount {
         }
     }
 
-    /// Makes changes: on disk first, so that the store has nothing that a restart would forget.
+    /// Makes changes, first on disk, so that the store has nothing that a restart would lose.
     private func make(_ changes: [StoreChange]) -> Bool {
         guard !changes.isEmpty else { return true }
         do {
@@ -106,7 +106,7 @@ final class UserAccount {
         return true
     }
 
-    /// The caches that go so that there is room for another one. A request that ends a cache does nothing else.
+    /// Returns the caches that are removed to make room. A request that destroys a cache makes no other change.
     private func displaced(by changes: [StoreChange]) -> [AbandonedCache] {
         guard changes.count > 1 else { return [] }
         return changes.compactMap { change in
@@ -115,7 +115,7 @@ final class UserAccount {
         }
     }
 
-    /// Removes the caches whose tickets have been of no use for longer than they are kept.
+    /// Removes the caches whose tickets have been unusable for longer than the retention period.
     func removeAbandonedCaches() {
         let retention = options.retention
         guard let period = retention.period?.components.seconds else { return }

@@ -6,19 +6,19 @@ package import NIOCore
     internal import Musl
 #endif
 
-/// Has a listening channel wait a second before it accepts again when the process has no descriptor left (accept(2), `EMFILE`).
+/// Pauses a listening channel for a second when accept(2) fails temporarily, such as when the process has no descriptors left (`EMFILE`).
 ///
-/// SwiftNIO's own handler for this delays its next read alone, while the selector goes on to wake for the connection that waits: the
-/// process would spin. This one takes the socket out of the selector.
+/// SwiftNIO's own handler for this only delays its next read, while the selector keeps waking up for the pending connection, so the process
+/// would spin. This handler removes the socket from the selector.
 package final class AcceptPauseHandler: ChannelInboundHandler {
     package typealias InboundIn = any Channel
     package typealias InboundOut = any Channel
 
-    /// The errors that pass, after which SwiftNIO leaves the channel open.
+    /// The temporary errors, after which SwiftNIO leaves the channel open.
     private static let passing: Set<CInt> = [ECONNABORTED, EMFILE, ENFILE, ENOBUFS, ENOMEM]
 
     private let pause: TimeAmount
-    /// Receives the reason at the first failure, and nil at the first connection after it.
+    /// Receives the reason of the first failure, and nil when a connection is accepted again.
     private let report: (String?) -> Void
     private var hasFailed = false
 

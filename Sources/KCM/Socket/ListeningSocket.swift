@@ -7,13 +7,13 @@ package import UnixSystem
     internal import Musl
 #endif
 
-/// A Unix socket that listens. It closes itself unless it is taken.
+/// A listening Unix socket. It closes itself unless its descriptor is taken.
 package struct ListeningSocket: ~Copyable, Sendable {
-    /// -1 once it is taken.
+    /// The descriptor; -1 once it has been taken.
     private var descriptor: Int32
-    /// Where clients find it.
+    /// The path of the socket.
     package let path: String
-    /// The file at ``path`` when the socket was bound or inherited; nil if there was none any more.
+    /// The identity of the file at ``path`` when the socket was bound or inherited; nil if no file was there.
     package private(set) var file: FileIdentity?
 
     private init(descriptor: Int32, path: String) {
@@ -23,16 +23,16 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// How many connections may wait to be accepted, where the system's own limit is no lower.
+    /// The number of connections that may wait to be accepted, unless the system's limit is lower.
     package static let backlog: Int32 = 1024
 
-    /// Hands the descriptor over; who takes it closes it.
+    /// Returns the descriptor; the caller must close it.
     package consuming func take() -> Int32 {
         defer { descriptor = -1 }
         return descriptor
     }
 
-    /// Another descriptor of the same socket, which goes on listening when this one is closed; nil if there is none left.
+    /// Returns another descriptor of the same socket, which keeps listening when this one is closed; nil if no descriptor is left.
     package borrowing func duplicate() -> ListeningSocket? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { return nil }
@@ -41,12 +41,12 @@ package struct ListeningSocket: ~Copyable, Sendable {
         return socket
     }
 
-    /// Binds a socket at a path, in place of one that nobody listens on any more.
+    /// Binds a listening socket at a path, replacing a stale socket on which no process listens.
     ///
-    /// Nobody can connect before the mode is set, since the socket does not listen until then. Whoever may find two of itself at work takes
-    /// a lock first: between the look at an old socket and its removal another process may bind it.
+    /// No client can connect before the mode is set, because the socket does not listen until then. A process that may run more than once
+    /// must take a lock first, because another process may bind the path between the check of the old socket and its removal.
     ///
-    /// - Parameter mode: Who may connect: 0o600 the owner, 0o666 everybody.
+    /// - Parameter mode: The file mode: 0o600 lets the owner connect, 0o666 every user.
     package static func bind(path: String, mode: UInt32 = 0o600, backlog: Int32 = ListeningSocket.backlog) throws(SocketError)
         -> ListeningSocket
     {
@@ -67,7 +67,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         return socket
     }
 
-    /// A socket that another process, such as systemd, has bound and handed over.
+    /// Creates a socket from one that another process, such as systemd, has bound and passed on.
     package init(inherited descriptor: Int32) throws(SocketError) {
         var listens: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -81,7 +81,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         file = FileIdentity(path: path)
     }
 
-    /// Four less than Linux has: SwiftNIO connects to no longer one, here as on other systems.
+    /// Four bytes less than Linux permits: SwiftNIO connects to no longer path, on Linux as on other systems.
     package static let maximumPathLength = 103
 
     private static func address(_ path: String) throws(SocketError) -> UnixSocketAddress {
@@ -94,7 +94,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         return address
     }
 
-    /// Removes a socket that nobody listens on.
+    /// Removes a socket on which no process listens.
     private static func removeStale(_ path: String, _ address: UnixSocketAddress) throws(SocketError) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
@@ -105,7 +105,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         guard probe >= 0 else { throw failure("\(path): no socket can be made") }
         defer { close(probe) }
         let connected = unsafe address.lent { unsafe connect(probe, $0, $1) }
-        // A full backlog is a listener too.
+        // A full backlog also means that a process is listening.
         if connected == 0 || errno == EAGAIN || errno == EINPROGRESS {
             throw SocketError(.inUse, "\(path): another process listens there.")
         }
@@ -118,24 +118,26 @@ package struct ListeningSocket: ~Copyable, Sendable {
     }
 }
 
-/// What SwiftNIO is given for a socket that listens already, and exchanged for it before the first connection is accepted.
+/// A placeholder descriptor for SwiftNIO, replaced by a socket that already listens before the first connection is accepted.
 ///
-/// SwiftNIO calls listen(2) again for a socket that it is given, with a queue of 128: who came while as many were waiting, as they are
-/// when an agent has just started, was turned away.
+/// SwiftNIO calls listen(2) again on a socket that it is given, with a backlog of 128. While that many connections were waiting, as when an
+/// agent has just started, further clients were refused.
 package final class SocketStandIn: Sendable {
-    /// For `ServerBootstrap`, whose channel closes it.
+    /// The descriptor for `ServerBootstrap`, whose channel closes it.
     package let descriptor: Int32
-    /// Nil once it has taken its place.
+    /// The listening socket; nil once it has replaced the placeholder.
     private let listening: Mutex<ListeningSocket?>
 
-    /// - Throws: ``SocketError`` where no socket can be made.
+    /// Creates the placeholder for a listening socket.
+    ///
+    /// - Throws: ``SocketError`` if no socket can be created.
     package init(for listening: consuming ListeningSocket) throws(SocketError) {
         self.listening = Mutex(listening)
         let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         descriptor = number
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // From the family alone Linux makes a name (unix(7), autobind feature); a socket without one can't listen.
+        // Given only the family, Linux assigns a name (unix(7), autobind feature); a socket without a name cannot listen.
         let length = socklen_t(MemoryLayout<sa_family_t>.size)
         let result = unsafe withUnsafeBytes(of: &address) {
             unsafe bind(number, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), length)
@@ -147,35 +149,35 @@ package final class SocketStandIn: Sendable {
         }
     }
 
-    /// Puts the socket that listens in the stand-in's place: for `serverChannelInitializer`, which comes before the channel is registered.
+    /// Replaces the placeholder with the listening socket. Call it in `serverChannelInitializer`, before the channel is registered.
     package func giveWay() throws(SocketError) {
         guard let listening = listening.withLock({ $0.take() }) else { return }
         let number = listening.take()
         defer { close(number) }
-        // dup3(2), which sets the flag in one step, is out of Swift's reach.
+        // dup3(2), which sets the flag in the same step, is not available in Swift.
         guard dup2(number, descriptor) >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
             throw ListeningSocket.failure("the socket can't be served")
         }
     }
 }
 
-/// Why a Unix socket can't be listened on.
+/// The reason why a process cannot listen on a Unix socket.
 package struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     package enum Code: Hashable, Sendable {
-        /// The path is longer than a socket's address.
+        /// The path is longer than a socket address permits.
         case pathTooLong
-        /// Another process listens there.
+        /// Another process listens on the socket.
         case inUse
-        /// What stands at the path is no socket.
+        /// The file at the path is not a socket.
         case notASocket
-        /// A descriptor that was handed over is no Unix socket that listens.
+        /// An inherited descriptor is not a listening Unix socket.
         case unusableDescriptor
-        /// The system refused.
+        /// A system call failed with this `errno`.
         case system(Int32)
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     package let code: Code
     /// A sentence that says what failed and what to do.
     package let description: String

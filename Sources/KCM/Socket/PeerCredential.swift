@@ -6,9 +6,10 @@ package import NIOCore
     internal import Musl
 #endif
 
-/// Who opened a connection, as the kernel saw it then (`SO_PEERCRED`, unix(7)). A descriptor that is passed on keeps its first owner.
+/// The process that opened a connection, as recorded by the kernel at that time (`SO_PEERCRED`, unix(7)). Passing the descriptor on does
+/// not change it.
 package struct PeerCredential: Hashable, Sendable {
-    /// The process. It may have ended since, and its number may be another's.
+    /// The process. It may have exited since, and its number may have been reused.
     package let processID: Int32
     /// The effective user.
     package let userID: UInt32
@@ -21,20 +22,20 @@ package struct PeerCredential: Hashable, Sendable {
         self.groupID = groupID
     }
 
-    /// What the kernel says of users that it can't name here, such as those of another user namespace.
+    /// The user that the kernel reports for users that it cannot map, such as those of another user namespace.
     package static let overflowUser: UInt32 = 65534
 
-    /// The peer of a channel over a Unix socket; nil where the kernel tells nothing.
+    /// Returns the peer of a channel over a Unix socket; nil if the kernel does not report one.
     ///
-    /// On the channel's event loop.
+    /// Call it on the channel's event loop.
     package init?(_ channel: any Channel) {
         guard let provider = channel as? any SocketOptionProvider else { return nil }
-        // `struct ucred`: three numbers of 32 bits, which Glibc's module does not declare.
+        // `struct ucred`, which Glibc's module does not declare: three 32-bit integers.
         let asked: EventLoopFuture<(Int32, UInt32, UInt32)> = provider.unsafeGetSocketOption(
             level: .socket,
             name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
         )
-        // On its own event loop a socket's option is read at once.
+        // On the channel's own event loop the option is read immediately.
         var credential: (process: Int32, user: UInt32, group: UInt32)?
         asked.assumeIsolated().whenSuccess { credential = $0 }
         guard let (process, user, group) = credential else { return nil }

@@ -1,23 +1,23 @@
-/// The file of one cache, to whose end records are written.
+/// The file of one cache, to which records are appended.
 ///
 /// It is open only while it is used, so that there can be more caches than the process may have open files.
 final class CacheFile {
     private let directory: OpenDirectory
-    /// The number in the file's name, by which files are in the order in which the caches came.
+    /// The number in the file's name; files are numbered in the order in which the caches were created.
     let number: UInt64
     var name: String { UserStorage.name(number) }
     private(set) var header: CacheFileHeader
     private let headerLength: Int
     private(set) var size: Int
-    /// The serial numbers of the records that the file began with, where they are not consecutive.
+    /// The serial numbers of the records that the file was created with, because they may not be consecutive.
     private let early: [UInt64]
     /// The serial number of the first record after those.
     private let firstSerial: UInt64
-    /// Where each record begins; tombstones are left out.
+    /// The offset of each record, without tombstones.
     private var offsets: [Int]
-    /// Whether more than `size` bytes are there, for they could not be cut off.
+    /// Whether the file has more than `size` bytes, because they could not be truncated.
     private var hasRest = false
-    /// Below this size it is not compacted: a failed attempt puts it up.
+    /// The size below which the file is not compacted; a failed attempt raises it.
     var compactionFloor = 16 << 10
 
     init(
@@ -40,10 +40,10 @@ final class CacheFile {
         self.firstSerial = firstSerial
     }
 
-    /// The bytes of records that are of no use any more, where the cache's own take `live` bytes.
+    /// Returns the bytes of records that are no longer used, if the cache's credentials take `live` bytes.
     func deadBytes(live: Int) -> Int { size - headerLength - live }
 
-    /// Writes a credential to the end. A failure leaves the file as it was.
+    /// Appends a credential. If it fails, the file is unchanged.
     func append(_ credential: MarshalledCredential) throws(StorageError) {
         let start = size
         try append(credential.bytes)
@@ -65,7 +65,7 @@ final class CacheFile {
         size += record.count
     }
 
-    /// Writes which credentials are gone.
+    /// Appends a record of which credentials are removed.
     func appendRemoval(of serials: [UInt64]) throws(StorageError) {
         try append(Tombstone.encoded(serials.compactMap(recordNumber), mark: header.mark, principal: header.principal))
     }
@@ -93,7 +93,7 @@ final class CacheFile {
         }
     }
 
-    /// Takes back what was appended since the file had this size.
+    /// Truncates the file to an earlier size, which undoes what was appended since.
     func cut(to size: Int) {
         self.size = size
         while let last = offsets.last, last >= size { offsets.removeLast() }
@@ -106,24 +106,24 @@ final class CacheFile {
     }
 }
 
-/// What stands before the credentials of a cache file: version 4 of the format, with a tag of our own that libkrb5 skips.
+/// The header of a cache file: version 4 of the format, with an additional tag that libkrb5 skips.
 struct CacheFileHeader: Hashable {
-    /// The cache; no part of the format, which knows no names.
+    /// The name of the cache, which the format itself does not contain.
     var name: CacheName
-    /// The later of two files of one cache has the higher one.
+    /// Of two files of one cache, the newer one has the higher generation.
     var generation: UInt64
-    /// Random, so that no credential that a client stores is taken for a ``Tombstone`` of this file.
+    /// A random number, so that no credential that a client stores is mistaken for a ``Tombstone`` of this file.
     var mark: UInt64
-    /// By how many seconds the KDC's clock is ahead.
+    /// The number of seconds by which the KDC's clock is ahead.
     var clockOffset: Int32
     var principal: MarshalledPrincipal
 
     private static let version: UInt16 = 0x0504
-    /// The format's own tag: seconds and microseconds.
+    /// The format's own tag for the clock offset: seconds and microseconds.
     private static let offsetTag: UInt16 = 1
     private static let ownTag: UInt16 = 0x4B53
 
-    /// Where the eight bytes of the offset begin, which are changed in place.
+    /// The file offset of the eight bytes of the clock offset, which are changed in place.
     static let offsetPosition = 8
 
     static func encoded(clockOffset: Int32) -> [UInt8] {
@@ -136,7 +136,7 @@ struct CacheFileHeader: Hashable {
     private var ownLength: Int { 16 + name.bytes.count }
     private var tagsLength: Int { 4 + 8 + 4 + ownLength }
 
-    /// How many bytes it takes, with the principal.
+    /// The length of the header in bytes, including the principal.
     var length: Int { 4 + tagsLength + principal.bytes.count }
 
     func write(to writer: inout ByteWriter) {
@@ -155,7 +155,7 @@ struct CacheFileHeader: Hashable {
 }
 
 extension CacheFileHeader {
-    /// Reads the header of a file that ``write(to:)`` began.
+    /// Reads a header that ``write(to:)`` has written.
     init(from reader: inout ByteReader) throws(MalformedInput) {
         let version = try reader.number("version", as: UInt16.self)
         guard version == Self.version else { throw MalformedInput(field: "version", offset: 0) }
@@ -178,9 +178,9 @@ extension CacheFileHeader {
     }
 }
 
-/// A record that says which records before it are gone, so that a removal is an append too.
+/// A record that lists the removed ones among the records before it, so that a removal is an append too.
 ///
-/// It has the form of a setting, which klist does not show. Records are counted from zero, without the tombstones.
+/// It has the form of a configuration entry, which klist does not show. Records are counted from zero, without tombstones.
 struct Tombstone {
     private static let server: [UInt8] = {
         var writer = ByteWriter()
@@ -192,12 +192,12 @@ struct Tombstone {
         return writer.bytes
     }()
 
-    /// The record, with the mark of its file.
+    /// Encodes the record, with the mark of its file.
     static func encoded(_ numbers: [UInt64], mark: UInt64, principal: MarshalledPrincipal) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(principal.bytes)
         writer.write(server)
-        // Neither key nor times nor flags, neither addresses nor authorization data.
+        // An empty key, times and flags of zero, no addresses, no authorization data.
         writer.write([UInt8](repeating: 0, count: 2 + 4 + 4 * 4 + 1 + 4 + 4 + 4))
         var value = ByteWriter(capacity: 8 + 8 * numbers.count)
         value.write(mark)
@@ -207,7 +207,7 @@ struct Tombstone {
         return writer.bytes
     }
 
-    /// The numbers in a record; nil where it is none, or of another file.
+    /// Returns the numbers in a record; nil if it is not a tombstone of the file with this mark.
     static func numbers(_ record: MarshalledCredential, mark: UInt64) -> [UInt64]? {
         guard record.server.bytes.elementsEqual(server) else { return nil }
         var reader = ByteReader(record.ticket)
@@ -218,22 +218,23 @@ struct Tombstone {
     }
 }
 
-/// What the bytes of a cache file come to.
+/// The contents read from a cache file.
 struct RecoveredCache {
     let header: CacheFileHeader
     let cache: CredentialCache
-    /// How far the records are whole; what follows was being written when the server ended, and nobody was told that it is kept.
+    /// The length up to the end of the last complete record. What follows was being written when the server stopped, and was never
+    /// acknowledged.
     let length: Int
-    /// How long the header is.
+    /// The length of the header.
     let headerLength: Int
-    /// Where each record begins; tombstones are left out.
+    /// The offset of each record, without tombstones.
     let offsets: [Int]
-    /// What of records that are gone was not overwritten before the server ended.
+    /// The parts of removed records that were not overwritten before the server stopped.
     let remains: [Erasure]
 
-    /// Reads a file up to its last whole record.
+    /// Reads a file up to its last complete record.
     ///
-    /// - Throws: ``MalformedInput`` where not even the header is whole. No file comes under its name before its header is.
+    /// - Throws: ``MalformedInput`` if the header is incomplete. A file gets its name only once its header is complete.
     init(_ bytes: [UInt8]) throws(MalformedInput) {
         var reader = ByteReader(bytes)
         header = try CacheFileHeader(from: &reader)
@@ -252,11 +253,11 @@ struct RecoveredCache {
                 offsets.append(start)
                 let left = record.erasures.filter { !record.bytes[$0.offset...].starts(with: $0.bytes) }
                 erasures.append(left.map { $0.moved(by: start) })
-                // It is gone, even where a power failure took the record that says so.
+                // The credential is removed, even if a power failure lost the tombstone.
                 if record.isWiped { cache.list.remove(UInt64(offsets.count)) }
                 continue
             }
-            // The first record has the serial number one.
+            // Serial numbers start at one, record numbers at zero.
             for number in numbers where number < .max { cache.list.remove(number + 1) }
         }
         remains = erasures.indices.filter { cache.list[UInt64($0) + 1] == nil }.flatMap { erasures[$0] }
@@ -267,6 +268,6 @@ struct RecoveredCache {
 }
 
 extension MarshalledCredential {
-    /// Whether it is nothing but zeros, as a file may have at its end after a power failure.
+    /// Whether both principals are all zeros, as the end of a file may be after a power failure.
     fileprivate var isBlank: Bool { client.bytes.allSatisfy { $0 == 0 } && server.bytes.allSatisfy { $0 == 0 } }
 }

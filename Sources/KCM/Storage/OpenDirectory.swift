@@ -4,20 +4,21 @@
     internal import Musl
 #endif
 
-/// A directory that is this user's alone, held open: whatever becomes of its path, files are made in the directory that was looked at.
+/// A directory that only this user can access. It is held open, so that files are created in the directory that was checked, whatever
+/// happens to its path.
 final class OpenDirectory {
     private let descriptor: Int32
     let path: String
 
-    /// Opens a directory and makes it where it is missing; its parent must be there.
+    /// Opens a directory, and creates it if it does not exist; its parent must exist.
     convenience init(_ path: String) throws(StorageError) { try self.init(path, name: path, in: AT_FDCWD) }
 
-    /// A folder of a directory; it is made where it is missing.
+    /// Opens a subdirectory, and creates it if it does not exist.
     func folder(_ name: String) throws(StorageError) -> OpenDirectory {
         try OpenDirectory("\(path)/\(name)", name: name, in: descriptor)
     }
 
-    /// Removes a folder that is empty; any other stays.
+    /// Removes a subdirectory if it is empty.
     func removeFolder(_ name: String) { _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR) }
 
     private init(_ path: String, name: String, in parent: Int32) throws(StorageError) {
@@ -47,17 +48,18 @@ final class OpenDirectory {
 
     deinit { close(descriptor) }
 
-    /// Keeps other servers out until ``unlock()``.
+    /// Locks the directory against other servers until ``unlock()``.
     func lock() throws(StorageError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
         guard errno == EWOULDBLOCK else { throw .last("\(path): the directory can't be locked") }
         throw StorageError(.inUse, "\(path): another server keeps its caches there. Stop it, or name another directory.")
     }
 
-    /// Closing would not do: a child process that is about to be another program holds the lock too.
+    /// Releases the lock. Closing the descriptor is not enough, because a child process that has not yet called execve(2) holds the lock
+    /// too.
     func unlock() { _ = flock(descriptor, LOCK_UN) }
 
-    /// The names of what is in it.
+    /// Returns the names of the directory's entries.
     func names() throws(StorageError) -> [String] {
         let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .last("\(path): the directory can't be read") }
@@ -70,7 +72,7 @@ final class OpenDirectory {
         return names
     }
 
-    /// Opens a file that is there: no directory, no link, nothing that could block.
+    /// Opens an existing regular file; fails for a directory, a link, or anything that could block.
     func open(_ name: String) throws(StorageError) -> OpenFile {
         let opened = unsafe openat(descriptor, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard opened >= 0 else {
@@ -85,7 +87,7 @@ final class OpenDirectory {
         return file
     }
 
-    /// Gives an entry that is of no use another name; the first one that is free. Returns it, or nil where the entry can't be renamed.
+    /// Renames an unusable entry to the first free name. Returns the new name, or nil if the entry cannot be renamed.
     func setAside(_ name: String) -> String? {
         for number in 1...1000 {
             let target = name + (number == 1 ? ".damaged" : ".damaged-\(number)")
@@ -95,21 +97,21 @@ final class OpenDirectory {
         return nil
     }
 
-    /// Makes an empty file of mode 0600, in place of one of that name.
+    /// Creates an empty file with mode 0600, replacing one with the same name.
     func create(_ name: String) throws(StorageError) -> OpenFile {
         let opened = unsafe openat(descriptor, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw .last("\(path)/\(name) can't be made") }
         return OpenFile(descriptor: opened, path: "\(path)/\(name)")
     }
 
-    /// Whether there is a file of this name.
+    /// Whether a file with this name exists.
     func contains(_ name: String) -> Bool { unsafe faccessat(descriptor, name, F_OK, 0) == 0 }
 
     func rename(_ name: String, to target: String) throws(StorageError) {
         guard unsafe renameat(descriptor, name, descriptor, target) == 0 else { throw .last("\(path)/\(name) can't be renamed") }
     }
 
-    /// Removes a file; one that is not there is removed.
+    /// Removes a file; a missing file is not an error.
     func remove(_ name: String) throws(StorageError) {
         guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last("\(path)/\(name) can't be removed") }
     }
@@ -118,10 +120,10 @@ final class OpenDirectory {
 /// A file that is open for reading and writing. It closes itself.
 struct OpenFile: ~Copyable {
     private let descriptor: Int32
-    /// For messages.
+    /// The path, for error messages.
     private let path: String
 
-    /// More than a file of tickets has, by far: what is read is kept in memory.
+    /// The longest file that is read, because its contents are held in memory. Ticket files are far shorter.
     private static let maximumLength = 1 << 30
 
     init(descriptor: Int32, path: String) {
@@ -131,7 +133,7 @@ struct OpenFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Writes all bytes at a place; usually by one call of the system. What a failure leaves there is the caller's to cut off.
+    /// Writes all bytes at an offset, usually with one system call. After a failure the caller must truncate what was written.
     func write(_ bytes: [UInt8], at offset: Int) throws(StorageError) {
         var written = 0
         while written < bytes.count {
@@ -144,7 +146,7 @@ struct OpenFile: ~Copyable {
         }
     }
 
-    /// Overwrites places, as far as it can be done.
+    /// Overwrites parts of the file as far as possible; ignores failures.
     func write(_ erasures: [Erasure]) {
         for erasure in erasures { try? write(erasure.bytes, at: erasure.offset) }
     }
@@ -153,14 +155,14 @@ struct OpenFile: ~Copyable {
         guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) can't be cut to its last whole record") }
     }
 
-    /// When it was written last, in seconds since 1970; 0 where that can't be read.
+    /// The time of the last modification in seconds since 1970; 0 if it cannot be read.
     var modified: UInt32 {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
         return UInt32(clamping: status.st_mtim.tv_sec)
     }
 
-    /// The whole content.
+    /// Reads the whole file.
     func read() throws(StorageError) -> [UInt8] {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) can't be read") }
@@ -168,7 +170,7 @@ struct OpenFile: ~Copyable {
         return try read(Int(status.st_size), at: 0)
     }
 
-    /// So many bytes from a place on, or what there is of them.
+    /// Reads up to `length` bytes at an offset; fewer if the file ends before.
     func read(_ length: Int, at offset: Int) throws(StorageError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: length)
         var count = 0

@@ -4,29 +4,29 @@
     internal import Musl
 #endif
 
-/// The directory in which a server keeps the caches of its users: a folder for each, named by the user's number.
+/// The directory in which a server stores the caches of its users, with a folder for each user, named with the user's number.
 ///
-/// In a folder is a file for each cache, in version 4 of libkrb5's own format, so that `klist -c FILE:…` reads it. On the server's event
-/// loop alone, once it is open.
+/// A folder contains one file for each cache, in version 4 of libkrb5's format, so that `klist -c FILE:…` can read it. Once open, used only
+/// on the server's event loop.
 final class Storage {
     private let directory: OpenDirectory
 
-    /// Opens the directory, makes it where it is missing, and keeps other servers out.
+    /// Opens the directory, creates it if it does not exist, and locks it against other servers.
     init(_ path: String) throws(StorageError) {
         directory = try OpenDirectory(path)
         try directory.lock()
     }
 
-    /// Lets other servers in.
+    /// Unlocks the directory.
     func close() { directory.unlock() }
 
-    /// The users who have a folder.
+    /// Returns the users who have a folder.
     func users() throws(StorageError) -> [UInt32] { try directory.names().compactMap { UInt32($0) }.sorted() }
 
-    /// Removes the folder of a user who has no cache; what is put aside there stays.
+    /// Removes the folder of a user who has no caches. A folder that contains renamed damaged files stays.
     func removeFolder(of user: UInt32) { directory.removeFolder(String(user)) }
 
-    /// The files of a user, in a folder that is made where it is missing. What is no folder is set aside.
+    /// Returns the files of a user; creates the folder if it does not exist. An entry that is not a folder is renamed.
     func user(_ user: UInt32) throws(StorageError) -> UserStorage {
         let name = String(user)
         do {
@@ -39,25 +39,25 @@ final class Storage {
     }
 }
 
-/// Why caches can't be kept in a directory, or a change can't be written there.
+/// The reason why caches cannot be stored in a directory, or a change cannot be written.
 package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     package enum Code: Hashable, Sendable {
-        /// What stands at the path is no directory, or a link to one.
+        /// The entry at the path is not a directory, or is a symbolic link.
         case notADirectory
-        /// What is among the files is none: a directory, a link, a pipe.
+        /// An entry is not a regular file, but a directory, a link or a pipe; or its contents are not valid.
         case notAFile
-        /// The directory is another user's.
+        /// The directory is owned by another user.
         case wrongOwner
-        /// Others than the owner may enter the directory.
+        /// Users other than the owner can access the directory.
         case wrongMode
-        /// Another server keeps its caches there.
+        /// Another server stores its caches in the directory.
         case inUse
-        /// The system refused.
+        /// A system call failed with this `errno`.
         case system(Int32)
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     package let code: Code
     /// A sentence that says what failed and what to do.
     package let description: String
@@ -67,7 +67,7 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         self.description = description
     }
 
-    /// Whether it says something of the entry itself: the process may open other files.
+    /// Whether only this entry is affected, so that the process can open other files.
     var isOfEntry: Bool {
         switch code {
         case .notADirectory, .notAFile: true
@@ -76,23 +76,23 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// Whether the process lacks what any file takes.
+    /// Whether the process lacks a resource that every file needs.
     var isOfProcess: Bool { if case .system(let number) = code { [EMFILE, ENFILE, ENOMEM].contains(number) } else { false } }
 
-    /// What `errno` says now.
+    /// Creates an error from the current `errno`.
     static func last(_ what: String) -> StorageError {
         let number = errno
         return StorageError(.system(number), "\(what): \(unsafe String(cString: strerror(number))).")
     }
 }
 
-/// An entry among the ticket files that is no file of a cache, or none that can be read, and what became of it.
+/// An entry among the ticket files that is not a cache file or cannot be read, and what was done with it.
 package struct DamagedEntry: Hashable, Sendable, CustomStringConvertible {
-    /// Where it was.
+    /// Its original path.
     package let path: String
     /// What is wrong with it.
     package let reason: String
-    /// The name that it has now, in the same folder; nil where it could not be renamed.
+    /// Its new name in the same folder; nil if it could not be renamed.
     package let newName: String?
 
     package var description: String {

@@ -4,21 +4,22 @@
     internal import Musl
 #endif
 
-/// The files of one user's caches. On the server's event loop alone.
+/// The files of one user's caches. Used only on the server's event loop.
 ///
-/// A file comes under its name, by a rename, when it is whole; from then on it only grows, by whole records, and of those that are gone the
-/// secrets are overwritten. So whenever the process ends,
-/// the directory has the state before a change or the one after it, but for the end of a record that nobody was told of.
+/// A file gets its name, by a rename, when it is complete. After that it only grows by complete records, and the secrets of removed records
+/// are overwritten. So whenever the process stops, the directory has the state before a change or after it, except for an incomplete last
+/// record that was never acknowledged.
 final class UserStorage {
     let directory: OpenDirectory
     private(set) var files: [CacheName: CacheFile] = [:]
-    /// The highest number of a file, and the highest generation.
+    /// The highest file number or generation in use.
     private var lastNumber: UInt64 = 0
-    /// What ``recover(user:limits:)`` has set aside.
+    /// The entries that ``recover(user:limits:)`` has renamed.
     private(set) var damagedEntries: [DamagedEntry] = []
 
     private static let primaryFile = "primary"
-    /// Numbers and generations count up from one: a higher one was made by something else, and leaves no room for the next.
+    /// The limit of numbers and generations, which count up from one. A higher one is not the server's, and would leave no room for the
+    /// next.
     private static let maximumNumber = UInt64.max / 2
 
     init(_ directory: OpenDirectory, damagedEntries: [DamagedEntry] = []) {
@@ -26,12 +27,11 @@ final class UserStorage {
         self.damagedEntries = damagedEntries
     }
 
-    /// Reads what is there, once, before anything is written.
+    /// Loads the existing caches; call it once, before anything is written.
     ///
-    /// Files that were not finished are removed. An entry that is no file, or that can't be read, is set aside under another name, and does
-    /// not stop the rest.
+    /// Incomplete files are removed. An entry that is not a file, or cannot be read, is renamed and does not affect the others.
     ///
-    /// - Throws: What keeps every file from being read, such as that the process has no descriptor left.
+    /// - Throws: An error that affects every file, such as that the process has no descriptors left.
     func recover(user: UInt32, limits: StoreLimits) throws(StorageError) -> CredentialStore {
         var caches: [(file: CacheFile, cache: CredentialCache)] = []
         var primary: CacheName?
@@ -42,7 +42,7 @@ final class UserStorage {
                 } else if name == Self.primaryFile {
                     primary = try recoverPrimary(user: user)
                 } else if let number = Self.number(name) {
-                    // Even if it can't be renamed, it is in no new file's way.
+                    // A file that cannot be renamed must not have the number of a new one either.
                     if number < Self.maximumNumber { lastNumber = max(lastNumber, number) }
                     caches.append(try recover(name, number))
                 }
@@ -63,7 +63,7 @@ final class UserStorage {
         damagedEntries.append(DamagedEntry(path: "\(directory.path)/\(name)", reason: reason, newName: directory.setAside(name)))
     }
 
-    /// The name of the default cache.
+    /// Reads the name of the default cache.
     private func recoverPrimary(user: UInt32) throws(StorageError) -> CacheName {
         let name = CacheName(try directory.open(Self.primaryFile).read())
         guard !name.bytes.isEmpty, name.bytes.count <= CacheName.maximumLength, !name.bytes.contains(0), !name.belongsToAnother(than: user)
@@ -82,7 +82,7 @@ final class UserStorage {
         let file = try directory.open(name)
         var bytes = try file.read()
         defer { bytes.wipe() }
-        // Before it is written to.
+        // Read before the file is written to.
         let modified = file.modified
         guard let recovered = try? RecoveredCache(bytes), recovered.header.generation < Self.maximumNumber else {
             throw damaged(name, "has no tickets that can be read")
@@ -102,7 +102,7 @@ final class UserStorage {
         return (cacheFile, cache)
     }
 
-    /// Of two files of one cache, which a move leaves that was cut off, the later one is kept.
+    /// Keeps the newer of two files of one cache, which an interrupted move leaves, and removes the other.
     private func keep(_ file: CacheFile, _ name: CacheName) throws(StorageError) {
         let other = files[name]
         let isLater = file.header.generation > other?.header.generation ?? 0
@@ -126,22 +126,22 @@ final class UserStorage {
 // MARK: - Changes
 
 extension UserStorage {
-    /// What was written of some changes: what takes it back, and what is left to do when all of it is there.
+    /// The changes written so far: how to undo them, and what remains to be done once all are written.
     private struct Progress {
         var appended: [(file: CacheFile, size: Int)] = []
         var offset: (file: CacheFile, old: Int32)?
         var created: (file: CacheFile, unfinished: String)?
         var destroyed: [CacheName] = []
-        /// The files of destroyed caches that have another name by now.
+        /// The files of destroyed caches that have been renamed.
         var removed: [CacheFile] = []
         var moved: (name: CacheName, target: CacheName)?
         var primary: String?
     }
 
-    /// Writes changes: all of them, or none where it throws.
+    /// Writes all of the changes, or none of them if it throws.
     ///
-    /// What can fail for want of room comes first and can be taken back; the renames come last. Of the changes of one request at most one
-    /// makes a file, and SET_DEFAULT_CACHE makes no other change.
+    /// The steps that may fail for lack of space come first and can be undone; the renames come last. Among the changes of one request at
+    /// most one creates a file, and SET_DEFAULT_CACHE makes no other change.
     func write(_ changes: [StoreChange], to store: CredentialStore) throws(StorageError) {
         var progress = Progress()
         do {
@@ -153,7 +153,9 @@ extension UserStorage {
         }
     }
 
-    /// - Throws: Where a cache has none: what is written nowhere is not acknowledged.
+    /// Returns the file of a cache.
+    ///
+    /// - Throws: An error if the cache has no file, because a change that is not written must not be acknowledged.
     private func file(of name: CacheName) throws(StorageError) -> CacheFile {
         guard let file = files[name] else { throw StorageError(.system(ENOENT), "\(directory.path): a cache has lost its file.") }
         return file
@@ -190,10 +192,10 @@ extension UserStorage {
         }
     }
 
-    /// Brings what was staged under its name.
+    /// Renames the staged files to their final names.
     ///
-    /// All that can fail comes before the first step that can't be taken back, which is the rename of a new file over an old one: until
-    /// then the files of destroyed caches are only renamed.
+    /// All steps that may fail come before the first one that cannot be undone, the rename of a new file over an old one. Until then the
+    /// files of destroyed caches are only renamed.
     private func finish(_ progress: inout Progress) throws(StorageError) {
         for name in progress.destroyed {
             guard let file = files[name] else { continue }
@@ -203,22 +205,22 @@ extension UserStorage {
         if let unfinished = progress.primary { try directory.rename(unfinished, to: Self.primaryFile) }
         if let created = progress.created { try directory.rename(created.unfinished, to: created.file.name) }
         for file in progress.removed {
-            // What can't be removed now is at the next start.
+            // A file that cannot be removed now is removed at the next start.
             try? directory.remove(Self.removed(file))
             files[file.header.name] = nil
         }
         if let moved = progress.moved {
-            // What is left of the target's old file has a lower generation.
+            // If the target's old file cannot be removed, it has a lower generation.
             if let old = files[moved.target] { try? directory.remove(old.name) }
             files[moved.name] = nil
         }
         if let file = progress.created?.file { files[file.header.name] = file }
     }
 
-    /// The name under which the file of a destroyed cache waits for its removal; no restart takes it up.
+    /// The name of a destroyed cache's file until it is removed; a restart does not load it.
     private static func removed(_ file: CacheFile) -> String { file.name + ".removed" + unfinished }
 
-    /// Overwrites the keys and tickets that written changes have done away with.
+    /// Overwrites the keys and tickets that the written changes have removed.
     ///
     /// - Parameter store: The store before the changes.
     func wipeSecrets(of changes: [StoreChange], in store: CredentialStore) {
@@ -227,7 +229,7 @@ extension UserStorage {
             switch change {
             case .remove(let cache, let removed): (name, serials) = (cache, removed)
             case .store(let cache, _, let replaced?): (name, serials) = (cache, [replaced])
-            // A file that another takes the place of is gone as a whole.
+            // The whole file is replaced or removed.
             case .store, .initialize, .replace, .destroy, .move, .setPrimary, .setClockOffset: continue
             }
             guard let file = files[name], let list = store.cache(name)?.list else { continue }
@@ -245,12 +247,12 @@ extension UserStorage {
 
     // MARK: - New files
 
-    /// A file with a new content, whose credentials get serial numbers from `firstSerial` on.
+    /// Creates a file with new contents, whose credentials get serial numbers from `firstSerial` on.
     private func create(_ name: CacheName, _ content: Replacement, firstSerial: UInt64, _ progress: inout Progress) throws(StorageError) {
         try create(name, content, number: files[name]?.number, early: [], firstSerial: firstSerial, &progress)
     }
 
-    /// A file with the content of a cache, whose credentials keep their serial numbers.
+    /// Creates a file with the contents of a cache, whose credentials keep their serial numbers.
     private func create(_ name: CacheName, _ cache: CredentialCache, number: UInt64?, _ progress: inout Progress) throws(StorageError) {
         let (serials, credentials) = (cache.list.all.map(\.serial), cache.list.all.map(\.credential))
         let content = Replacement(clockOffset: cache.clockOffset, principal: cache.principal, credentials: credentials)
@@ -273,7 +275,7 @@ extension UserStorage {
             clockOffset: content.clockOffset,
             principal: content.principal.detached()
         )
-        // Exact, for an array that grows leaves its old place behind as it was.
+        // The exact capacity, because an array that grows leaves its old storage behind without wiping it.
         var writer = ByteWriter(capacity: content.credentials.reduce(header.length) { $0 + $1.bytes.count })
         header.write(to: &writer)
         var offsets: [Int] = []
@@ -307,14 +309,14 @@ extension UserStorage {
 
     // MARK: - Compaction
 
-    /// Writes a cache's file anew where more of it is of no use than of use.
+    /// Rewrites a cache's file if more than half of its record bytes are unused.
     func compactIfNeeded(_ cache: CredentialCache) {
         guard let file = files[cache.name], file.size > file.compactionFloor else { return }
         guard file.deadBytes(live: cache.list.byteCount) > cache.list.byteCount else { return }
         rewrite(cache)
     }
 
-    /// Writes a cache's file anew. A failure leaves the old one, which is as good but for its size.
+    /// Rewrites a cache's file. After a failure the old file stays, which is valid but larger.
     func rewrite(_ cache: CredentialCache) {
         var progress = Progress()
         do {

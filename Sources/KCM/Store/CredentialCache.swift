@@ -1,12 +1,12 @@
-/// One cache: whose it is, what it holds, and by how much the KDC's clock is ahead.
+/// One credential cache: its principal, its credentials, and its clock offset.
 package struct CredentialCache: Sendable {
     package internal(set) var name: CacheName
     package internal(set) var principal: MarshalledPrincipal
     package internal(set) var clockOffset: Int32 = 0
-    /// When it was written last, in seconds since 1970 by this machine's clock.
+    /// The time of the last write, in seconds since 1970 by this machine's clock.
     var written: UInt32 = 0
     let identifier = Identifier(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-    /// The first half of each credential's identifier. The second is its serial number.
+    /// The first half of each credential's identifier. The second half is the credential's serial number.
     private let credentialTag = UInt64.random(in: .min ... .max)
     var list = CredentialList()
 
@@ -15,13 +15,13 @@ package struct CredentialCache: Sendable {
         self.principal = principal
     }
 
-    /// The credentials in the order in which they came.
+    /// The credentials in the order in which they were stored.
     package var credentials: [MarshalledCredential] { list.all.map(\.credential) }
 
-    /// An estimate of the memory it takes.
+    /// The estimated memory of the cache.
     var cost: Int { Self.cost(name: name, principal: principal, credentials: list.count, bytes: list.byteCount) }
 
-    /// The index takes three entries for each credential, with what a dictionary and an array cost.
+    /// The estimated overhead of a credential: three entries in the index, with the dictionary and array storage.
     static let costOfCredential = 400
 
     static func cost(name: CacheName, principal: MarshalledPrincipal, credentials: Int, bytes: Int) -> Int {
@@ -32,14 +32,14 @@ package struct CredentialCache: Sendable {
 
     subscript(identifier: Identifier) -> MarshalledCredential? { identifier.high == credentialTag ? list[identifier.low] : nil }
 
-    /// The serial numbers of the tickets that have expired at a time of this machine's clock.
+    /// Returns the serial numbers of the tickets that have expired at a time of this machine's clock.
     func expired(now: UInt32) -> [UInt64] { list.expired(at: time(at: now)) }
 
-    /// What the KDC's clock shows when this machine's shows a time.
+    /// Converts a time of this machine's clock to the KDC's clock.
     func time(at now: UInt32) -> Int64 { Int64(now) + Int64(clockOffset) }
 
-    /// Until when one of its tickets can be used or renewed, by this machine's clock; nil where one has no end. A cache without a ticket
-    /// counts from when it was written.
+    /// The last time at which one of the tickets can be used or renewed, by this machine's clock; nil if a ticket has no end. For a cache
+    /// without tickets, the time of the last write.
     var endOfLife: Int64? {
         var end: Int64?
         for (_, credential) in list.all where !credential.server.isConfiguration {
@@ -49,7 +49,7 @@ package struct CredentialCache: Sendable {
         return end ?? Int64(written)
     }
 
-    /// The value of a setting that a program keeps in the cache, such as libkrb5's `pa_type`; nil where there is none.
+    /// Returns the value of a configuration entry, such as libkrb5's `pa_type`; nil if there is none.
     package func setting(_ key: String) -> ArraySlice<UInt8>? {
         var components = ByteWriter()
         components.writeCounted(Array("krb5_ccache_conf_data".utf8))

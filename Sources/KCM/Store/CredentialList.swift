@@ -1,19 +1,19 @@
-/// The credentials of one cache in the order in which they came.
+/// The credentials of one cache in the order in which they were stored.
 ///
-/// Each has a serial number that is never given twice, so an iteration by numbers goes on however the list changes meanwhile.
+/// Each has a serial number that is never reused, so an iteration by serial numbers can continue however the list changes.
 struct CredentialList {
-    /// The serial numbers in ascending order, and at the same places the credentials; nil where one was removed.
+    /// The serial numbers in ascending order, and at the same positions the credentials; nil if a credential was removed.
     private var serials: [UInt64] = []
     private var slots: [MarshalledCredential?] = []
     private var index = CredentialIndex()
     private var expiries = ExpiryQueue()
-    /// What the next credential gets.
+    /// The serial number of the next credential.
     private(set) var nextSerial: UInt64 = 1
     private(set) var count = 0
-    /// The credentials' own bytes.
+    /// The total length of the credentials.
     private(set) var byteCount = 0
 
-    /// All with their serial numbers.
+    /// All credentials with their serial numbers.
     var all: some Sequence<(serial: UInt64, credential: MarshalledCredential)> {
         zip(serials, slots).lazy.compactMap { serial, credential in credential.map { (serial, $0) } }
     }
@@ -38,13 +38,13 @@ struct CredentialList {
         byteCount -= credential.bytes.count
         credential.wipe()
         tidyExpiries()
-        // Half of the places are empty: closing them costs each removal one move.
+        // More than half of the positions are empty. Closing the gaps then costs one move per removal on average.
         guard slots.count > 16, count < slots.count / 2 else { return }
         serials = zip(serials, slots).compactMap { $1 == nil ? nil : $0 }
         slots.removeAll { $0 == nil }
     }
 
-    /// Lets go of tickets that have left the list: those that would be found first, and all of them once they are more than half.
+    /// Drops entries of removed tickets from the queue: those at its front, and all of them once they are more than half.
     private mutating func tidyExpiries() {
         while let first = expiries.first, self[first] == nil { expiries.removeFirst() }
         guard expiries.count > 16 + 2 * count else { return }
@@ -52,12 +52,12 @@ struct CredentialList {
         for (serial, credential) in all { if let end = credential.expiry { expiries.insert(serial, end: end) } }
     }
 
-    /// The serial numbers of the tickets that have expired at a time of the KDC's clock, in ascending order.
+    /// Returns the serial numbers of the tickets that have expired at a time of the KDC's clock, in ascending order.
     func expired(at time: Int64) -> [UInt64] {
         expiries.serials(endingBefore: time - MarshalledCredential.clockTolerance).filter { self[$0] != nil }.sorted()
     }
 
-    /// Empties the list; the serial numbers go on.
+    /// Removes all credentials; serial numbers continue.
     mutating func removeAll() {
         let serial = nextSerial
         wipe()
@@ -65,24 +65,24 @@ struct CredentialList {
         nextSerial = serial
     }
 
-    /// Overwrites all keys; the list is of no use then.
+    /// Overwrites all credentials; the list is unusable afterwards.
     mutating func wipe() {
         for position in slots.indices { slots[position]?.wipe() }
     }
 
-    /// What a search comes to.
+    /// The result of a search.
     enum SearchResult {
         case found(MarshalledCredential)
         case notFound
-        /// There are too many to look at.
+        /// The search reached its limit.
         case unknown
     }
 
-    /// How many credentials a search looks at. libkrb5's patterns name client and server, by which the index finds the few that may match:
-    /// only another one comes to the limit, and it must not make other clients wait.
+    /// The number of credentials that ``first(matching:examined:)`` examines. libkrb5's patterns contain client and server, so the index
+    /// finds the few candidates. Only other patterns reach the limit, which keeps them from delaying other clients.
     static let searchLimit = 1000
 
-    /// The first that matches, as a cache file would give it.
+    /// Returns the first match, as a search of a cache file would.
     func first(matching pattern: CredentialPattern, examined: inout Int) -> SearchResult {
         for serial in candidates(for: pattern) {
             guard examined < Self.searchLimit else { return .unknown }
@@ -93,7 +93,7 @@ struct CredentialList {
         return .notFound
     }
 
-    /// All that match.
+    /// Returns the serial numbers of all matches, without a limit.
     func serials(matching pattern: CredentialPattern, examined: inout Int) -> [UInt64] {
         candidates(for: pattern).filter { serial in
             examined += 1
@@ -102,7 +102,7 @@ struct CredentialList {
         }
     }
 
-    /// The one that a credential takes the place of, by ``MarshalledCredential/repeats(_:)``.
+    /// Returns the serial number of the credential that this one replaces, by ``MarshalledCredential/repeats(_:)``.
     func serial(repeatedBy credential: MarshalledCredential, examined: inout Int) -> UInt64? {
         index.candidates(like: credential).first { serial in
             examined += 1
@@ -113,14 +113,14 @@ struct CredentialList {
     private func candidates(for pattern: CredentialPattern) -> [UInt64] { index.candidates(for: pattern) ?? serials }
 }
 
-/// Finds credentials by their server, so that no search goes through a whole cache.
+/// An index of credentials by server, so that no search reads a whole cache.
 ///
-/// Three keys for each: client and server, as libkrb5 looks for tickets; the server's components, for a pattern that leaves out the client
-/// or the realm; and all that ``MarshalledCredential/repeats(_:)`` compares. A service that acts for ten thousand users has ten thousand
-/// tickets for itself, so the client is in a key.
-/// Only hashes are kept. Two keys with one hash cost a comparison; the seed is new in each process, so nobody can choose them.
+/// Each credential has three keys: client and server, as libkrb5 looks up tickets; the server's components, for a pattern without the
+/// client or the realm; and the fields that ``MarshalledCredential/repeats(_:)`` compares. Because a service that acts for ten thousand
+/// users has ten thousand tickets for itself, the client is part of a key. Only hashes are stored. A hash collision costs one comparison;
+/// the seed is new in each process, so clients cannot provoke collisions.
 struct CredentialIndex {
-    /// Serial numbers in ascending order.
+    /// The serial numbers of each key in ascending order.
     private var serials: [Int: [UInt64]] = [:]
 
     mutating func insert(_ credential: MarshalledCredential, serial: UInt64) {
@@ -135,14 +135,14 @@ struct CredentialIndex {
         }
     }
 
-    /// The serial numbers of those that may match, in ascending order; nil where a pattern names no server.
+    /// Returns the serial numbers of possible matches in ascending order; nil if the pattern has no server.
     func candidates(for pattern: CredentialPattern) -> [UInt64]? {
         guard let server = pattern.server else { return nil }
         guard pattern.comparesServerRealm, let client = pattern.client else { return serials[Self.componentsKey(server)] ?? [] }
         return serials[Self.pairKey(client, server)] ?? []
     }
 
-    /// The serial numbers of those that a credential may repeat.
+    /// Returns the serial numbers of the credentials that a credential may replace.
     func candidates(like credential: MarshalledCredential) -> [UInt64] { serials[Self.repetitionKey(credential)] ?? [] }
 
     private static func keys(of credential: MarshalledCredential) -> [Int] {
@@ -154,7 +154,7 @@ struct CredentialIndex {
         hash(0, server.identity, client.identity)
     }
     private static func componentsKey(_ server: MarshalledPrincipal) -> Int { hash(1, server.components, []) }
-    /// Of the fields that ``MarshalledCredential/repeats(_:)`` compares.
+    /// The hash of the fields that ``MarshalledCredential/repeats(_:)`` compares.
     private static func repetitionKey(_ credential: MarshalledCredential) -> Int {
         var hasher = Hasher()
         hasher.combine(pairKey(credential.client, credential.server))
@@ -175,7 +175,7 @@ struct CredentialIndex {
 }
 
 extension [UInt64] {
-    /// Where a number is in an ascending list.
+    /// Returns the position of a number in an ascending list.
     func position(of number: UInt64) -> Int? {
         var range = startIndex..<endIndex
         while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
@@ -186,10 +186,10 @@ extension [UInt64] {
     }
 }
 
-/// The tickets of a cache by the time of their end, so that the expired ones are found without reading the others.
+/// The tickets of a cache ordered by end time, so that expired ones are found without reading the others.
 ///
-/// A binary heap. A ticket that has left the cache stays here until it is the first, or until the queue is rebuilt: the caller compares
-/// with its list.
+/// It is a binary heap. A removed ticket stays in it until it is the first, or until the queue is rebuilt, so the caller must check its
+/// list.
 struct ExpiryQueue {
     private struct Entry {
         let end: UInt32
@@ -200,7 +200,7 @@ struct ExpiryQueue {
 
     var count: Int { heap.count }
 
-    /// The serial number of the ticket that ends first.
+    /// The serial number of the ticket with the earliest end time.
     var first: UInt64? { heap.first?.serial }
 
     mutating func insert(_ serial: UInt64, end: UInt32) {
@@ -224,7 +224,7 @@ struct ExpiryQueue {
         }
     }
 
-    /// The serial numbers of the tickets that end before a time, in no order; reads one or two entries for each of them.
+    /// Returns the serial numbers of the tickets that end before a time, unordered; examines about two entries for each of them.
     func serials(endingBefore time: Int64) -> [UInt64] {
         var found: [UInt64] = []
         var positions = [0]
@@ -238,30 +238,31 @@ struct ExpiryQueue {
 }
 
 extension MarshalledCredential {
-    /// Whether this one makes another superfluous, so that storing it replaces the other.
+    /// Whether storing this credential replaces the other one.
     ///
-    /// libkrb5 1.20 stores its refresh time again and again and removes nothing, and each acquisition leaves the expired ticket behind: a
-    /// cache would only grow. Tickets that a program can tell apart by asking stay side by side, those with another kind of key too.
+    /// libkrb5 1.20 stores its refresh time repeatedly without removing the old entry, and each acquisition leaves the expired ticket
+    /// behind, so a cache would only grow. Tickets that a request can distinguish stay, including those with a different encryption type.
     /// ``CredentialIndex`` has a key of the same fields.
     package func repeats(_ other: MarshalledCredential) -> Bool {
         isSessionKey == other.isSessionKey && encryptionType == other.encryptionType && client.isSame(as: other.client)
             && server.isSame(as: other.server) && secondTicket == other.secondTicket && authorizationData == other.authorizationData
     }
 
-    /// The seconds by which clocks may differ.
+    /// The permitted clock skew in seconds.
     static let clockTolerance: Int64 = 300
 
-    /// When the ticket ends, by the KDC's clock; nil for a setting, and for a ticket without an end.
+    /// The end time of the ticket, by the KDC's clock; nil for a configuration entry and for a ticket without an end.
     var expiry: UInt32? { times.end == 0 || server.isConfiguration ? nil : times.end }
 
-    /// Whether the ticket is of no use any more at a time in seconds since 1970, by the KDC's clock.
+    /// Whether the ticket has expired, clock skew included, at a time in seconds since 1970 by the KDC's clock.
     ///
-    /// An entry that is a setting has an end of zero and never expires.
+    /// A configuration entry has an end time of zero and never expires.
     package func hasExpired(at time: Int64) -> Bool { expiry.map { Int64($0) + Self.clockTolerance < time } ?? false }
 
-    /// Until when the ticket can be used or renewed, by the KDC's clock; nil for a setting, and for a ticket without an end.
+    /// The last time at which the ticket can be used or renewed, by the KDC's clock; nil for a configuration entry and for a ticket without
+    /// an end.
     var endOfLife: UInt32? {
-        // RFC 4120 section 2.3: without the flag the time says nothing.
+        // RFC 4120 section 2.3: without the RENEWABLE flag, the renew-till time has no meaning.
         let isRenewable = ticketFlags & 0x0080_0000 != 0
         return expiry.map { isRenewable ? max($0, times.renewTill) : $0 }
     }

@@ -1,14 +1,15 @@
-/// All caches of one user, as the clients of a KCM server see them: no socket, no file, no clock.
+/// All caches of one user, as seen by the clients of a KCM server, without any I/O or clock.
 ///
-/// The primary name is a name and not a cache: it need not exist, it stays while caches come and go, and only SET_DEFAULT_CACHE changes it.
+/// The primary name need not be that of an existing cache. It stays while caches are created and destroyed, and only SET_DEFAULT_CACHE
+/// changes it.
 package struct CredentialStore: Sendable {
     package let user: UInt32
-    /// What a request may bring it to.
+    /// The limits that a request must not exceed.
     package var limits: StoreLimits
-    /// The initialised caches in the order in which they came.
+    /// The initialized caches in the order in which they were created.
     package private(set) var caches: [CredentialCache] = []
     package private(set) var primary: CacheName
-    /// Whether a cache stays when room is needed, though its tickets have expired: because they will be acquired again.
+    /// Whether a cache with expired tickets stays when room is needed, because its tickets will be reacquired.
     var isExempt: @Sendable (CredentialCache) -> Bool = { _ in false }
 
     package init(user: UInt32, limits: StoreLimits = StoreLimits()) {
@@ -17,23 +18,23 @@ package struct CredentialStore: Sendable {
         primary = .initialPrimary(user: user)
     }
 
-    /// A store with what was kept.
+    /// Creates a store from stored caches.
     init(user: UInt32, limits: StoreLimits, caches: [CredentialCache], primary: CacheName?) {
         self.init(user: user, limits: limits)
         self.caches = caches
         if let primary { self.primary = primary }
     }
 
-    /// Decides on a request and makes its changes: for a store that is nowhere but in memory.
+    /// Decides a request and applies its changes, for a store that exists only in memory.
     package mutating func answer(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Reply {
         let decision = decide(request, connection: &connection, now: now)
         for change in decision.changes { apply(change) }
         return decision.reply
     }
 
-    /// Makes a change; one whose cache is not there changes nothing.
+    /// Applies a change; a change to a missing cache has no effect.
     ///
-    /// - Parameter now: The time in seconds since 1970, which a cache that is written remembers.
+    /// - Parameter now: The time in seconds since 1970, recorded in the written cache.
     package mutating func apply(_ change: StoreChange, now: UInt32 = 0) {
         switch change {
         case .initialize(let name, let principal): caches[create(name, principal)].empty(for: principal)
@@ -72,47 +73,48 @@ package struct CredentialStore: Sendable {
 
     private func position(of name: CacheName) -> Int? { caches.firstIndex { $0.name == name } }
 
-    /// The cache of a name, which may be one that stands for the default cache.
+    /// Returns the cache with a name, which may be an alias of the default cache.
     package func cache(_ name: CacheName) -> CredentialCache? {
         let name = resolved(name)
         return caches.first { $0.name == name }
     }
 
-    /// The name that a name stands for.
+    /// Returns the primary name for an alias of the default cache, otherwise the name itself.
     func resolved(_ name: CacheName) -> CacheName { name == .empty || name == .bare(user: user) ? primary : name }
 
-    /// The memory that all caches take, by an estimate.
+    /// The estimated memory of all caches.
     package var cost: Int { caches.reduce(0) { $0 + $1.cost } }
 }
 
-/// One step from a state of the store to the next.
+/// A change of the store.
 ///
-/// A request is decided first and applied then, so that a change can be on disk before the store has it and the client hears of it: when
-/// the disk is full, nothing has happened. All names are resolved; none stands for another.
+/// A request is first decided and then applied, so that a change is on disk before the store contains it and the client gets the reply. If
+/// the disk is full, nothing has changed. All names are resolved; none is an alias.
 package enum StoreChange: Sendable {
-    /// The cache is there, belongs to this principal, and is empty.
+    /// Creates the cache, or empties an existing one, for this principal.
     case initialize(CacheName, MarshalledPrincipal)
-    /// The cache is there and holds this and no more.
+    /// Creates the cache, or replaces the contents of an existing one.
     case replace(CacheName, Replacement)
-    /// The credential is the last of the cache; the one with the serial number `replacing` is gone.
+    /// Appends a credential to the cache, and removes the one with the serial number `replacing`.
     case store(CacheName, MarshalledCredential, replacing: UInt64?)
-    /// The credentials with these serial numbers are gone.
+    /// Removes the credentials with these serial numbers.
     case remove(CacheName, [UInt64])
     case destroy(CacheName)
-    /// The cache has another name, and a cache of that name is gone.
+    /// Renames the cache; an existing cache with the new name is destroyed.
     case move(CacheName, to: CacheName)
     case setPrimary(CacheName)
     case setClockOffset(CacheName, Int32)
 }
 
-/// How much one user may keep. Beyond it expired tickets give way, live ones never: a request that finds no room is refused.
+/// The limits on what one user may store. When they are reached, expired tickets are removed, but valid ones never are: a request for which
+/// there is still no room is refused.
 package struct StoreLimits: Hashable, Sendable {
-    /// How many caches a user may have who says nothing else, as in sssd.
+    /// The default limit of caches, the same as sssd's.
     package static let defaultCaches = 64
 
-    /// The number of caches.
+    /// The maximum number of caches.
     package var caches: Int
-    /// The memory of all caches, by an estimate that counts what a ticket costs beside its bytes.
+    /// The maximum estimated memory of all caches, which includes the overhead of each ticket.
     package var bytes: Int
 
     package init(caches: Int = StoreLimits.defaultCaches, bytes: Int = 64 << 20) {

@@ -1,9 +1,9 @@
 extension CredentialStore {
-    /// What a request comes to; the store stays as it is.
+    /// Decides a request without changing the store.
     ///
     /// - Parameters:
-    ///   - now: The time in seconds since 1970, by which expired tickets are told when room is needed.
-    ///   - replyLimit: The length that a reply may have: a longer one is not made.
+    ///   - now: The time in seconds since 1970, which determines the expired tickets when room is needed.
+    ///   - replyLimit: The maximum length of a reply; a longer one is not built.
     package func decide(
         _ request: Request,
         connection: inout ConnectionState,
@@ -46,17 +46,17 @@ extension CredentialStore {
             decision = with(name) { cache in cache[identifier].map { Decision(Reply(body: $0.bytes)) } ?? Decision(.end) }
         case .credentialList(let name): decision = with(name) { list($0, limit: replyLimit) }
         }
-        // A reply that libkrb5 would not read leaves it with a connection that it cannot use.
+        // After a reply that libkrb5 does not read completely, it could not use the connection any more.
         return decision.reply.body.count <= replyLimit ? decision : Decision(.limitReached)
     }
 
-    /// Decides on a request that needs its cache.
+    /// Decides a request that requires an existing cache.
     private func with(_ name: CacheName, _ decide: (CredentialCache) -> Decision) -> Decision {
         guard let cache = cache(name) else { return Decision(.noCache) }
         return decide(cache)
     }
 
-    /// Decides on a request that may bring a name into being.
+    /// Decides a request that may create a cache with this name.
     private func creating(_ name: CacheName, _ decide: (CacheName) -> Decision) -> Decision {
         let name = resolved(name)
         guard name.bytes.count <= CacheName.maximumLength, !name.belongsToAnother(than: user) else { return Decision(.badName) }
@@ -97,16 +97,16 @@ extension CredentialStore {
         return decision
     }
 
-    /// The expired tickets that a ticket that is valid takes the place of: a cache that is in use does not grow by what is over.
+    /// Returns the expired tickets to remove when a valid ticket is stored, so that a cache in use does not grow by expired tickets.
     ///
-    /// A setting, or a ticket that has expired itself, displaces none: a program may fill a cache with old tickets and mean it.
+    /// A configuration entry, or a ticket that has itself expired, removes none, because a program may store old tickets on purpose.
     private func purge(_ cache: CredentialCache, whenStoring credential: MarshalledCredential, now: UInt32) -> [UInt64] {
         guard !credential.server.isConfiguration, !credential.hasExpired(at: cache.time(at: now)) else { return [] }
         return Array(cache.expired(now: now).prefix(Self.purgeLimit))
     }
 
-    /// How many expired tickets one request removes: each costs several system calls, and other users wait for their turn meanwhile. The
-    /// rest goes with the tickets that are stored next.
+    /// The maximum number of expired tickets that one request removes from the cache, because each costs several system calls while other
+    /// users wait. The others are removed when the next tickets are stored.
     private static let purgeLimit = 64
 
     private func remove(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
@@ -119,11 +119,11 @@ extension CredentialStore {
 }
 
 extension CredentialStore {
-    /// A name that no cache has, and that no two callers get.
+    /// Returns a name that no cache has, and that is never returned twice.
     func unusedName() -> CacheName {
         let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
         while true {
-            // Eighty random bits are the reservation: nothing is to be remembered, and a restart forgets nothing.
+            // Eighty random bits make the name unique, so that no reservation must be stored or survive a restart.
             let suffix = (0..<16).map { _ in letters[Int.random(in: 0..<letters.count)] }
             let name = CacheName("\(user):".utf8 + suffix)
             if cache(name) == nil, name != primary { return name }
@@ -135,7 +135,8 @@ extension CredentialStore {
         return Decision(Reply(body: cache.name.terminated))
     }
 
-    /// The first credential that matches; where that takes too many comparisons, what makes the client list the cache and search there.
+    /// Returns the first match. If that takes too many comparisons, replies `unsupported`, so that the client lists the cache and searches
+    /// it.
     func retrieve(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
         var examined = 0
         var decision: Decision
@@ -153,7 +154,7 @@ extension CredentialStore {
         return Decision(Reply(body: Self.encoded(cache.list.all.map { cache.identifier(of: $0.serial) })))
     }
 
-    /// All credentials at once; where they are too long for one reply, what makes the client ask for one after the other.
+    /// Returns all credentials. If they are too long for any reply, replies `unsupported`, so that the client fetches them one by one.
     func list(_ cache: CredentialCache, limit: Int) -> Decision {
         let length = 4 + 4 * cache.list.count + cache.list.byteCount
         guard length <= Reply.maximumBodyLength else { return Decision(.unsupported) }
@@ -177,12 +178,12 @@ extension CredentialStore {
     }
 }
 
-/// What a request comes to: the changes to make first, then the reply.
+/// The result of deciding a request: the changes to make first, then the reply.
 package struct Decision: Sendable {
     package var reply: Reply
-    /// In this order; all of them, or none and another reply.
+    /// The changes in order. If one of them fails, none is made, and the client gets a different reply.
     package var changes: [StoreChange]
-    /// How many credentials were compared with what the request looks for.
+    /// The number of credentials that were compared with the request.
     package var examined = 0
 
     init(_ reply: Reply = Reply(), changes: [StoreChange] = []) {
@@ -193,23 +194,23 @@ package struct Decision: Sendable {
     init(_ code: ReplyCode) { self.init(Reply(code: code)) }
 }
 
-/// What the server knows of one connection: which clock offsets its client has heard of.
+/// The state of one connection: the clock offsets that its client knows.
 ///
-/// libkrb5 asks for a cache's offset when it begins to list the cache and never for RETRIEVE. So behind a KDC whose clock is off, a
-/// program that only retrieves would fail with a clock skew. Where the client does not know the offset, RETRIEVE is refused in a way that
-/// makes it list the cache, and so ask.
+/// libkrb5 requests a cache's offset when it begins to list the cache, but never for RETRIEVE. So if the KDC's clock is off, a program that
+/// only retrieves would fail because of the clock skew. If the client does not know the offset, RETRIEVE is refused with a code that makes
+/// it list the cache, and thus request the offset.
 package struct ConnectionState: Sendable {
     private var offsets: [(name: CacheName, offset: Int32)] = []
 
     package init() {}
 
-    /// A connection of libkrb5 serves one cache, one of Heimdal several. One that is forgotten costs its client one listing.
+    /// A connection of libkrb5 serves one cache, one of Heimdal several. Dropping an offset costs the client one listing.
     private static let maximumCount = 16
 
-    /// Whether the client reckons with this offset; one that has heard of none reckons with zero.
+    /// Whether the client uses this offset; a client that knows none uses zero.
     func knows(_ offset: Int32, of name: CacheName) -> Bool { (offsets.first { $0.name == name }?.offset ?? 0) == offset }
 
-    /// The client was told an offset, or has told it.
+    /// Records an offset that the client has received or sent.
     mutating func learn(_ offset: Int32, of name: CacheName) {
         offsets.removeAll { $0.name == name }
         if offsets.count == Self.maximumCount { offsets.removeFirst() }

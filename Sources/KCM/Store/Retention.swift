@@ -1,7 +1,7 @@
 extension CredentialStore {
-    /// The expired tickets of caches that have others, which a start of the server removes.
+    /// Returns the expired tickets of caches that also have valid ones; the server removes them when it starts.
     ///
-    /// A cache whose tickets have all expired stays as it is: its tickets say whose it is, how old it is, and what can be acquired again.
+    /// A cache whose tickets have all expired stays unchanged: they show its principal, its age, and what can be reacquired.
     func expiredBesideOthers(now: UInt32) -> [StoreChange] {
         caches.compactMap { cache in
             let expired = cache.expired(now: now)
@@ -10,7 +10,7 @@ extension CredentialStore {
         }
     }
 
-    /// The caches of no use: none of whose tickets could be used or renewed for so many seconds.
+    /// Returns the caches whose tickets could not be used or renewed for `period` seconds.
     ///
     /// - Parameter keepsPrimary: Whether the primary cache stays, however old it is.
     func abandoned(now: UInt32, after period: Int64, keepsPrimary: Bool) -> [AbandonedCache] {
@@ -21,28 +21,28 @@ extension CredentialStore {
     }
 }
 
-/// A cache that is removed because its tickets have been of no use for long.
+/// A cache that was removed because its tickets had expired.
 package struct AbandonedCache: Sendable {
-    /// The user whose cache it is.
+    /// The user who owns the cache.
     package let user: UInt32
-    /// What is in it.
+    /// The cache and its contents.
     package let cache: CredentialCache
-    /// Since when none of its tickets can be used or renewed, in seconds since 1970.
+    /// The time, in seconds since 1970, since which none of its tickets can be used or renewed.
     package let endOfLife: Int64
-    /// Whether it was removed because its user has as many caches as are permitted, and its tickets had expired.
+    /// Whether it was removed because its user had reached the limit of caches.
     package let madeRoom: Bool
 }
 
-/// How long a server keeps caches whose tickets are of no use.
+/// How long a server keeps unusable caches.
 package struct CacheRetention: Sendable {
-    /// How long after the end of its last ticket's life, renewals included, a cache is removed; nil keeps every cache.
+    /// The time after which a cache is removed, counted from the end of its last ticket, including renewals; nil keeps every cache.
     package var period: Duration?
-    /// Whether a user's primary cache stays, however old it is: while the user has a session. Called on the server's thread: it must not
-    /// wait.
+    /// Whether a user's primary cache stays, however old it is, because the user has a session. Called on the server's thread: it must not
+    /// block.
     package var keepsPrimary: @Sendable (UInt32) -> Bool
-    /// Whether a cache stays because its tickets will be acquired again.
+    /// Whether a cache stays because its tickets will be reacquired.
     package var isExempt: @Sendable (CredentialCache) -> Bool
-    /// Hears of each cache that was removed, on the server's thread.
+    /// Receives each removed cache. Called on the server's thread.
     package var removed: (@Sendable (AbandonedCache) -> Void)?
 
     package init(
@@ -59,10 +59,10 @@ package struct CacheRetention: Sendable {
 }
 
 extension CredentialStore {
-    /// What a purge of expired tickets removes; caches stay, and so do tickets that have not expired.
+    /// Returns the changes that remove all expired tickets. The caches themselves stay.
     package func purge(now: UInt32) -> [StoreChange] { purge(now: now) { _, _ in false }.changes }
 
-    /// What must go so that a cache can have a content of this cost; nil where there is no room.
+    /// Returns the removals that make room for a cache with contents of this cost; nil if there is not enough room.
     func room(replacing name: CacheName, cost: Int, now: UInt32) -> [StoreChange]? {
         let old = cache(name)
         let added = cost - (old?.cost ?? 0)
@@ -71,9 +71,9 @@ extension CredentialStore {
         return room(for: added - useless.cost, now: now) { cache, _ in cache == useless.name }.map { [.destroy(useless.name)] + $0 }
     }
 
-    /// What must go so that so much can be added; nil where there is no room.
+    /// Returns the removals that make room for `added` more bytes; nil if there is not enough room.
     ///
-    /// - Parameter isCounted: Tells a credential whose going is part of `added` already.
+    /// - Parameter isCounted: Whether `added` already takes the removal of this credential into account.
     func room(for added: Int, now: UInt32, isCounted: (CacheName, UInt64) -> Bool) -> [StoreChange]? {
         let missing = cost + added - limits.bytes
         guard missing > 0, added > 0 else { return [] }
@@ -93,7 +93,7 @@ extension CredentialStore {
         return (changes, cost)
     }
 
-    /// The oldest cache whose tickets have all expired and which is not the primary one: they pile up when sessions end without a sign-out.
+    /// The oldest non-primary cache whose tickets have all expired. Such caches accumulate when sessions end without a sign-out.
     private func firstExpired(now: UInt32) -> CredentialCache? {
         caches.first { cache in
             guard cache.name != primary, !isExempt(cache) else { return false }

@@ -1,9 +1,9 @@
 import Foundation
 public import Kerberos
 
-/// The certificate authority of one realm, in its folder: it signs the KDC's certificate and those of users (PKINIT, RFC 4556).
+/// The certificate authority of one realm, in the realm's folder. It signs the certificates of the KDC and of users (PKINIT, RFC 4556).
 struct RealmCertificates: Sendable {
-    /// Whom a certificate is for, by the purpose that it names (RFC 4556 sections 3.2.2 and 3.2.4).
+    /// The purpose of a certificate, as its extended key usage (RFC 4556 sections 3.2.2 and 3.2.4).
     enum Purpose: String {
         case client = "1.3.6.1.5.2.3.4"
         case kdc = "1.3.6.1.5.2.3.5"
@@ -19,7 +19,7 @@ struct RealmCertificates: Sendable {
         self.environment = environment
     }
 
-    /// Makes the authority and the KDC's certificate.
+    /// Creates the authority and the KDC's certificate.
     func makeAuthority() async throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let subject = ["-subj", "/O=\(realm)/CN=Test CA"]
@@ -27,7 +27,7 @@ struct RealmCertificates: Sendable {
         try await issue("kdc", to: "krbtgt/\(realm)", for: .kdc)
     }
 
-    /// Makes a key and a certificate for it, `NAME.key` and `NAME.pem`.
+    /// Creates a key and a certificate for it, `NAME.key` and `NAME.pem`.
     func issue(_ name: String, to principal: String, for purpose: Purpose) async throws {
         let configuration = "\(directory)/\(name).cnf"
         try text(principal: principal, purpose: purpose).writeFile(configuration)
@@ -36,7 +36,7 @@ struct RealmCertificates: Sendable {
         _ = try await openssl(["req", "-x509", "-days", "1"] + authority + files + key(name))
     }
 
-    /// Puts a key and its certificate into one file with a PIN, which reaches openssl by standard input.
+    /// Writes a key and its certificate to one PKCS #12 file with a PIN, which openssl reads from standard input.
     func protect(_ name: String, pin: String) async throws {
         let files = ["-in", "\(directory)/\(name).pem", "-inkey", "\(directory)/\(name).key", "-out", "\(directory)/\(name).p12"]
         _ = try await openssl(["pkcs12", "-export", "-passout", "stdin"] + files, input: "\(pin)\n")
@@ -48,7 +48,7 @@ struct RealmCertificates: Sendable {
         try await Command.require("openssl", arguments, environment: environment, input: input, scratch: directory)
     }
 
-    /// The alternative name is a `KRB5PrincipalName` (RFC 4556 section 3.2.2).
+    /// Returns the openssl configuration. The alternative name is a `KRB5PrincipalName` (RFC 4556 section 3.2.2).
     private func text(principal: String, purpose: Purpose) -> String {
         let parts = principal.split(separator: "/").enumerated().map { "part\($0.offset) = GeneralString:\($0.element)" }
         return """
@@ -76,13 +76,14 @@ struct RealmCertificates: Sendable {
 }
 
 extension TestRealm {
-    /// Makes a certificate for a user of a realm that takes them: ``TestRealmOptions/acceptsCertificates``.
+    /// Creates a certificate for a user of a realm with ``TestRealmOptions/acceptsCertificates``.
     ///
-    /// The user has to be in the database, and needs no password there.
+    /// The user must exist in the database, but needs no password.
     /// - Parameters:
     ///   - principal: The user, without the realm.
-    ///   - pin: If given, certificate and key are in a PKCS #12 file that asks for it.
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if the realm takes none, `programMissing` for openssl.
+    ///   - pin: If given, the certificate and the key are in a PKCS #12 file protected by this PIN.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if the realm accepts no certificates, or `programMissing` if
+    ///   openssl is missing.
     public func certificate(for principal: String, pin: String? = nil) async throws -> ClientCertificate {
         guard try center.configuration.options.acceptsCertificates else {
             throw KerberosTestingError(.invalidArgument, "\(name) takes no certificates; make it with acceptsCertificates: true.")
@@ -102,32 +103,33 @@ extension TestRealm {
         )
     }
 
-    /// The certificate of the authority that signed the KDC's and the users' own, in PEM.
+    /// The path of the certificate, in PEM, of the authority that signs the certificates of the KDC and of users.
     public var certificateAuthorityPath: String { "\(files.certificateFolder)/ca.pem" }
 }
 
-/// A certificate with which a user signs in (PKINIT, RFC 4556), and its key. The files go with the realm.
+/// A user's certificate for signing in (PKINIT, RFC 4556), and its key. The files are removed with the realm.
 public struct ClientCertificate: Sendable, Hashable {
-    /// The certificate, in PEM.
+    /// The path of the certificate, in PEM.
     public let certificatePath: String
-    /// The key, in PEM, without a password.
+    /// The path of the key, in PEM, without a password.
     public let keyPath: String
-    /// Both as krb5.conf and `kinit -X X509_user_identity=…` name them: `FILE:` and the two paths, or `PKCS12:` and the path of a file that
-    /// wants its PIN.
+    /// Both as in krb5.conf and `kinit -X X509_user_identity=…`: `FILE:` and the two paths, or `PKCS12:` and the path of a file that
+    /// requires its PIN.
     public let identity: String
 }
 
 extension TestRealm {
-    /// Makes a cache with a ticket-granting ticket that protects a sign-in (FAST armor, RFC 6113 section 5.4.1), as a machine's own would.
+    /// Creates a cache with a ticket-granting ticket for FAST armor (RFC 6113 section 5.4.1), as a host's own ticket would provide.
     ///
-    /// For a KDC that demands it (``TestRealmOptions/demandsFAST``), and for any other: `kinit -T`, and `RealmConfiguration.armorCache`.
+    /// It works with a KDC that requires FAST (``TestRealmOptions/demandsFAST``) and with any other. Pass it to `kinit -T` or to
+    /// `RealmConfiguration.armorCache`.
     /// - Returns: The name of the cache, `FILE:` and a path in the realm's folder.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the KDC gives no ticket, `notAdministered` for a realm that
-    ///   somebody else runs.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the KDC issues no ticket, or `notAdministered` if the kit does
+    ///   not run the realm.
     public func armorCache() async throws -> CredentialCacheName {
         _ = try center
         let cache = CredentialCacheName(rawValue: "FILE:\(directory)/armor-\(UUID().uuidString)")
-        // The key is the database's own; the ticket's owner does not matter.
+        // The key comes directly from the database; the client principal of the ticket does not matter.
         _ = try await Command.require(
             "kinit",
             ["-k", "-t", "KDB:", "-c", cache.rawValue, "krbtgt/\(name)@\(name)"],

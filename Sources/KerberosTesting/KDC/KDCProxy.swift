@@ -7,17 +7,17 @@ import NIOSSL
 import SwiftASN1
 import Synchronization
 
-/// Runs a closure with a proxy for the realm's KDC that speaks HTTPS (MS-KKDCP), on `/KdcProxy`.
+/// Runs a closure with an HTTPS proxy for the realm's KDC (MS-KKDCP) at `/KdcProxy`.
 ///
-/// libkrb5 needs its plugin to come this way: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. Without it the
-/// proxy serves other clients, and libkrb5 says that it can't find a KDC. What the realm's network does (``TestRealm/network``) it does to
-/// what comes by the proxy too. When the closure returns or throws, the port and all connections are closed.
+/// libkrb5 needs its TLS plugin to use the proxy: the Debian package `krb5-k5tls`, or ``TestRealmOptions/pluginDirectory``. Without the
+/// plugin the proxy still serves other clients, but libkrb5 reports that it cannot find a KDC. A fault of the realm's network
+/// (``TestRealm/network``) also affects requests through the proxy. When the closure returns or throws, the port and all connections close.
 ///
 /// - Parameters:
 ///   - realm: The realm, which must outlive the proxy.
-///   - host: The name by which clients find the proxy: a name of the realm's ``TestRealm/address``, in lower case.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
+///   - host: The host name of the proxy, which must resolve to the realm's ``TestRealm/address``; in lower case.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
 /// - Throws: ``KerberosTestingError`` with the code `programMissing` if openssl is missing; otherwise what the closure throws.
 nonisolated(nonsending) public func withKDCProxy<R>(
     realm: TestRealm,
@@ -63,32 +63,32 @@ extension KDCProxy {
     }
 }
 
-/// An HTTPS server through which clients reach a realm's KDC (MS-KKDCP). Get one from ``withKDCProxy(realm:host:_:)``.
+/// An HTTPS server that forwards requests to a realm's KDC (MS-KKDCP), created by ``withKDCProxy(realm:host:_:)``.
 public struct KDCProxy: Sendable {
-    /// What stands as `kdc` in krb5.conf, such as `https://localhost:40123/KdcProxy`.
+    /// The value of `kdc` in krb5.conf, such as `https://localhost:40123/KdcProxy`.
     public let url: String
-    /// The server's certificate, which signs itself: what stands as `http_anchors`, after `FILE:`.
+    /// The path of the server's self-signed certificate: the value of `http_anchors`, after `FILE:`.
     public let certificatePath: String
-    /// A krb5.conf that names no other way to the KDC.
+    /// The path of a krb5.conf that uses only the proxy to reach the KDC.
     public let configurationPath: String
     /// The realm's environment with that krb5.conf, for ``TestRealm/run(_:_:environment:input:clockOffset:deadline:)``.
     public let environment: [String: String]
-    /// The realm as a value for `KerberosClient`, over that krb5.conf.
+    /// The realm's configuration for `KerberosClient`, based on that krb5.conf.
     public let configuration: RealmConfiguration
 }
 
 extension KDCProxy: CustomStringConvertible {
-    /// The address.
+    /// The URL.
     public var description: String { url }
 }
 
-/// One connection of a ``KDCProxy``: a request and its answer.
+/// One connection of a ``KDCProxy``: one request and its reply.
 struct KDCProxyConnection {
     private static let limit = 1 << 20
 
     let realm: TestRealm
 
-    /// Answers one request; the client closes.
+    /// Answers one request; the client closes the connection.
     func serve(_ channel: HTTPConnection) async throws {
         try await channel.executeThenClose { input, output in
             var parts = input.makeAsyncIterator()
@@ -121,7 +121,7 @@ struct KDCProxyConnection {
         return (.ok, serializer.serializedBytes)
     }
 
-    /// The KDC's reply, for which nobody waits any longer than the client and the server's scope do.
+    /// Returns the KDC's reply. Stops waiting when the client disconnects or the task is canceled.
     private func reply(to request: WireMessage, port: Int, for client: any Channel) async throws -> ByteBuffer {
         let connections = OpenChannels()
         client.closeFuture.whenComplete { _ in connections.end() }
@@ -133,11 +133,11 @@ struct KDCProxyConnection {
     }
 }
 
-/// `KDC-PROXY-MESSAGE` (MS-KKDCP section 2.2.2), in which a message of Kerberos goes over HTTPS. What else it has is left out.
+/// A `KDC-PROXY-MESSAGE` (MS-KKDCP section 2.2.2), which carries a Kerberos message over HTTPS. Its `dclocator-hint` is ignored.
 struct KDCProxyMessage: DERParseable, DERSerializable {
-    /// The message with its length in front, as over TCP.
+    /// The message after its four-byte length, as over TCP.
     var message: [UInt8]
-    /// The realm whose KDC is meant; a reply has none.
+    /// The realm of the KDC; nil in a reply.
     var realm: String?
 
     init(message: [UInt8], realm: String? = nil) {

@@ -2,12 +2,12 @@ import Foundation
 import Kerberos
 import Synchronization
 
-/// The krb5kdc processes of one realm, which share its database, and their ports. Numbers count from 0, in krb5.conf's order.
+/// The krb5kdc processes of one realm, which share its database, and their ports. They are numbered from 0 in krb5.conf's order.
 final class KeyDistributionCenter: Sendable {
     private struct State {
-        /// Nil for a KDC that does not run.
+        /// The process of each KDC; nil if it is not running.
         var processes: [Int?]
-        /// The end of the last change; changes come one after the other.
+        /// The end of the last change. Changes run one after another.
         var change: Task<Void, Never>?
         var peers: [RealmFiles.Peer] = []
         var passwordPort: Int?
@@ -16,9 +16,9 @@ final class KeyDistributionCenter: Sendable {
     let configuration: RealmFiles
     private let environment: [String: String]
     private let watcher: DaemonWatcher
-    /// One for each KDC, its own until the realm ends, also while it does not run.
+    /// The port of each KDC, which stays reserved until the realm ends, even while the KDC is not running.
     private let reserved: [ReservedPort]
-    /// The ways of the clients, one for each KDC; empty where they are straight.
+    /// The network in front of each KDC; empty if the clients connect directly.
     let networks: [KDCNetwork]
     private let state: Mutex<State>
 
@@ -34,15 +34,15 @@ final class KeyDistributionCenter: Sendable {
         state = Mutex(State(processes: Array(repeating: nil, count: options.kdcCount)))
     }
 
-    /// The port of each KDC, by UDP and by TCP.
+    /// The UDP and TCP port of each KDC.
     var ports: [Int] { reserved.map(\.number) }
 
-    /// Where clients find the KDCs.
+    /// The ports at which clients reach the KDCs.
     var clientPorts: [Int] { networks.isEmpty ? ports : networks.map(\.port) }
 
-    /// Starts one KDC, or all that do not run, and returns when they have answered a request.
+    /// Starts one KDC, or all that are not running, and returns when they have answered a request.
     ///
-    /// - Parameter preparation: What has to be done before the first request, and can be done while the processes start.
+    /// - Parameter preparation: Work that must be done before the first request, and runs while the processes start.
     func start(
         _ number: Int? = nil,
         clockOffset: Duration?,
@@ -51,12 +51,12 @@ final class KeyDistributionCenter: Sendable {
         try await inTurn { try await self.launchAll(number, clockOffset: clockOffset, alongside: preparation) }
     }
 
-    /// Ends one process or all, by TERM or another signal.
+    /// Stops one process or all, with TERM or another signal.
     func stop(_ number: Int? = nil, signal: String = "TERM") async throws {
         try await inTurn { for number in try self.numbers(number) { try await self.end(number, signal: signal) } }
     }
 
-    /// Starts one process or all anew.
+    /// Restarts one process or all.
     func restart(_ number: Int? = nil, clockOffset: Duration?) async throws {
         try await inTurn {
             for number in try self.numbers(number) { try await self.end(number) }
@@ -64,7 +64,7 @@ final class KeyDistributionCenter: Sendable {
         }
     }
 
-    /// Makes a change after those that began earlier: who finds a KDC stopped has nobody else start it.
+    /// Runs a change after all earlier ones, so that the state it has checked does not change while it runs.
     private func inTurn(_ change: @escaping @Sendable () async throws -> Void) async throws {
         let task = state.withLock { state in
             let task = Task { [earlier = state.change] in
@@ -96,23 +96,23 @@ final class KeyDistributionCenter: Sendable {
         for number in stopped { try await exchange(with: number) }
     }
 
-    /// Stops processes where they are; the kernel still takes connections and packets for them.
+    /// Suspends processes; the kernel still accepts connections and packets for them.
     func pause(_ number: Int? = nil) async throws {
         try await inTurn { try await self.send("STOP", to: number) }
     }
 
-    /// Lets stopped processes run on.
+    /// Resumes suspended processes.
     func resume(_ number: Int? = nil) async throws {
         try await inTurn { try await self.send("CONT", to: number) }
     }
 
-    /// Makes other realms known to the clients of this one.
+    /// Adds other realms to the krb5.conf of this realm's clients.
     func setPeers(_ peers: [RealmFiles.Peer]) throws {
         state.withLock { $0.peers = peers }
         try writeClientConfiguration()
     }
 
-    /// Starts kadmind beside, which nobody but the users themselves may ask for anything, and returns when it listens.
+    /// Starts kadmind, which accepts requests only from the users themselves, and returns when it listens.
     func startAdministration(_ watcher: DaemonWatcher, log: String) async throws {
         try "".writeFile(configuration.accessListPath)
         let process = try await watcher.start([try Program.path(of: "kadmind"), "-r", configuration.options.name, "-nofork"])
@@ -148,7 +148,7 @@ final class KeyDistributionCenter: Sendable {
     private func launch(_ number: Int, clockOffset: Duration?) async throws {
         try configuration.kdc(number, port: ports[number]).writeFile(configuration.kdcPath(number))
         var command = [try Program.path(of: "krb5kdc"), "-r", configuration.options.name, "-n"]
-        // The first one's is in the environment already.
+        // The environment already contains the path for KDC 0.
         if number > 0 { command = [try Program.path(of: "env"), "KRB5_KDC_PROFILE=\(configuration.kdcPath(number))"] + command }
         if let clockOffset { command += ["-T", "\(clockOffset.components.seconds)"] }
         reserved[number].setSharesDatagrams(true)
@@ -163,20 +163,20 @@ final class KeyDistributionCenter: Sendable {
         state.withLock { $0.processes[number] = process }
     }
 
-    /// What a KDC wrote, and the last lines of its log.
+    /// Returns a KDC's output and the last lines of its log.
     private func complaints(_ number: Int) -> String {
         let files = ["\(configuration.directory)/\(DaemonWatcher.logName(number))", configuration.logPath(number)]
         let texts = files.compactMap { try? String.contents(ofFile: $0) }
         return texts.map { $0.split(separator: "\n").suffix(5).joined(separator: "\n") }.joined(separator: "\n")
     }
 
-    /// Writes krb5.conf: the KDCs' ports, and what else is known by now.
+    /// Writes krb5.conf with the KDCs' ports, the kadmind port and the other realms known so far.
     func writeClientConfiguration() throws {
         let (passwordPort, peers) = state.withLock { ($0.passwordPort, $0.peers) }
         try configuration.client(ports: clientPorts, passwordPort: passwordPort, peers: peers).writeFile(configuration.clientPath)
     }
 
-    /// A real AS exchange, which needs no user and leaves no ticket behind: for the ticket-granting service in its own name.
+    /// Performs an AS exchange, in which the ticket-granting service is client and server, so that it needs no user and stores no ticket.
     private func exchange(with number: Int) async throws {
         let realm = configuration.options.name
         let client = KerberosClient(RealmConfiguration(realm: realm, base: .files([configuration.clientPath])))
@@ -199,61 +199,64 @@ final class KeyDistributionCenter: Sendable {
 }
 
 extension TestRealm {
-    /// Ends a KDC; its port refuses connections and datagrams until ``startKDC(_:clockOffset:)``. Does nothing if it is not running.
+    /// Stops a KDC. Its port refuses connections and datagrams until ``startKDC(_:clockOffset:)``. Has no effect if it is not running.
     ///
-    /// - Parameter number: Which KDC, from 0 in krb5.conf's order; nil is all of them, here and below.
+    /// - Parameter number: The KDC, from 0 in krb5.conf's order; nil for all of them, here and below.
     /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if there is no such KDC.
     public func stopKDC(_ number: Int? = nil) async throws {
         try await center.stop(number)
     }
 
-    /// Ends a KDC by SIGKILL, in the midst of whatever it does.
+    /// Kills a KDC with SIGKILL, whatever it is doing.
     ///
-    /// - Throws: As ``stopKDC(_:)``.
+    /// - Throws: The errors of ``stopKDC(_:)``.
     public func killKDC(_ number: Int? = nil) async throws {
         try await center.stop(number, signal: "KILL")
     }
 
-    /// Starts a KDC again and returns when it answers; of several those that do not run.
+    /// Starts a KDC again and returns when it answers; with nil, starts all that are not running.
     ///
-    /// Its port is the same: no other program is given it meanwhile.
+    /// Its port is unchanged, because it stays reserved meanwhile.
     /// - Parameters:
-    ///   - number: Which KDC; nil is all of them.
-    ///   - clockOffset: How far the KDC's clock is from the machine's, in whole seconds; none if nil.
-    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it runs already or does not start, `invalidArgument` if there
-    ///   is no such KDC.
+    ///   - number: The KDC; nil for all of them.
+    ///   - clockOffset: The offset of the KDC's clock from the machine's, in whole seconds; nil for none.
+    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it is already running or does not start, or `invalidArgument`
+    ///   if there is no such KDC.
     public func startKDC(_ number: Int? = nil, clockOffset: Duration? = nil) async throws {
         try await center.start(number, clockOffset: clockOffset)
     }
 
-    /// Sets a KDC's clock, by a restart: how far it is from the machine's, in whole seconds; negative means that the KDC is behind.
+    /// Sets a KDC's clock by restarting it. The offset from the machine's clock is in whole seconds; a negative one sets the KDC's clock
+    /// back.
     ///
-    /// - Throws: As ``startKDC(_:clockOffset:)``.
+    /// - Throws: The errors of ``startKDC(_:clockOffset:)``.
     public func setKDCClock(offset: Duration, of number: Int? = nil) async throws {
         try await center.restart(number, clockOffset: offset)
     }
 
-    /// Makes a KDC swallow packets: the kernel still accepts connections, but nobody answers.
+    /// Suspends a KDC, so that the kernel still accepts connections and packets, but they get no answer.
     ///
-    /// A client of libkrb5 gives up after 27 seconds. Call ``resumeKDC(_:)`` to go on; the end of the realm needs no resuming.
-    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it is not running, `invalidArgument` if there is no such KDC.
+    /// A libkrb5 client gives up after 27 seconds. Call ``resumeKDC(_:)`` to continue; the realm can end while its KDC is suspended.
+    /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` if it is not running, or `invalidArgument` if there is no such
+    ///   KDC.
     public func pauseKDC(_ number: Int? = nil) async throws {
         try await center.pause(number)
     }
 
-    /// Ends the pause that ``pauseKDC(_:)`` began; requests that waited are answered now.
+    /// Resumes a KDC after ``pauseKDC(_:)``; it then answers the waiting requests.
     ///
-    /// - Throws: As ``pauseKDC(_:)``.
+    /// - Throws: The errors of ``pauseKDC(_:)``.
     public func resumeKDC(_ number: Int? = nil) async throws {
         try await center.resume(number)
     }
 
-    /// The networks between the clients and each KDC, in krb5.conf's order; empty without ``TestRealmOptions/faultProxy``.
+    /// The networks in front of the KDCs, in krb5.conf's order; empty without ``TestRealmOptions/faultProxy``.
     public var networks: [KDCNetwork] { ownCenter?.networks ?? [] }
 
-    /// The network between the clients and the first KDC, of a realm made with ``TestRealmOptions/faultProxy``.
+    /// The network in front of the first KDC of a realm with ``TestRealmOptions/faultProxy``.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for a realm that has none, `notAdministered` for somebody else's.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if the realm has none, or `notAdministered` if the kit does not
+    ///   run the realm.
     public var network: KDCNetwork {
         get throws {
             if let network = try center.networks.first { return network }
@@ -261,11 +264,11 @@ extension TestRealm {
         }
     }
 
-    /// The KDC's log so far: one line with `AS_REQ` or `TGS_REQ` for each request that it decided.
+    /// Returns the KDC's log so far. It has one line with `AS_REQ` or `TGS_REQ` for each request that the KDC has decided.
     ///
-    /// Every start of a KDC leaves an `AS_REQ` for `krbtgt` of the realm itself, by which the kit knows that it answers.
-    /// - Parameter number: Of several, whose log; nil is one log of them all.
-    /// - Throws: ``KerberosTestingError`` with the code `notAdministered` for a realm that somebody else runs.
+    /// Every start of a KDC adds an `AS_REQ` for the realm's own `krbtgt`, with which the kit checks that it answers.
+    /// - Parameter number: The KDC whose log to return; nil for the common log of all.
+    /// - Throws: ``KerberosTestingError`` with the code `notAdministered` if the kit does not run the realm.
     public func log(ofKDC number: Int? = nil) throws -> String {
         try String.contents(ofFile: center.configuration.logPath(number))
     }

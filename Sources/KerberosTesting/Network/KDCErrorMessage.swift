@@ -2,13 +2,13 @@ import Foundation
 import NIOCore
 import SwiftASN1
 
-/// A `KRB-ERROR` (RFC 4120 section 5.9.1) as a KDC of a realm would send it, with no more than what is not optional.
+/// A `KRB-ERROR` message (RFC 4120 section 5.9.1) of a realm's KDC, with only the required fields.
 struct KDCErrorMessage: DERSerializable {
     let code: KDCErrorCode
     let realm: String
     let now: Date
 
-    /// The message as bytes.
+    /// Returns the DER encoding of the message.
     func bytes() throws -> ByteBuffer {
         var serializer = DER.Serializer()
         try serializer.serialize(self)
@@ -29,7 +29,7 @@ struct KDCErrorMessage: DERSerializable {
         }
     }
 
-    /// `PrincipalName` of the ticket-granting service: NT-SRV-INST and two components.
+    /// Encodes the `PrincipalName` of the ticket-granting service: NT-SRV-INST and two components.
     private func serializeServer(into coder: inout DER.Serializer) throws {
         try coder.appendConstructedNode(identifier: .sequence) { name in
             try name.serialize(2, explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)
@@ -42,7 +42,7 @@ struct KDCErrorMessage: DERSerializable {
         }
     }
 
-    /// `KerberosTime`: UTC to the second.
+    /// Returns the time as `KerberosTime`: UTC in whole seconds.
     private func time() throws -> GeneralizedTime {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -65,9 +65,9 @@ extension DER.Serializer {
     }
 }
 
-/// The error code of a `KRB-ERROR` (RFC 4120 section 7.5.9); any number will do.
+/// The error code of a `KRB-ERROR` (RFC 4120 section 7.5.9). Any number is permitted.
 public struct KDCErrorCode: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
-    /// The number, from 0.
+    /// The number of the code.
     public let rawValue: Int32
 
     /// Creates a code from its number.
@@ -76,29 +76,29 @@ public struct KDCErrorCode: RawRepresentable, Sendable, Hashable, ExpressibleByI
     /// Creates a code from its number.
     public init(integerLiteral value: Int32) { rawValue = value }
 
-    /// `KDC_ERR_C_PRINCIPAL_UNKNOWN`: there is no such client.
+    /// `KDC_ERR_C_PRINCIPAL_UNKNOWN`: the client does not exist.
     public static let unknownClient: KDCErrorCode = 6
-    /// `KDC_ERR_S_PRINCIPAL_UNKNOWN`: there is no such service.
+    /// `KDC_ERR_S_PRINCIPAL_UNKNOWN`: the service does not exist.
     public static let unknownService: KDCErrorCode = 7
-    /// `KDC_ERR_POLICY`: the KDC's policy forbids it.
+    /// `KDC_ERR_POLICY`: the KDC's policy rejects the request.
     public static let policy: KDCErrorCode = 12
-    /// `KDC_ERR_ETYPE_NOSUPP`: client and KDC share no encryption type.
+    /// `KDC_ERR_ETYPE_NOSUPP`: the client and the KDC have no encryption type in common.
     public static let unsupportedEncryptionType: KDCErrorCode = 14
     /// `KDC_ERR_CLIENT_REVOKED`: the account is locked or disabled.
     public static let clientRevoked: KDCErrorCode = 18
-    /// `KDC_ERR_KEY_EXPIRED`: the password has to be changed.
+    /// `KDC_ERR_KEY_EXPIRED`: the password must be changed.
     public static let keyExpired: KDCErrorCode = 23
-    /// `KDC_ERR_PREAUTH_FAILED`: the password is wrong.
+    /// `KDC_ERR_PREAUTH_FAILED`: pre-authentication failed, usually because the password is wrong.
     public static let preauthenticationFailed: KDCErrorCode = 24
-    /// `KDC_ERR_SVC_UNAVAILABLE`: the KDC cannot answer now; another may.
+    /// `KDC_ERR_SVC_UNAVAILABLE`: this KDC is unavailable; another one may answer.
     public static let serviceUnavailable: KDCErrorCode = 29
     /// `KRB_AP_ERR_SKEW`: the clocks differ too much.
     public static let clockSkew: KDCErrorCode = 37
-    /// `KRB_ERR_RESPONSE_TOO_BIG`: the reply does not fit into a datagram.
+    /// `KRB_ERR_RESPONSE_TOO_BIG`: the reply does not fit in a datagram.
     public static let replyTooBig: KDCErrorCode = 52
     /// `KRB_ERR_GENERIC`: anything else.
     public static let generic: KDCErrorCode = 60
-    /// `KDC_ERR_WRONG_REALM`: another realm knows the client.
+    /// `KDC_ERR_WRONG_REALM`: the client belongs to another realm.
     public static let wrongRealm: KDCErrorCode = 68
 }
 

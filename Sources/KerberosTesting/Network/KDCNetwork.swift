@@ -2,41 +2,41 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The network between the clients of a realm and its KDC: a proxy that loses, delays, spoils and refuses at a test's word.
+/// A proxy between the clients of a realm and its KDC, with which a test loses, delays, corrupts and refuses messages.
 ///
-/// A realm made with ``TestRealmOptions/faultProxy`` has one, ``TestRealm/network``, and its krb5.conf names no other way to the KDC. At
-/// first everything passes. One number serves UDP and TCP, and stays the same whatever is refused meanwhile. It is safe to use from any
-/// task.
+/// A realm created with ``TestRealmOptions/faultProxy`` has one, ``TestRealm/network``, and its krb5.conf contains no direct way to the
+/// KDC. Initially every message passes. UDP and TCP use the same port number, which stays reserved while the port is closed. Safe to use
+/// from any task.
 public final class KDCNetwork: Sendable {
-    /// How long a fault is in force.
+    /// How long a fault is active.
     public struct Extent: Sendable, Hashable {
-        /// How many requests; nil is all of them.
+        /// The number of requests; nil for all.
         let requests: Int?
 
-        /// Until another one takes its place.
+        /// The fault is active until another one replaces it.
         public static let untilChanged = Extent(requests: nil)
 
-        /// For so many requests on each transport; then everything passes again.
+        /// The fault is active for this many requests on each transport. After that all messages pass again.
         public static func next(_ requests: Int) -> Extent { Extent(requests: requests) }
     }
 
-    /// The realm, which the errors name that the proxy makes up.
+    /// The realm of the errors that the proxy generates.
     let realm: String
     let plan = Mutex(FaultPlan())
     /// The KDC's port, at the same address.
     let target = Mutex(0)
     let loop: any EventLoop
     let channels = OpenChannels()
-    /// Messages that a fault holds back, by the number of their exchange.
+    /// The messages that a fault is delaying, by the number of their exchange.
     let delayed = Mutex<[Int: Scheduled<WireMessage>]>([:])
-    /// How many datagrams wait for the KDC's reply, and for how long each may.
+    /// The number of datagrams that wait for the KDC's reply, and how long each may wait.
     let waiting = Mutex((datagrams: 0, life: Duration.seconds(30)))
     private let reserved: ReservedPort
     private let listener = Mutex<Listener>(Listener())
 
     private struct Listener {
         var channel: (any Channel)?
-        /// The end of the last change; changes come one after the other.
+        /// The end of the last change. Changes run one after another.
         var change: EventLoopFuture<Void>?
     }
 
@@ -46,26 +46,25 @@ public final class KDCNetwork: Sendable {
         reserved = try ReservedPort(at: ListeningAddress(address))
     }
 
-    /// The port, of UDP and of TCP, at which clients find the KDC.
+    /// The UDP and TCP port at which clients reach the KDC.
     public var port: Int { reserved.number }
     /// The realm's address: ``TestRealmOptions/address``.
     public var address: String { reserved.address.text }
 
-    /// How long a datagram waits for the KDC's reply, for which a socket is open; no client waits longer.
+    /// How long a datagram waits for the KDC's reply, with a socket open for it; longer than any client waits.
     package var datagramLife: Duration {
         get { waiting.withLock { $0.life } }
         set { waiting.withLock { $0.life = newValue } }
     }
 
-    /// What has come by so far, in the order in which it arrived. A reply is noted before its first byte leaves.
+    /// All requests so far in the order of their arrival. A reply is recorded before its first byte is sent.
     ///
-    /// All of it is kept, so that what a test counts is never cut off: an exchange takes less than a hundred bytes, and goes with the
-    /// realm.
+    /// All of them are kept until the realm ends, so that a test can count them; each takes less than a hundred bytes.
     public var exchanges: [KDCExchange] { plan.withLock { $0.exchanges } }
 
-    /// Waits until so many requests have arrived since the realm began, and returns all of them.
+    /// Waits until this many requests have arrived since the realm started, and returns all of them.
     ///
-    /// - Throws: `CancellationError`, or ``KerberosTestingError`` with the code `scopeEnded` when the realm ends first.
+    /// - Throws: `CancellationError`, or ``KerberosTestingError`` with the code `scopeEnded` if the realm ends first.
     public func exchanges(count: Int) async throws -> [KDCExchange] {
         let number = plan.withLock { $0.newWaiter() }
         return try await withTaskCancellationHandler {
@@ -77,16 +76,16 @@ public final class KDCNetwork: Sendable {
         }
     }
 
-    /// Begins a fault, in the place of the one before; `.pass` ends it.
+    /// Activates a fault in place of the previous one; `.pass` ends it.
     ///
-    /// When this returns it is in force for every request that comes, and a port that is to be closed is closed. Requests that are on their
-    /// way keep the fault that they met.
+    /// When this returns, the fault applies to every new request, and a port to be closed is closed. Requests that have already arrived
+    /// keep the fault that was active then.
     /// - Parameters:
-    ///   - fault: What to do.
-    ///   - transports: To which requests; the others keep their own.
-    ///   - extent: For how many of them.
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for a closed port that is to count, which nothing reaches, or
-    ///   `scopeEnded`.
+    ///   - fault: The fault.
+    ///   - transports: The transports that it applies to; the others keep theirs.
+    ///   - extent: The number of requests that it applies to.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for `.refuse` with a number of requests, because a closed port
+    ///   receives none, or `scopeEnded` after the realm has ended.
     public func set(_ fault: NetworkFault, on transports: NetworkTransports = .both, for extent: Extent = .untilChanged) async throws {
         guard fault != .refuse || extent.requests == nil else {
             throw KerberosTestingError(.invalidArgument, "A closed port counts no requests; end .refuse by another set(_:on:for:).")
@@ -99,9 +98,9 @@ public final class KDCNetwork: Sendable {
         try await changeListener()
     }
 
-    /// Closes the ports of all other transports, and lets everything pass on these.
+    /// Lets all messages pass on these transports, and closes the ports of the others.
     ///
-    /// - Throws: As ``set(_:on:for:)``.
+    /// - Throws: The errors of ``set(_:on:for:)``.
     public func allowOnly(_ transports: NetworkTransports) async throws {
         try await set(.pass, on: transports)
         try await set(.refuse, on: NetworkTransports.both.subtracting(transports))
@@ -111,11 +110,11 @@ public final class KDCNetwork: Sendable {
         KerberosTestingError(.scopeEnded, "The realm has ended; use its network inside the closure that was given it.")
     }
 
-    /// Listens for TCP or stops listening, as the plan says, after every change that began earlier.
+    /// Starts or stops listening for TCP, according to the plan, after all earlier changes.
     private func changeListener() async throws {
         try await listener.withLock { listener in
             let earlier = listener.change ?? loop.makeSucceededVoidFuture()
-            // Submitted, so that it never runs in here.
+            // Submitted to the event loop, so that it never runs while the lock is held.
             let change = loop.flatSubmit { earlier.recover { _ in }.flatMap { self.makeListenerFit() } }
             listener.change = change
             return change
@@ -157,7 +156,7 @@ public final class KDCNetwork: Sendable {
         channels.add(channel)
     }
 
-    /// Closes everything, and waits for it: nothing of the network answers afterwards.
+    /// Closes all channels and waits until they are closed, so that the network does not answer afterwards.
     private func end() async {
         for wait in plan.withLock({ $0.end() }) { wait.resume() }
         try? await changeListener()
@@ -165,7 +164,7 @@ public final class KDCNetwork: Sendable {
         await channels.close()
     }
 
-    /// Runs a closure with networks, one for each KDC, whose ports are open, and closes them on every way out.
+    /// Runs a closure with one open network for each KDC, and closes them however the closure ends.
     nonisolated(nonsending) static func withNetworks<R>(
         of realm: String,
         at address: String,
@@ -191,42 +190,42 @@ public final class KDCNetwork: Sendable {
 }
 
 extension KDCNetwork: CustomStringConvertible {
-    /// The address.
+    /// The realm, the address and the port.
     public var description: String { "network of \(realm) at \(address):\(port)" }
 }
 
-/// A request that came to a ``KDCNetwork``, and what went back.
+/// A request that arrived at a ``KDCNetwork``, and its reply.
 public struct KDCExchange: Sendable, Hashable {
-    /// What a message is, by its first byte (RFC 4120 section 5.10).
+    /// The type of a message, by its first byte (RFC 4120 section 5.10).
     public struct Message: RawRepresentable, Sendable, Hashable {
         /// The first byte.
         public let rawValue: UInt8
 
-        /// Creates a kind from the first byte of such a message.
+        /// Creates a type from the first byte of a message.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// `AS-REQ`: a client asks for a ticket-granting ticket.
+        /// `AS-REQ`: a request for an initial ticket, usually a ticket-granting ticket.
         public static let initialRequest = Message(rawValue: 0x6A)
         /// `AS-REP`.
         public static let initialReply = Message(rawValue: 0x6B)
-        /// `TGS-REQ`: a client asks for a service ticket.
+        /// `TGS-REQ`: a request for a service ticket.
         public static let serviceRequest = Message(rawValue: 0x6C)
         /// `TGS-REP`.
         public static let serviceReply = Message(rawValue: 0x6D)
-        /// `KRB-ERROR`: a refusal, or what the KDC wants to know first.
+        /// `KRB-ERROR`: a refusal, or a request for pre-authentication.
         public static let error = Message(rawValue: 0x7E)
     }
 
-    /// By what it came: ``NetworkTransports/udp`` or ``NetworkTransports/tcp``.
+    /// The transport: ``NetworkTransports/udp`` or ``NetworkTransports/tcp``.
     public let transport: NetworkTransports
-    /// What the client sent; nil for no byte at all.
+    /// The type of the request; nil if it was empty.
     public let request: Message?
-    /// The bytes of the request, without the length that TCP puts in front.
+    /// The length of the request in bytes, without the length prefix of TCP.
     public let requestSize: Int
-    /// What was done to it.
+    /// The fault that was applied.
     public let fault: NetworkFault
-    /// What the client was sent; nil for nothing yet, or nothing at all.
+    /// The type of the reply sent to the client; nil if there is none, or none yet.
     public internal(set) var reply: Message?
-    /// The bytes of the reply.
+    /// The length of the reply in bytes.
     public internal(set) var replySize = 0
 }

@@ -4,17 +4,17 @@ import NIOPosix
 import Synchronization
 
 extension KDCNetwork {
-    /// What becomes of a request.
+    /// The result of a request.
     enum Outcome: Sendable {
-        /// The client gets this; the connection ends behind a message that was cut.
+        /// The client receives this message. The connection closes after a message that was truncated.
         case reply(WireMessage)
-        /// The client waits.
+        /// The client gets no reply; a connection stays open.
         case silence
-        /// The client waits if it sent a datagram; a connection ends.
+        /// The client gets no reply; a connection closes.
         case lost
     }
 
-    /// Takes note of a request, does to it what is planned, and asks the KDC if anything is left of it.
+    /// Records a request, applies the active fault, and forwards the request to the KDC unless the fault prevents it.
     func outcome(of request: ByteBuffer, over transport: NetworkTransports) -> EventLoopFuture<Outcome> {
         let (index, fault, ended) = plan.withLock { $0.take(request.kind, size: request.readableBytes, over: transport) }
         for wait in ended { wait.resume() }
@@ -48,7 +48,7 @@ extension KDCNetwork {
         loop.makeCompletedFuture { .reply(WireMessage(try KDCErrorMessage(code: code, realm: self.realm, now: Date()).bytes())) }
     }
 
-    /// The message after the fault, if it is one for this direction.
+    /// Applies the fault to a message if it is one for this direction.
     private func suffer(
         _ fault: NetworkFault,
         _ direction: NetworkFault.Direction,
@@ -71,18 +71,18 @@ extension KDCNetwork {
         return loop.makeSucceededFuture(message)
     }
 
-    /// The message after a while, or an error if the network ends before.
+    /// Returns the message after a delay, or an error if the network ends before.
     private func hold(_ message: WireMessage, for duration: Duration, number: Int) -> EventLoopFuture<WireMessage> {
         let held = loop.scheduleTask(in: TimeAmount(duration)) { message }
         delayed.withLock { $0[number] = held }
         held.futureResult.whenComplete { _ in self.delayed.withLock { $0[number] = nil } }
-        // The end cancels what it finds; this one may have come behind it.
+        // Ending cancels the delays that exist then; this one may have been added afterwards.
         if plan.withLock({ $0.hasEnded }) { held.cancel() }
         return held.futureResult
     }
 
-    /// Hands a request to the KDC as it came, by UDP or TCP, and waits for the reply as long as the network lives; for that to a datagram
-    /// no longer than a client does.
+    /// Forwards a request to the KDC over the same transport and waits for the reply as long as the network exists. A datagram waits at
+    /// most ``datagramLife``.
     private func ask(_ request: WireMessage, over transport: NetworkTransports) -> EventLoopFuture<ByteBuffer> {
         guard !plan.withLock({ $0.hasEnded }) else { return loop.makeFailedFuture(Self.scopeEnded) }
         let target = target.withLock { $0 }
@@ -92,7 +92,7 @@ extension KDCNetwork {
             waiting.datagrams += 1
             return waiting.life
         }
-        // A network may lose datagrams; no test has so many sockets to spare.
+        // Datagrams may be lost, and a test must not use more sockets than that.
         guard let place else { return loop.makeFailedFuture(ChannelError.eof) }
         let reply = loop.makePromise(of: ByteBuffer.self)
         let life = loop.scheduleTask(in: TimeAmount(place)) { reply.fail(ChannelError.eof) }
@@ -114,18 +114,18 @@ extension KDCNetwork {
         return reply.futureResult
     }
 
-    /// How many datagrams wait for the KDC at once.
+    /// The maximum number of datagrams that wait for the KDC at once.
     private static var datagramLimit: Int { 256 }
 }
 
 extension ByteBuffer {
-    /// What kind of message of Kerberos this is.
+    /// The message's type.
     fileprivate var kind: KDCExchange.Message? {
         getInteger(at: readerIndex, as: UInt8.self).map { KDCExchange.Message(rawValue: $0) }
     }
 }
 
-/// A client's TCP connection: a request after the other.
+/// A client's TCP connection, which may carry several requests.
 final class StreamClientHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let network: KDCNetwork
@@ -148,7 +148,7 @@ final class StreamClientHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// The UDP port at which all clients send.
+/// The UDP port that receives the datagrams of all clients.
 final class DatagramClientHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     private let network: KDCNetwork
@@ -164,11 +164,11 @@ final class DatagramClientHandler: ChannelInboundHandler {
         }
     }
 
-    /// A client that is gone leaves an error for the next call; the port stays open.
+    /// A client that has closed its socket causes an error in the next call; the port stays open.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }
 
-/// The first message of a connection to the KDC, which ends with it.
+/// Receives the first message of a connection to the KDC, then closes the connection.
 final class StreamReplyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private let reply: EventLoopPromise<ByteBuffer>
@@ -180,7 +180,7 @@ final class StreamReplyHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// The KDC closes its half where it has no answer.
+    /// The KDC closes its sending side if it has no reply.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
     }
@@ -193,7 +193,7 @@ final class StreamReplyHandler: ChannelInboundHandler {
     }
 }
 
-/// The first datagram that the KDC sends back.
+/// Receives the first datagram from the KDC.
 final class DatagramReplyHandler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     private let reply: EventLoopPromise<ByteBuffer>

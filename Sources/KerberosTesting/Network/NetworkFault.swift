@@ -1,13 +1,13 @@
-/// What a ``KDCNetwork`` does to what passes between clients and the KDC.
+/// A fault that a ``KDCNetwork`` applies to the messages between clients and the KDC.
 ///
-/// A direction says which half of an exchange suffers: with `.drop(.reply)` the KDC has decided and counted already, with `.drop(.request)`
-/// it has seen nothing.
+/// The direction is the half of an exchange that is affected: with `.drop(.reply)` the KDC has already processed and counted the request,
+/// with `.drop(.request)` it has not received it.
 public struct NetworkFault: Sendable, Hashable {
     /// A half of an exchange.
     public enum Direction: Sendable, Hashable {
-        /// What the client sends.
+        /// The message from the client.
         case request
-        /// What the KDC answers.
+        /// The message from the KDC.
         case reply
     }
 
@@ -26,42 +26,42 @@ public struct NetworkFault: Sendable, Hashable {
         self.direction = direction
     }
 
-    /// Nothing: what comes in goes out.
+    /// No fault: messages pass unchanged.
     public static let pass = NetworkFault(.pass)
-    /// The request gets lost: a datagram never arrives, a TCP connection is closed unanswered.
+    /// The request is lost: a datagram is dropped, a TCP connection is closed without a reply.
     public static let drop = NetworkFault(.drop)
-    /// The port is closed: connections are reset, datagrams answered by ICMP's "port unreachable".
+    /// The port is closed: connections are reset, datagrams get an ICMP “port unreachable”.
     public static let refuse = NetworkFault(.refuse)
-    /// Everything is taken and nothing answered; TCP connections stay open until the client closes them.
+    /// Requests are accepted but not answered. TCP connections stay open until the client closes them.
     public static let blackHole = NetworkFault(.blackHole)
-    /// A datagram is answered by `KRB_ERR_RESPONSE_TOO_BIG`, on which a client goes on with TCP. TCP passes.
+    /// A datagram is answered with `KRB_ERR_RESPONSE_TOO_BIG`, after which the client retries over TCP. TCP passes.
     public static let replyTooBig = NetworkFault(.replyTooBig)
     /// Every bit of the reply's second half is inverted.
     public static let corrupt = NetworkFault(.corrupt, .reply)
 
-    /// A request or a reply gets lost: a datagram never arrives, a TCP connection is closed.
+    /// A request or a reply is lost: a datagram is dropped, a TCP connection is closed.
     public static func drop(_ direction: Direction) -> NetworkFault { NetworkFault(.drop, direction) }
 
-    /// A request or a reply, the request by default, waits before it is passed on; others may overtake it.
+    /// A request (the default) or a reply is delayed; other messages may overtake it.
     public static func delay(_ duration: Duration, _ direction: Direction = .request) -> NetworkFault {
         NetworkFault(.delay(duration), direction)
     }
 
-    /// Every bit of the second half of a request or of a reply is inverted.
+    /// Every bit of the second half of a request or a reply is inverted.
     public static func corrupt(_ direction: Direction) -> NetworkFault { NetworkFault(.corrupt, direction) }
 
-    /// Only the first bytes arrive, by default those of the reply. Over TCP the length that was announced stays, and the connection is
-    /// closed after them.
+    /// Only the first bytes of a request or a reply (the default) arrive. Over TCP the announced length stays unchanged, and the connection
+    /// is closed after them.
     public static func truncate(to length: Int, _ direction: Direction = .reply) -> NetworkFault {
         NetworkFault(.truncate(length: max(0, length)), direction)
     }
 
-    /// The request is answered by a `KRB-ERROR` (RFC 4120 section 5.9.1) with this code, and the KDC sees nothing of it.
+    /// The request is answered with a `KRB-ERROR` (RFC 4120 section 5.9.1) with this code; the KDC does not receive it.
     public static func error(_ code: KDCErrorCode) -> NetworkFault { NetworkFault(.error(code)) }
 }
 
 extension NetworkFault: CustomStringConvertible {
-    /// The kind of fault and the half that it meets.
+    /// The kind of fault and the affected direction.
     public var description: String {
         switch kind {
         case .drop, .corrupt, .delay, .truncate: "\(kind) of the \(direction)"
@@ -70,35 +70,36 @@ extension NetworkFault: CustomStringConvertible {
     }
 }
 
-/// By what a client and a KDC exchange messages (RFC 4120 section 7.2).
+/// The transports for messages between a client and a KDC (RFC 4120 section 7.2).
 public struct NetworkTransports: OptionSet, Sendable, Hashable {
-    /// One bit for each.
+    /// One bit for each transport.
     public let rawValue: Int
 
     /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Datagrams, one for a request and one for its reply.
+    /// UDP: one datagram for a request and one for its reply.
     public static let udp = NetworkTransports(rawValue: 1)
-    /// Connections, in which the length stands before each message.
+    /// TCP: each message has a length prefix.
     public static let tcp = NetworkTransports(rawValue: 2)
     /// UDP and TCP.
     public static let both: NetworkTransports = [.udp, .tcp]
 }
 
 extension NetworkTransports: CustomStringConvertible {
-    /// Such as `udp and tcp`.
+    /// The transports, such as `udp and tcp`.
     public var description: String {
         let names = (contains(.udp) ? ["udp"] : []) + (contains(.tcp) ? ["tcp"] : [])
         return names.isEmpty ? "neither udp nor tcp" : names.joined(separator: " and ")
     }
 }
 
-/// Which fault meets which request, and what has gone by. It stands behind a lock, so that it resumes nobody: see ``EndedWait``.
+/// The active faults, the recorded exchanges, and the tasks waiting for them. Because it is protected by a lock, it never resumes a task
+/// itself: see ``EndedWait``.
 struct FaultPlan {
     private struct Rule {
         var fault = NetworkFault.pass
-        /// How many requests it is still for; nil for all.
+        /// The remaining number of requests; nil for all.
         var remaining: Int?
     }
 
@@ -122,7 +123,7 @@ struct FaultPlan {
 
     func refuses(_ transport: NetworkTransports) -> Bool { rules[transport]?.fault == .refuse }
 
-    /// Notes a request that has arrived; the index is where its reply is to be noted.
+    /// Records a request; the index identifies it for its reply.
     mutating func take(
         _ message: KDCExchange.Message?,
         size: Int,
@@ -148,7 +149,7 @@ struct FaultPlan {
         return lastWaiter
     }
 
-    /// Begins a wait, unless it is over at once.
+    /// Adds a waiting task, unless its wait is over at once.
     mutating func wait(for count: Int, number: Int, _ continuation: CheckedContinuation<[KDCExchange], any Error>) -> EndedWait? {
         if exchanges.count >= count { return EndedWait(continuation, .success(exchanges)) }
         if hasEnded { return EndedWait(continuation, .failure(KDCNetwork.scopeEnded)) }
@@ -169,10 +170,10 @@ struct FaultPlan {
     }
 }
 
-/// A wait for requests that is over, for whoever has let go of the plan's lock.
+/// A finished wait, to be resumed after the plan's lock has been released.
 ///
-/// The runtime resumes a task under a lock of the task's own, and holds the same one while the task's cancellation handler asks for the
-/// plan's: whoever resumed the task under the plan's lock could wait for the handler, and the handler for them, for ever.
+/// The runtime resumes a task under a lock of that task, and holds the same lock while the task's cancellation handler waits for the plan's
+/// lock. Resuming the task under the plan's lock could therefore deadlock.
 struct EndedWait: Sendable {
     private let continuation: CheckedContinuation<[KDCExchange], any Error>
     private let result: Result<[KDCExchange], any Error>
@@ -182,6 +183,6 @@ struct EndedWait: Sendable {
         self.result = result
     }
 
-    /// Tells who waited.
+    /// Resumes the waiting task.
     func resume() { continuation.resume(with: result) }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Channels that are open, and end together.
+/// A set of open channels that are closed together.
 final class OpenChannels: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -10,7 +10,7 @@ final class OpenChannels: Sendable {
 
     private let state = Mutex(State())
 
-    /// Remembers a channel until it is closed. After the end it is closed at once.
+    /// Tracks a channel until it is closed. After ``end()`` or ``close()`` it is closed at once.
     func add(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         let hasEnded = state.withLock { state in
@@ -21,12 +21,12 @@ final class OpenChannels: Sendable {
         channel.closeFuture.whenComplete { _ in self.state.withLock { $0.channels[key] = nil } }
     }
 
-    /// Closes all of them, and each that comes later.
+    /// Closes all channels, and those that are added later.
     func end() {
         for channel in takeAll() { channel.close(promise: nil) }
     }
 
-    /// Closes all of them, and each that comes later, and waits until they are closed.
+    /// Closes all channels, and those that are added later, and waits until they are closed.
     func close() async {
         let channels = takeAll()
         for channel in channels { channel.close(promise: nil) }

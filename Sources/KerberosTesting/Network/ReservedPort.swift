@@ -1,19 +1,19 @@
 import Foundation
 
-/// One number that is this process's at an address of this machine, for UDP and for TCP alike, open or closed.
+/// A port number reserved for this process at a local address, for both UDP and TCP, open or closed.
 ///
-/// The two sockets hold the number until the end: the one of TCP is bound and never listens, so that connections are reset unless another
-/// socket listens there; the one of UDP refuses while it is connected to itself, as at first, which leaves no receiver for anybody else's
-/// datagrams.
+/// Two sockets hold the number until the end. The TCP socket is bound but never listens, so that connections are reset unless another
+/// socket listens there. The UDP socket refuses datagrams while it is connected to itself, as it is at first, because it then has no other
+/// peer.
 final class ReservedPort: Sendable {
     let number: Int
     let address: ListeningAddress
     private let stream: Int32
     private let datagrams: Int32
 
-    /// Lets the kernel choose for TCP, and again where UDP has the number already.
+    /// Lets the kernel choose a TCP port, and retries if the UDP port with that number is in use.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no address of this machine.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if the address is not an address of this machine.
     init(at address: ListeningAddress) throws {
         for _ in 0..<100 {
             let stream = try Self.newSocket(SOCK_STREAM)
@@ -24,10 +24,10 @@ final class ReservedPort: Sendable {
             if chosen.filled(by: { getsockname(stream, $0, &length) }) == 0, chosen.sin_port != 0,
                 chosen.lent(to: { bind(datagrams, $0, $1) }) == 0
             {
-                // A network's broadcast address can be bound, and nobody can be connected to it.
+                // A network's broadcast address can be bound, but no socket can connect to it.
                 isHere = chosen.lent(to: { connect(datagrams, $0, $1) }) == 0
                 if isHere {
-                    // Only now: a number that is chosen with this option may be shared.
+                    // Set only after binding, because the kernel may choose a number that is in use for a socket with this option.
                     Self.setShares(true, stream)
                     (self.stream, self.datagrams, self.address) = (stream, datagrams, address)
                     number = Int(UInt16(bigEndian: chosen.sin_port))
@@ -49,7 +49,7 @@ final class ReservedPort: Sendable {
         close(datagrams)
     }
 
-    /// Another descriptor of the UDP socket, which the caller closes.
+    /// Returns another descriptor of the UDP socket; the caller must close it.
     func datagramDescriptor() throws -> Int32 {
         let descriptor = fcntl(datagrams, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { throw failure("copied") }
@@ -63,9 +63,10 @@ final class ReservedPort: Sendable {
         guard own.lent(to: { connect(datagrams, $0, $1) }) == 0 else { throw failure("opened or closed") }
     }
 
-    /// Lets a program that sets `SO_REUSEADDR` bind the UDP number as well, as krb5kdc does; it gets the datagrams where this one refuses.
+    /// Lets a program that sets `SO_REUSEADDR`, as krb5kdc does, bind the UDP port too; it receives the datagrams while this socket refuses
+    /// them.
     ///
-    /// Only while it starts: the kernel would give the number to anybody else who sets the option and lets it choose.
+    /// Enable it only while that program starts, because the kernel could choose the number for any other program that sets the option.
     func setSharesDatagrams(_ shares: Bool) {
         Self.setShares(shares, datagrams)
     }
@@ -76,7 +77,7 @@ final class ReservedPort: Sendable {
     }
 
     private static func newSocket(_ type: __socket_type) throws -> Int32 {
-        // At once: a program that is started meanwhile would keep the number.
+        // Set on creation, because a program that is started meanwhile would inherit the socket.
         let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
             throw KerberosTestingError(.serverNotReady, "A socket for a port could not be made: \(String(cString: strerror(errno))).")
@@ -106,13 +107,15 @@ extension sockaddr_in {
     }
 }
 
-/// An IPv4 address of this machine at which a server listens and which its clients are told.
+/// The IPv4 address of this machine at which a server listens, and which its clients use.
 package struct ListeningAddress: Sendable {
-    /// In dotted decimal.
+    /// The address in dotted decimal.
     let text: String
     let raw: in_addr
 
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no address, and for those of many machines or of any.
+    /// Parses an address.
+    ///
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for anything but a unicast IPv4 address.
     package init(_ text: String) throws(KerberosTestingError) {
         var raw = in_addr()
         guard inet_pton(AF_INET, text, &raw) == 1, raw.s_addr != 0, UInt32(bigEndian: raw.s_addr) < 0xE000_0000 else {
@@ -124,10 +127,10 @@ package struct ListeningAddress: Sendable {
         (self.text, self.raw) = (text, raw)
     }
 
-    /// Checks the name by which clients find a server at an address.
+    /// Checks a host name for a server at an address.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for what is no host name in lower case, which a service principal
-    ///   could be named after, and for localhost where that leads elsewhere.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if it is not a host name in lower case, as a service principal
+    ///   requires, or if it is localhost and the address is not 127.0.0.1.
     package static func checkName(_ host: String, of address: String) throws(KerberosTestingError) {
         let isName =
             !host.isEmpty && host.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }

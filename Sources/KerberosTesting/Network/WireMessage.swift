@@ -1,11 +1,11 @@
 import NIOCore
 import NIOPosix
 
-/// A message as it goes over the wire; over TCP its length stands before it, in four bytes (RFC 4120 section 7.2.2).
+/// A message on the wire; over TCP a four-byte length precedes it (RFC 4120 section 7.2.2).
 struct WireMessage: Sendable {
-    /// What is sent.
+    /// The bytes that are sent.
     var bytes: ByteBuffer
-    /// The length that is announced: more than there is for a message that was cut.
+    /// The announced length, which exceeds the number of bytes of a truncated message.
     var length: Int
 
     init(_ bytes: ByteBuffer) {
@@ -13,10 +13,10 @@ struct WireMessage: Sendable {
         length = bytes.readableBytes
     }
 
-    /// Whether the rest is missing.
+    /// Whether the message was truncated.
     var isCut: Bool { bytes.readableBytes < length }
 
-    /// The bytes with the length in front.
+    /// Returns the bytes with the length prefix.
     func framed() -> ByteBuffer {
         var buffer = ByteBuffer(integer: UInt32(length))
         buffer.writeImmutableBuffer(bytes)
@@ -25,9 +25,9 @@ struct WireMessage: Sendable {
 }
 
 extension WireMessage {
-    /// Sends the message to a TCP port over a connection of its own, and waits for the reply as long as that lasts.
+    /// Sends the message to a TCP port over a new connection, and waits for the reply until the connection closes.
     ///
-    /// - Parameter track: Is handed the connection, to close it early.
+    /// - Parameter track: Receives the connection, so that it can be closed early.
     func reply(
         from address: String,
         port: Int,
@@ -54,10 +54,10 @@ extension WireMessage {
     }
 }
 
-/// Takes the messages out of a TCP stream.
+/// Extracts the messages from a TCP stream.
 struct LengthPrefixDecoder: NIOSingleStepByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
-    /// Far more than any message of Kerberos; what announces more is none.
+    /// The longest permitted message, far longer than any Kerberos message.
     private static let limit = 1 << 20
 
     func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {

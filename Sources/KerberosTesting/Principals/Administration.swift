@@ -1,10 +1,10 @@
 import Foundation
 
 extension TestRealm {
-    /// Adds a principal; one without a password gets random keys, which go into the realm's keytab.
+    /// Adds a principal. One without a password gets random keys, which are added to the realm's keytab.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for a description that makes no sense or a policy that is not
-    ///   there, `commandFailed` if the database refuses.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for an invalid description or an unknown policy, or
+    ///   `commandFailed` if the database refuses it.
     public func add(_ principal: TestPrincipal) async throws {
         if let policy = principal.policy {
             do {
@@ -18,60 +18,60 @@ extension TestRealm {
 
     /// Adds a password policy, for principals that are added or changed afterwards.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for one that makes no sense, `commandFailed` if the database
-    ///   refuses, since there is one of that name.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for invalid values, or `commandFailed` if the database refuses
+    ///   it, such as because the name is in use.
     public func add(_ policy: PasswordPolicy) async throws {
         try await administer([addLine(policy)])
     }
 
-    /// Locks a principal: it gets no ticket, and nobody gets one for it.
+    /// Locks a principal: the KDC issues no tickets to it or for it.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func lock(_ principal: String) async throws {
         try await administer(["modify_principal -allow_tix \(word(principal))"])
     }
 
-    /// Ends a lock, be it by ``lock(_:)`` or by too many wrong passwords.
+    /// Unlocks a principal that was locked by ``lock(_:)`` or by too many wrong passwords.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func unlock(_ principal: String) async throws {
         try await administer(["modify_principal +allow_tix -unlock \(word(principal))"])
     }
 
-    /// Lets a password expire: now, or at another time.
+    /// Sets the expiry of a password, by default in the past.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func expirePassword(of principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
         try await administer(["modify_principal -pwexpire \(word(expiry.words)) \(word(principal))"])
     }
 
-    /// Lets an account expire: now, or at another time.
+    /// Sets the expiry of an account, by default in the past.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func expire(_ principal: String, _ expiry: TestPrincipal.Expiry = .past) async throws {
         try await administer(["modify_principal -expire \(word(expiry.words)) \(word(principal))"])
     }
 
-    /// Sets a password, as an administrator does: the principal's policy is held to, its least lifetime is not.
+    /// Sets a password as an administrator. The principal's policy applies, except for its minimum lifetime.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the policy refuses or there is no such principal.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the policy rejects it or there is no such principal.
     public func setPassword(of principal: String, to password: String) async throws {
         try await administer(["change_password -pw \(word(password)) \(word(principal))"])
     }
 
-    /// Removes a principal. Tickets that it has go on until they expire.
+    /// Removes a principal. Its existing tickets stay valid until they expire.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func remove(_ principal: String) async throws {
         try await administer(["delete_principal -force \(word(principal))"])
     }
 
-    /// kadmin's line for a policy.
+    /// Returns kadmin's command for a policy.
     func addLine(_ policy: PasswordPolicy) throws -> String {
         "add_policy \((try policy.options() + [word(policy.name)]).joined(separator: " "))"
     }
 
-    /// kadmin's lines for a principal.
+    /// Returns kadmin's commands for a principal.
     func addLines(_ principal: TestPrincipal) throws -> [String] {
         try principal.check()
         var options = principal.attributes.map(\.description)
@@ -87,7 +87,7 @@ extension TestRealm {
         return [addUserLine(principal.name, password: password, flags: options)]
     }
 
-    /// Lines for what the options name; a policy that none of them makes is refused before kadmin takes it in silence.
+    /// Returns the commands for the principals and policies in the options. Rejects unknown policies, which kadmin would silently accept.
     func addLines(_ options: TestRealmOptions) throws -> [String] {
         let policies = Set(options.policies.map(\.name))
         for principal in options.principals {
@@ -109,23 +109,23 @@ extension TestRealm {
     /// Adds a user.
     ///
     /// - Parameters:
-    ///   - name: The principal, without the realm or with it.
-    ///   - password: The password; it reaches kadmin by standard input, not by its arguments.
-    ///   - flags: Options as `kadmin`'s `add_principal` writes them: `+requires_preauth`, `-expire yesterday`.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses, `invalidArgument` for a line break.
+    ///   - name: The principal, with or without the realm.
+    ///   - password: The password, which kadmin reads from standard input, not from its arguments.
+    ///   - flags: Options of `kadmin`'s `add_principal`, such as `+requires_preauth` or `-expire yesterday`.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses it, or `invalidArgument` for a line break.
     public func addUser(_ name: String, password: String, flags: [String] = []) async throws {
         try await administer([addUserLine(name, password: password, flags: flags)])
     }
 
-    /// Adds a service with random keys, and puts these into the realm's keytab.
+    /// Adds a service with random keys, and adds these to the realm's keytab.
     ///
-    /// - Parameter principal: Such as `HTTP/localhost`.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses.
+    /// - Parameter principal: The principal, such as `HTTP/localhost`.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if the database refuses it.
     public func addService(_ principal: String) async throws {
         try await administer(addServiceLines(principal))
     }
 
-    /// How many wrong passwords the KDC has counted since the last right one.
+    /// Returns the number of wrong passwords that the KDC has counted since the last right one.
     ///
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     public func failedAttempts(of principal: String) async throws -> Int {
@@ -140,8 +140,8 @@ extension TestRealm {
 
     /// Runs one `kadmin.local` command, such as `["modify_principal", "-pwexpire", "yesterday", "alice"]`.
     ///
-    /// - Returns: What it wrote to standard output.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and what it wrote to standard error.
+    /// - Returns: Its standard output.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and its standard error.
     public func kadmin(_ arguments: [String]) async throws -> String {
         _ = try center
         let result = try await Command.require(
@@ -153,9 +153,9 @@ extension TestRealm {
         return result.output
     }
 
-    /// Runs lines of kadmin's own language in one process. It exits with 0 whatever happens, so that its errors are what counts.
+    /// Runs several kadmin commands in one process. Because it always exits with status 0, any line on standard error counts as a failure.
     ///
-    /// - Returns: What it wrote to standard output.
+    /// - Returns: Its standard output.
     @discardableResult
     func administer(_ lines: [String]) async throws -> String {
         _ = try center
@@ -192,7 +192,7 @@ extension TestRealm {
         ]
     }
 
-    /// A word in kadmin's quoting, where a doubled quotation mark stands for itself.
+    /// Quotes a word for kadmin, in whose syntax a doubled quotation mark stands for one.
     func word(_ text: String) -> String {
         "\"" + text.replacing("\"", with: "\"\"") + "\""
     }

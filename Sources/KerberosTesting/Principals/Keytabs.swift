@@ -2,11 +2,11 @@ import Foundation
 public import Kerberos
 
 extension TestRealm {
-    /// Writes a keytab with the keys of one principal only, of a user too, and leaves the keys as they are.
+    /// Writes a keytab with the keys of one principal, which may be a user. The keys do not change.
     ///
-    /// For a realm that somebody else runs it is a copy of the keytab that was given, with all that is in it.
+    /// If the kit does not run the realm, it is a copy of the whole keytab that was given.
     /// - Returns: The path of the file, which is in the realm's folder.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal, `invalidArgument` if it is not in
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal, or `invalidArgument` if it is not in
     ///   the keytab that was given.
     public func keytab(for principal: String) async throws -> String {
         let path = "\(directory)/\(UUID().uuidString).keytab"
@@ -19,35 +19,34 @@ extension TestRealm {
         return path
     }
 
-    /// The same as bytes in the format of MIT's keytab files, with no file left behind.
+    /// Returns the contents of ``keytab(for:)`` in the format of MIT's keytab files, without leaving a file behind.
     ///
-    /// - Throws: As ``keytab(for:)``.
+    /// - Throws: The errors of ``keytab(for:)``.
     public func keytabContents(for principal: String) async throws -> [UInt8] {
         let path = try await keytab(for: principal)
         defer { try? FileManager.default.removeItem(atPath: path) }
         return [UInt8](try Data(contentsOf: URL(filePath: path)))
     }
 
-    /// The same as a `MEMORY:` keytab of this process, for an acceptor of its own: `AcceptorCredential(keytab: keytab.name)`.
+    /// Creates a `MEMORY:` keytab from ``keytab(for:)`` for an acceptor in this process: `AcceptorCredential(keytab: keytab.name)`.
     ///
-    /// - Returns: The keytab, which goes with the last reference to it.
-    /// - Throws: As ``keytab(for:)``, or `KerberosError` if the keytab cannot be read.
+    /// - Returns: The keytab, which is destroyed with the last reference to it.
+    /// - Throws: The errors of ``keytab(for:)``, or `KerberosError` if the keytab cannot be read.
     public func memoryKeytab(for principal: String) async throws -> MemoryKeytab {
         let path = try await keytab(for: principal)
         defer { try? FileManager.default.removeItem(atPath: path) }
         return try MemoryKeytab(copying: path)
     }
 
-    /// Gives a service new random keys of the same kinds, with the next version number.
+    /// Gives a service new random keys of the same encryption types, with the next version number.
     ///
-    /// A keytab is changed in place, and is never without the new keys or without those of other services, whoever reads or changes it
-    /// meanwhile.
+    /// The keytab is changed in place. Programs that read or change it meanwhile always find the new keys and those of other services.
     /// - Parameters:
     ///   - service: The principal.
-    ///   - keepingOld: Whether the keytab keeps the keys so far, so that tickets given out before are still accepted. Where the keytab is
-    ///     left alone the database keeps them, as the keys of `krbtgt/EXAMPLE.TEST` should be.
-    ///   - keytab: The keytab file that gets the new keys, the realm's if nil.
-    ///   - updatesKeytab: False leaves the keytab as it is, as an administrator does who forgets it: new tickets are not accepted then.
+    ///   - keepingOld: Whether the keytab keeps the old keys, so that existing tickets are still accepted. If the keytab is not updated,
+    ///     the database keeps them instead, as is needed for `krbtgt/EXAMPLE.TEST`.
+    ///   - keytab: The keytab file to update; nil for the realm's keytab.
+    ///   - updatesKeytab: Whether the keytab is updated. If false, as when an administrator forgets it, new tickets are not accepted.
     /// - Returns: The new version number (kvno).
     /// - Throws: ``KerberosTestingError`` with the code `commandFailed` if there is no such principal.
     @discardableResult

@@ -1,25 +1,25 @@
-/// What passwords have to be like, and how many wrong ones lock an account (kadmin's `add_policy`).
+/// The requirements for passwords, and the number of wrong ones that locks an account (kadmin's `add_policy`).
 public struct PasswordPolicy: Sendable {
     /// The name by which a ``TestPrincipal`` refers to it.
     public var name: String
-    /// The least number of characters.
+    /// The minimum number of characters.
     public var minimumLength: Int?
-    /// Of how many of the five classes (small letters, capitals, digits, punctuation, all others) there has to be a character: 1 to 5.
+    /// The minimum number of character classes (lower case, upper case, digits, punctuation, all others), from 1 to 5.
     public var minimumClasses: Int?
-    /// How many passwords, the present one included, cannot be taken again.
+    /// The number of passwords, including the current one, that cannot be reused.
     public var history: Int?
-    /// How long a password has to be kept, in whole seconds.
+    /// The minimum lifetime of a password, in whole seconds.
     public var minimumLifetime: Duration?
-    /// After how long a password expires, in whole seconds.
+    /// The maximum lifetime of a password, in whole seconds.
     public var maximumLifetime: Duration?
-    /// How many wrong passwords lock the account; principals under it have to pre-authenticate, or none is counted.
+    /// The number of wrong passwords that locks the account. They are counted only for principals that require pre-authentication.
     public var maximumFailures: Int?
-    /// After how long without a wrong password the count starts anew, in whole seconds; never if nil.
+    /// The time without a wrong password after which the count is reset, in whole seconds; never if nil.
     public var failureCountInterval: Duration?
-    /// For how long the account is locked, in whole seconds; until ``TestRealm/unlock(_:)`` if nil.
+    /// How long the account stays locked, in whole seconds; until ``TestRealm/unlock(_:)`` if nil.
     public var lockoutDuration: Duration?
 
-    /// Describes a policy; what is nil is not limited.
+    /// Creates a policy; a nil value sets no limit.
     public init(
         _ name: String,
         minimumLength: Int? = nil,
@@ -42,7 +42,7 @@ public struct PasswordPolicy: Sendable {
         self.lockoutDuration = lockoutDuration
     }
 
-    /// The words of kadmin's command before the name.
+    /// Returns the options of kadmin's command, without the name.
     func options() throws -> [String] {
         func refuse(_ reason: String) -> KerberosTestingError {
             KerberosTestingError(.invalidArgument, "The password policy \(name.isEmpty ? "without a name" : name): \(reason)")

@@ -2,26 +2,26 @@ public import struct Foundation.Date
 
 /// A principal of a test realm: a user with a password, or a service with random keys in the realm's keytab.
 public struct TestPrincipal: Sendable {
-    /// The name, without the realm or with it: `alice`, `HTTP/localhost`.
+    /// The name, with or without the realm: `alice`, `HTTP/localhost`.
     public var name: String
-    /// The password; nil gives random keys, which go into the realm's keytab.
+    /// The password; if nil, the principal gets random keys, which are added to the realm's keytab.
     public var password: String?
-    /// What the KDC allows and demands, in this order: of two that contradict the later one holds.
+    /// The database attributes, in order: of two contradictory ones, the later one applies.
     public var attributes: [Attribute]
-    /// The longest life of a ticket, in whole seconds; the realm's if nil.
+    /// The maximum ticket lifetime, in whole seconds; the realm's if nil.
     public var ticketLifetime: Duration?
-    /// How long a ticket can be renewed, in whole seconds; the realm's if nil.
+    /// The maximum renewable lifetime, in whole seconds; the realm's if nil.
     public var renewableLifetime: Duration?
-    /// When the principal expires.
+    /// When the account expires.
     public var expires: Expiry
     /// When the password expires.
     public var passwordExpires: Expiry
-    /// The kinds of its keys, the best first; the realm's if empty.
+    /// The encryption types of its keys in order of preference; the realm's if empty.
     public var encryptionTypes: [EncryptionType]
-    /// The name of its password policy, which must be there first; none if nil.
+    /// The name of its password policy, which must already exist; none if nil.
     public var policy: String?
 
-    /// Describes a principal. Users pre-authenticate as ``TestRealmOptions/requiresPreauthentication`` says, services do not.
+    /// Creates a principal. ``TestRealmOptions/requiresPreauthentication`` applies to users; services do not require pre-authentication.
     public init(
         _ name: String,
         password: String? = nil,
@@ -44,7 +44,7 @@ public struct TestPrincipal: Sendable {
         self.policy = policy
     }
 
-    /// Throws what kadmin would misunderstand or silently accept.
+    /// Throws an error for values that kadmin would misunderstand or silently accept.
     func check() throws {
         func refuse(_ reason: String) -> KerberosTestingError {
             KerberosTestingError(.invalidArgument, "The principal \(name.isEmpty ? "without a name" : name): \(reason)")
@@ -62,54 +62,54 @@ public struct TestPrincipal: Sendable {
 }
 
 extension TestPrincipal: CustomStringConvertible {
-    /// The name, never the password.
+    /// The name, without the password.
     public var description: String { name }
 }
 
 extension TestPrincipal {
-    /// What the KDC allows a principal, or demands of it: a flag of the database (kadmin's `add_principal`).
+    /// A database attribute of a principal, which permits or requires something (kadmin's `add_principal`).
     public struct Attribute: Sendable, Hashable, CustomStringConvertible {
-        /// As kadmin writes it, with its sign: `+requires_preauth`.
+        /// The attribute in kadmin's syntax, with its sign: `+requires_preauth`.
         public let description: String
 
-        /// A flag in kadmin's words, for those that have no name here.
+        /// Creates an attribute from kadmin's syntax, for those that are not defined here.
         public init(kadmin description: String) {
             self.description = description
         }
 
-        /// The principal has to prove itself before it gets a ticket; wrong passwords are counted.
+        /// The principal must pre-authenticate to get a ticket; the KDC counts wrong passwords.
         public static let requiresPreauthentication = Attribute(kadmin: "+requires_preauth")
-        /// Whoever asks gets a ticket, and no wrong password is counted.
+        /// The principal gets tickets without pre-authentication; the KDC does not count wrong passwords.
         public static let needsNoPreauthentication = Attribute(kadmin: "-requires_preauth")
-        /// A password alone is not enough.
+        /// The principal must pre-authenticate with a hardware device; a password alone is not enough.
         public static let requiresHardwareAuthentication = Attribute(kadmin: "+requires_hwauth")
-        /// No ticket is given, neither to it nor for it.
+        /// The KDC issues no tickets to the principal or for it.
         public static let locked = Attribute(kadmin: "-allow_tix")
-        /// The password must be changed before anything else.
+        /// The user must change the password before getting any other ticket.
         public static let needsPasswordChange = Attribute(kadmin: "+needchange")
-        /// Its tickets cannot be forwarded.
+        /// The principal's tickets cannot be forwardable.
         public static let notForwardable = Attribute(kadmin: "-allow_forwardable")
-        /// Its tickets cannot be renewed.
+        /// The principal's tickets cannot be renewable.
         public static let notRenewable = Attribute(kadmin: "-allow_renewable")
-        /// Its tickets cannot be proxied.
+        /// The principal's tickets cannot be proxiable.
         public static let notProxiable = Attribute(kadmin: "-allow_proxiable")
-        /// Its tickets cannot be postdated.
+        /// The principal's tickets cannot be postdated.
         public static let notPostdatable = Attribute(kadmin: "-allow_postdated")
-        /// No service tickets are given for it: it is a client only.
+        /// The KDC issues no service tickets for the principal, which is only a client.
         public static let notAService = Attribute(kadmin: "-allow_svr")
-        /// No ticket-granting service: tickets for it come by the AS exchange only.
+        /// The KDC issues tickets for the principal only in AS exchanges, not in TGS exchanges.
         public static let noServiceTickets = Attribute(kadmin: "-allow_tgs_req")
-        /// The KDC vouches for the service, so that clients may forward tickets to it.
+        /// The KDC marks tickets for the service as `ok-as-delegate`, so that clients may forward tickets to it.
         public static let okAsDelegate = Attribute(kadmin: "+ok_as_delegate")
-        /// The service may get tickets to itself for others that can be forwarded (S4U2Self).
+        /// The service may obtain forwardable tickets to itself on behalf of users (S4U2Self).
         public static let okToAuthenticateAsDelegate = Attribute(kadmin: "+ok_to_auth_as_delegate")
-        /// The KDC puts no PAC into its tickets.
+        /// The KDC adds no PAC to service tickets for the principal.
         public static let needsNoAuthorizationData = Attribute(kadmin: "+no_auth_data_required")
     }
 }
 
 extension TestPrincipal {
-    /// When a principal or its password expires, by the database's clock.
+    /// When an account or a password expires, by the database's clock.
     public struct Expiry: Sendable, Hashable {
         private enum Time: Hashable {
             case never
@@ -121,16 +121,16 @@ extension TestPrincipal {
 
         /// Never.
         public static let never = Expiry(time: .never)
-        /// A day ago.
+        /// One day ago.
         public static let past = Expiry(time: .after(.seconds(-86_400)))
 
-        /// At a moment, to the second.
+        /// Expires at a time, in whole seconds.
         public static func at(_ date: Date) -> Expiry { Expiry(time: .at(date)) }
 
-        /// So long after the principal has been added or changed, in whole seconds.
+        /// Expires this long after the principal has been added or changed, in whole seconds.
         public static func after(_ duration: Duration) -> Expiry { Expiry(time: .after(duration)) }
 
-        /// As kadmin reads it, in UTC whatever the process's time zone is.
+        /// The time in kadmin's syntax, in UTC regardless of the process's time zone.
         var words: String {
             switch time {
             case .never: "never"
@@ -147,42 +147,41 @@ extension TestPrincipal {
     }
 }
 
-/// A kind of key (RFC 3961), by the name that krb5.conf has for it.
+/// An encryption type (RFC 3961), with its name in krb5.conf.
 public struct EncryptionType: Sendable, Hashable, CustomStringConvertible {
     /// The name, such as `aes256-cts-hmac-sha1-96`.
     public let description: String
 
-    /// An encryption type by its name in krb5.conf, of which it may be any: `aes256-cts` too. A name that libkrb5 has not is refused when a
-    /// principal is added.
+    /// Creates an encryption type from any of its names in krb5.conf, such as `aes256-cts`. Adding a principal with a name that libkrb5
+    /// does not know fails.
     public init(_ description: String) {
         self.description = description
     }
 
-    /// AES with 256 bits and SHA-1 (RFC 3962), the kit's first choice.
+    /// AES-256 with SHA-1 (RFC 3962), the default.
     public static let aes256 = EncryptionType("aes256-cts-hmac-sha1-96")
-    /// AES with 128 bits and SHA-1 (RFC 3962).
+    /// AES-128 with SHA-1 (RFC 3962).
     public static let aes128 = EncryptionType("aes128-cts-hmac-sha1-96")
-    /// AES with 256 bits and SHA-384 (RFC 8009).
+    /// AES-256 with SHA-384 (RFC 8009).
     public static let aes256SHA384 = EncryptionType("aes256-cts-hmac-sha384-192")
-    /// AES with 128 bits and SHA-256 (RFC 8009).
+    /// AES-128 with SHA-256 (RFC 8009).
     public static let aes128SHA256 = EncryptionType("aes128-cts-hmac-sha256-128")
-    /// Camellia with 256 bits (RFC 6803).
+    /// Camellia-256 (RFC 6803).
     public static let camellia256 = EncryptionType("camellia256-cts-cmac")
-    /// Camellia with 128 bits (RFC 6803).
+    /// Camellia-128 (RFC 6803).
     public static let camellia128 = EncryptionType("camellia128-cts-cmac")
-    /// RC4 (RFC 4757), as old Windows domains have it; deprecated, and refused by clients that do not allow it.
+    /// RC4 (RFC 4757), as used by old Windows domains; deprecated, and rejected by clients that do not allow it.
     public static let rc4 = EncryptionType("arcfour-hmac")
 }
 
 extension EncryptionType {
-    /// The first of the names that libkrb5 has for it, in whatever case it is written; nil where it has none. kadmin takes no notice of
-    /// such.
+    /// The first of libkrb5's names for it, regardless of case; nil if libkrb5 has none. kadmin silently ignores unknown names.
     var canonicalName: String? {
         let name = description.lowercased()
         return Self.names.first { $0.contains(name) }?.first
     }
 
-    /// All that krb5.conf(5) and libkrb5 have, with the other names of each.
+    /// All encryption types of krb5.conf(5) and libkrb5, each with its aliases.
     private static let names = [
         ["aes256-cts-hmac-sha1-96", "aes256-cts", "aes-256", "aes256-sha1"],
         ["aes128-cts-hmac-sha1-96", "aes128-cts", "aes-128", "aes128-sha1"],

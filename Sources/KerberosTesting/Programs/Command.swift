@@ -2,23 +2,24 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A program that runs to its end.
+/// Runs programs until they exit.
 enum Command {
     private static let outputLimit = 4 * 1024 * 1024
 
-    /// How a run ended, from the point of view of the deadline.
+    /// The result of one of the two tasks: the run and its deadline.
     private enum Outcome: Sendable {
         case ended(CommandResult)
         case timedOut
-        /// The run ended first, or the task was cancelled.
+        /// The run finished first, or the task was canceled.
         case notReached
     }
 
-    /// Runs a program and collects what it writes.
+    /// Runs a program and collects its output.
     ///
     /// - Parameters:
-    ///   - scratch: A private folder, for the input.
-    ///   - deadline: How long the program may run before it is killed, so that one that hangs fails its test and does not stop the run.
+    ///   - scratch: A private folder for the input file.
+    ///   - deadline: How long the program may run before it is killed, so that a program that hangs fails its test instead of blocking the
+    ///     run.
     static func run(
         _ executable: String,
         _ arguments: [String],
@@ -41,7 +42,7 @@ enum Command {
                 do { try await Task.sleep(for: deadline) } catch { return .notReached }
                 return .timedOut
             }
-            // What is left is cancelled, which kills the program.
+            // Cancels the other task; canceling the run kills the program.
             defer { group.cancelAll() }
             while let outcome = try await group.next() {
                 switch outcome {
@@ -71,7 +72,7 @@ enum Command {
         return CommandResult(outcome.terminationStatus, outcome.standardOutput, outcome.standardError)
     }
 
-    /// Runs a program and throws what it wrote unless it exits with 0.
+    /// Runs a program; throws an error with its output unless it exits with status 0.
     static func require(
         _ executable: String,
         _ arguments: [String],
@@ -90,9 +91,9 @@ enum Command {
         return result
     }
 
-    /// An open file without a name that holds the input.
+    /// Returns an open unnamed file with the input.
     ///
-    /// Not a pipe: a child that ends before it has read would raise SIGPIPE in the whole test process.
+    /// It is not a pipe, because a child that exits before it has read all input would raise SIGPIPE in the test process.
     private static func inputFile(holding input: String, in folder: String) throws -> FileDescriptor {
         let path = FilePath("\(folder)/input-\(UUID().uuidString)")
         let descriptor = try FileDescriptor.open(
@@ -124,13 +125,13 @@ extension CommandResult {
     }
 }
 
-/// What a program that was run left behind.
+/// The exit status and the output of a program.
 public struct CommandResult: Sendable, Hashable {
-    /// The exit status, or 128 plus the signal's number if a signal ended it, as a shell counts.
+    /// The exit status, or 128 plus the signal's number if a signal terminated the program, as in a shell.
     public let exitStatus: Int
-    /// What it wrote to standard output.
+    /// The standard output.
     public let output: String
-    /// What it wrote to standard error.
+    /// The standard error.
     public let errors: String
 
     /// Creates a result.
@@ -142,20 +143,20 @@ public struct CommandResult: Sendable, Hashable {
 }
 
 extension TestRealm {
-    /// Runs a program in the realm's ``environment``, with its trace in ``tracePath``, and collects what it writes.
+    /// Runs a program in the realm's ``environment``, with its trace in ``tracePath``, and collects its output.
     ///
-    /// A bare name is looked up in `PATH` and then in `/usr/sbin` and the like. A task that is cancelled kills the program.
+    /// A name without a slash is looked up in `PATH` and then in system folders such as `/usr/sbin`. Canceling the task kills the program.
     /// - Parameters:
     ///   - executable: A name such as `kinit`, or a path.
-    ///   - arguments: The words after the name; no shell reads them.
-    ///   - extra: Variables to add to the environment or to replace in it.
-    ///   - input: What the program reads from standard input, such as a password and a line break; none if nil.
-    ///   - clockOffset: How far the program's clock is from the machine's, in whole seconds, by libfaketime; the machine's clock if nil.
+    ///   - arguments: The arguments after the name; they are not interpreted by a shell.
+    ///   - extra: Variables to add to or replace in the environment.
+    ///   - input: The standard input, such as a password and a line break; none if nil.
+    ///   - clockOffset: The offset of the program's clock from the machine's, in whole seconds, set with libfaketime; none if nil.
     ///     libfaketime does not work in a program that was built with a sanitizer.
     ///   - deadline: How long the program may run before it is killed.
-    /// - Returns: The result, whatever the exit status.
-    /// - Throws: ``KerberosTestingError`` with the code `programMissing` (libfaketime's too) or, after the deadline, `commandFailed`; or
-    ///   what starting the program throws.
+    /// - Returns: The result, whatever the exit status is.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` (also for libfaketime), or `commandFailed` after the deadline; or
+    ///   the error of starting the program.
     public func run(
         _ executable: String,
         _ arguments: [String],

@@ -1,10 +1,10 @@
 import Subprocess
 import SystemPackage
 
-/// A shell that holds daemons and a folder, and ends all when this process lets go of its standard input.
+/// A shell that runs daemons and owns a folder. It stops the daemons and removes the folder when its standard input is closed.
 ///
-/// The kernel closes the pipe when this process returns, traps or is killed, so there is no way out that leaves a daemon behind.
-/// The pipe is close-on-exec: no other child keeps it open.
+/// The kernel closes the pipe when this process exits, traps or is killed, so that no daemon is ever left behind. The pipe is
+/// close-on-exec, so that no other child keeps it open.
 actor DaemonWatcher {
     private let orders: StandardInputWriter
     private var lastNumber = 0
@@ -16,10 +16,10 @@ actor DaemonWatcher {
         self.orders = orders
     }
 
-    /// Starts a daemon in a process group of its own and returns its process identifier.
+    /// Starts a daemon in its own process group and returns its process identifier.
     ///
-    /// What it writes goes to ``logName(_:)`` in the folder.
-    /// - Parameter number: Which of the watcher's daemons it is, by which the other calls know it.
+    /// Its output goes to ``logName(_:)`` in the folder.
+    /// - Parameter number: The number that identifies the daemon in the other calls.
     func start(_ command: [String], number: Int = 0) async throws -> Int {
         let setsid = try Program.path(of: "setsid")
         let reply = try await order("start \(number) " + ([setsid] + command).map(quoted).joined(separator: " "))
@@ -29,22 +29,22 @@ actor DaemonWatcher {
         return process
     }
 
-    /// Waits until the shell has made its folder, so that no way out leaves a folder without a shell to remove it.
+    /// Waits until the shell has created its folder, so that no folder exists without a shell that removes it.
     private func waitForFolder(_ directory: String) async throws {
         guard try await order("folder") == "0" else {
             throw KerberosTestingError(.serverNotReady, "The folder \(directory) cannot be made; set TMPDIR to one that can be written to.")
         }
     }
 
-    /// The file for what a daemon writes.
+    /// Returns the name of the file for a daemon's output.
     static func logName(_ number: Int) -> String { number == 0 ? "daemon.log" : "daemon-\(number).log" }
 
-    /// Ends the daemon, by TERM or another signal, and waits until it is gone.
+    /// Stops the daemon with TERM or another signal, and waits until it has exited.
     func stop(number: Int = 0, signal: String = "TERM") async throws {
         _ = try await order("stop \(number) \(signal)")
     }
 
-    /// Sends a signal to the daemon's process group, by its name without SIG.
+    /// Sends a signal, by its name without SIG, to the daemon's process group.
     func send(signal: String, number: Int = 0) async throws {
         let status = try await order("signal \(number) \(signal)")
         guard status == "0" else {
@@ -75,7 +75,7 @@ actor DaemonWatcher {
                 }
             }
         } catch {
-            // A cancelled task reads no further: those who wait are told so below.
+            // A canceled task stops reading; the waiting calls fail below.
         }
         hasEnded = true
         for continuation in waiting.values {
@@ -84,7 +84,7 @@ actor DaemonWatcher {
         waiting = [:]
     }
 
-    /// Closes the pipe, on which the shell ends the daemon and removes the folder.
+    /// Closes the pipe, which makes the shell stop the daemons and remove the folder.
     private func finish() async {
         try? await orders.finish()
     }
@@ -95,9 +95,9 @@ actor DaemonWatcher {
 }
 
 extension DaemonWatcher {
-    /// Runs a closure with a watcher and a new folder of mode 0700; when it returns the daemons are dead and the folder is gone.
+    /// Runs a closure with a watcher and a new folder with mode 0700. Before it returns, the daemons have exited and the folder is removed.
     ///
-    /// - Parameter lastSignal: By which a daemon ends: KILL for one without children; TERM for one that must first reap its own.
+    /// - Parameter lastSignal: The signal that stops the daemons: KILL for one without children, TERM for one that must reap its children.
     nonisolated(nonsending) static func withWatcher<R>(
         making directory: String,
         environment: [String: String],
@@ -134,9 +134,9 @@ extension DaemonWatcher {
         return try result.get()
     }
 
-    /// Own session: Ctrl-C in a terminal reaches the test process only, whose end is the shell's order to clean up.
+    /// Creates a separate session, so that Ctrl-C in a terminal reaches only the test process, whose exit makes the shell clean up.
     ///
-    /// A cancelled task must not kill the shell, or the daemon would stay: SIGTERM is ignored there, and the next step never comes.
+    /// A canceled task must not kill the shell, or the daemons would stay: the shell ignores SIGTERM, and the next step is a day away.
     private static var options: PlatformOptions {
         var options = PlatformOptions()
         options.createSession = true
@@ -144,13 +144,13 @@ extension DaemonWatcher {
         return options
     }
 
-    /// Reads `ORDER WORD NUMBER REST`, where NUMBER is the daemon's, and answers `ORDER REPLY`; $1 is the folder, $2 the signal that ends a
-    /// daemon for good.
+    /// Reads `ORDER WORD NUMBER REST`, where NUMBER identifies the daemon, and replies `ORDER REPLY`. $1 is the folder, $2 the signal that
+    /// stops the daemons at the end.
     ///
-    /// SIGPIPE is ignored so that a reply to a parent that has just died does not end the shell before it has cleaned up.
-    /// The daemon gets the default actions back, so that a signal also ends it before it has set its own.
-    /// SIGCONT comes after SIGTERM, so that a stopped daemon dies without running on.
-    /// The folder is removed again if a program that the parent ran was still writing into it.
+    /// SIGPIPE is ignored so that a reply to a parent that has just exited does not terminate the shell before it has cleaned up. The
+    /// daemon gets the default signal actions, so that a signal stops it even before it has installed its own. SIGCONT follows SIGTERM, so
+    /// that a suspended daemon exits without continuing. Removing the folder is retried, in case a program that the parent ran is still
+    /// writing into it.
     private static let script = """
         trap '' HUP INT QUIT PIPE TERM
         mkdir -m 700 -- "$1"
@@ -194,7 +194,7 @@ extension DaemonWatcher {
         """
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for the shell.
 private func quoted(_ word: String) -> String {
     "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }

@@ -2,15 +2,15 @@ import Foundation
 public import Kerberos
 
 extension TestRealm {
-    /// Signs in with MIT's kinit, by a password or a keytab.
+    /// Signs in with MIT's kinit and a password.
     ///
     /// - Parameters:
     ///   - principal: The user or service.
-    ///   - password: Its password, which reaches kinit by standard input.
-    ///   - cache: Where the ticket goes; nil is the realm's own cache.
+    ///   - password: Its password, which kinit reads from standard input.
+    ///   - cache: The cache for the ticket; nil for the realm's default cache.
     ///   - options: Further options of kinit, such as `["-f", "-l", "60s"]`.
-    ///   - clockOffset: How far kinit's clock is from the machine's; see ``run(_:_:environment:input:clockOffset:deadline:)``.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and kinit's words if it gets no ticket.
+    ///   - clockOffset: The offset of kinit's clock; see ``run(_:_:environment:input:clockOffset:deadline:)``.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and kinit's output if it gets no ticket.
     @discardableResult
     public func kinit(
         _ principal: String,
@@ -22,9 +22,9 @@ extension TestRealm {
         try await require("kinit", options + [principal], cache: cache, input: "\(password)\n", clockOffset: clockOffset)
     }
 
-    /// The same with the keys of a keytab; nil is the realm's keytab.
+    /// Signs in with MIT's kinit and the keys of a keytab; nil for the realm's keytab.
     ///
-    /// - Throws: As ``kinit(_:password:cache:options:clockOffset:)``.
+    /// - Throws: The errors of ``kinit(_:password:cache:options:clockOffset:)``.
     @discardableResult
     public func kinit(
         _ principal: String,
@@ -37,9 +37,9 @@ extension TestRealm {
         return try await require("kinit", arguments, cache: cache, clockOffset: clockOffset)
     }
 
-    /// The tickets of a cache, as klist would list them.
+    /// Returns the tickets in a cache, as klist lists them.
     ///
-    /// - Parameter cache: A name that this process can read too, such as `FILE:…`; nil is the realm's own cache.
+    /// - Parameter cache: The name of a cache that this process can read, such as `FILE:…`; nil for the realm's default cache.
     /// - Throws: `KerberosError` with the code `noCredentials` if there is no such cache.
     public func klist(cache: String? = nil) async throws -> CredentialCacheContents {
         let name = CredentialCacheName(rawValue: cache ?? "FILE:\(directory)/ccache")
@@ -49,7 +49,7 @@ extension TestRealm {
     /// Gets a service ticket with MIT's kvno.
     ///
     /// - Returns: The version number of the service's key.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and kvno's words if it gets no ticket.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and kvno's output if it gets no ticket.
     @discardableResult
     public func kvno(
         _ service: String,
@@ -64,15 +64,15 @@ extension TestRealm {
         return version
     }
 
-    /// Fetches a page with curl, which proves who it is where it is asked to (`--negotiate`).
+    /// Fetches a page with curl, which authenticates if the server requests it (`--negotiate`).
     ///
     /// - Parameters:
     ///   - url: The page.
-    ///   - cache: Whose tickets; nil is the realm's own cache.
+    ///   - cache: The cache with the user's tickets; nil for the realm's default cache.
     ///   - options: Further options of curl, such as `["--cacert", server.certificatePath]`.
-    ///   - input: What `-d @-` and the like read.
-    /// - Returns: The last reply: a 401 that curl has answered is not it.
-    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and curl's words if there is no reply at all.
+    ///   - input: The standard input, for options such as `-d @-`.
+    /// - Returns: The last reply, not a 401 that curl has answered.
+    /// - Throws: ``KerberosTestingError`` with the code `commandFailed` and curl's output if there is no reply.
     public func curl(
         _ url: String,
         cache: String? = nil,
@@ -103,18 +103,18 @@ extension TestRealm {
     }
 }
 
-/// What a server answered to curl.
+/// A server's reply to curl.
 public struct CurlReply: Sendable, Hashable {
     /// The status of the last reply, such as 200.
     public let status: Int
-    /// The version of HTTP in which it came: `1.1` or `2`.
+    /// The HTTP version of the reply: `1.1` or `2`.
     public let version: String
-    /// The fields of the last reply in their order, the names in lower case.
+    /// The header fields of the last reply in order, with names in lower case.
     public let fields: [Field]
     /// The body of the last reply.
     public let body: String
 
-    /// A field of a reply's head.
+    /// A header field of a reply.
     public struct Field: Sendable, Hashable {
         /// The name, in lower case.
         public let name: String
@@ -122,14 +122,16 @@ public struct CurlReply: Sendable, Hashable {
         public let value: String
     }
 
-    /// The values of a field, whatever the case of its name.
+    /// The values of a header field, regardless of the case of its name.
     public subscript(name: String) -> [String] {
         fields.filter { $0.name == name.lowercased() }.map(\.value)
     }
 
+    /// Creates a reply from curl's output.
+    ///
     /// - Parameters:
-    ///   - result: With the body on standard output, and `STATUS VERSION` at the end of standard error.
-    ///   - headers: What `curl -D` writes: the heads of all the replies.
+    ///   - result: The body is on standard output, and `STATUS VERSION` at the end of standard error.
+    ///   - headers: The output of `curl -D`: the heads of all replies.
     init(_ result: CommandResult, headers: String) throws {
         let words = result.errors.split(whereSeparator: \.isNewline).last?.split(separator: " ") ?? []
         guard words.count == 2, let status = Int(words[0]) else {

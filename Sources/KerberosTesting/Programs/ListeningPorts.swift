@@ -1,15 +1,15 @@
 import Foundation
 
-/// The ports that a process listens on, read from the kernel's tables, so that nobody has to choose one beforehand.
+/// The ports on which a process listens, read from the kernel's tables, so that no port must be chosen in advance.
 struct ListeningPorts: Sendable, Hashable {
-    /// The TCP port, if it listens on one.
+    /// The TCP port on which it listens, if any.
     var tcp: Int?
-    /// The UDP port, if it is bound to one.
+    /// The UDP port that it has bound, if any.
     var udp: Int?
 
     /// Waits until a process listens; from then on the kernel queues what clients send.
     ///
-    /// The kernel has no event for "now listens", hence the short pauses, which end with the process or after a minute.
+    /// Because the kernel has no event for this, it polls until the process exits or a minute has passed.
     /// - Throws: ``KerberosTestingError`` with the code `serverNotReady` and the text that `log` returns.
     static func wait(for process: Int, needsUDP: Bool, log: () -> String) async throws -> ListeningPorts {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
@@ -24,7 +24,7 @@ struct ListeningPorts: Sendable, Hashable {
         throw KerberosTestingError(.serverNotReady, "The server did not listen within a minute: \(log())")
     }
 
-    /// Waits until the kernel reports a state of the process, as `ps` prints it: T for stopped.
+    /// Waits until the kernel reports that the process is stopped (state T of `ps`), or is not.
     static func waitUntil(_ process: Int, isStopped: Bool) async throws {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while (state(process) == "T") != isStopped {
@@ -62,7 +62,7 @@ struct ListeningPorts: Sendable, Hashable {
         return Set(targets.filter { $0.hasPrefix("socket:[") }.map { $0.dropFirst("socket:[".count).dropLast() })
     }
 
-    /// The port of the first line whose socket is among those given; the columns are described in proc_net_tcp.
+    /// Returns the port of the first line whose socket is among the given ones; proc_net_tcp describes the columns.
     private static func port(in table: String, sockets: Set<Substring>, state: Substring) -> Int? {
         guard !sockets.isEmpty, let text = String.contents(ofKernelFile: table) else { return nil }
         for line in text.split(separator: "\n").dropFirst() {

@@ -1,7 +1,7 @@
 import Foundation
 import Kerberos
 
-/// Where the programs are that a test realm is made of.
+/// Finds the programs that a test realm needs.
 package enum Program {
     private static let packages = [
         "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server", "kadmind": "krb5-admin-server",
@@ -10,10 +10,10 @@ package enum Program {
         "apache2": "apache2-bin", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
     ]
 
-    /// Folders that an ordinary user's `PATH` leaves out, and where Debian puts servers.
+    /// Folders that are not in an ordinary user's `PATH`, in which Debian installs servers.
     private static let systemFolders = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin", "/bin"]
 
-    /// The path of a program: searched in `PATH` of the environment given, then in the system's folders.
+    /// Returns the path of a program, found in `PATH` of the environment or in the system folders.
     package static func path(
         of name: String,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -33,7 +33,7 @@ package enum Program {
         throw missing(name, package: packages[name])
     }
 
-    /// Checks that a file that a package brings is there.
+    /// Checks that a file of a package exists.
     package static func requireFile(_ path: String, package: String) throws {
         guard FileManager.default.fileExists(atPath: path) else { throw missing(path, package: package) }
     }
@@ -49,12 +49,12 @@ package enum Program {
     }
 }
 
-/// A plugin of libkrb5 that distributions package by itself.
+/// A libkrb5 plugin that distributions package separately.
 struct LibraryModule: Sendable {
     let plugin: LibraryPlugin
-    /// The Debian package that has it.
+    /// The Debian package that contains it.
     let package: String
-    /// The interfaces of `[plugins]` in krb5.conf that it is for, and its name there.
+    /// The interfaces of `[plugins]` in krb5.conf that it implements, and its name there.
     let interfaces: [String]
     let name: String
 
@@ -66,9 +66,9 @@ struct LibraryModule: Sendable {
     )
     static let tls = LibraryModule(plugin: .tls, package: "krb5-k5tls", interfaces: ["tls"], name: "k5tls")
 
-    /// The lines for `[plugins]` by their interfaces; none for a plugin that is installed, which libkrb5 finds by itself.
+    /// Returns the values for `[plugins]` by interface; empty for an installed plugin, which libkrb5 finds itself.
     ///
-    /// - Parameter directory: Where plugins are that are not installed.
+    /// - Parameter directory: A folder with plugins that are not installed.
     /// - Throws: ``KerberosTestingError`` with the code `programMissing` if it is neither there nor installed.
     func modules(in directory: String?) throws -> [String: String] {
         if let modules = modulesIfPresent(in: directory) { return modules }
@@ -78,7 +78,7 @@ struct LibraryModule: Sendable {
         )
     }
 
-    /// The same; nil where the plugin is neither there nor installed.
+    /// Returns the values of ``modules(in:)``; nil if the plugin is neither there nor installed.
     func modulesIfPresent(in directory: String?) -> [String: String]? {
         let file = plugin.file
         if let directory, FileManager.default.fileExists(atPath: "\(directory)/\(file)") {
@@ -88,13 +88,13 @@ struct LibraryModule: Sendable {
     }
 }
 
-/// libfaketime, which gives one program another clock.
+/// libfaketime, which changes the clock of a single program.
 package enum ClockLibrary {
     private static let name = "faketime/libfaketimeMT.so.1"
 
-    /// The variables with which a program sees the machine's clock put forward by so many whole seconds, or back.
+    /// Returns the variables that shift a program's clock by whole seconds, forward or back.
     ///
-    /// - Throws: ``KerberosTestingError`` with the code `programMissing` where libfaketime is not installed.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing` if libfaketime is not installed.
     static func environment(offset: Duration) throws -> [String: String] {
         let seconds = offset.components.seconds
         return [
@@ -104,12 +104,12 @@ package enum ClockLibrary {
         ]
     }
 
-    /// Installed, or unpacked below `.build` of the package whose tests run.
+    /// Returns the path of libfaketime, installed or unpacked in `.build/unpacked` of the package whose tests run.
     package static func path(roots: [String] = ["", "\(FileManager.default.currentDirectoryPath)/.build/unpacked"]) throws -> String {
         let folders = roots.flatMap { root in
             ["usr/lib", "usr/lib64", "usr/local/lib"].flatMap { part in
                 let folder = "\(root)/\(part)"
-                // A folder for each architecture.
+                // One subfolder for each architecture.
                 let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
                 return [folder] + names.sorted().map { "\(folder)/\($0)" }
             }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Runs a closure with a realm that somebody else runs: its KDC is used and left as it is.
+/// Runs a closure with a realm that the kit does not run; its KDC is used but not changed.
 ///
-/// Programs, clients and both web servers work on it as on a realm of the kit's own; caches, traces and copies of krb5.conf and keytab are
-/// in a folder of its own (mode 0700), which goes when the closure returns or throws, when the task is cancelled, and when the process
-/// traps or is killed. What changes a KDC or its database throws ``KerberosTestingError`` with the code `notAdministered`. The realm is
-/// also ``TestRealm/current`` inside.
+/// Programs, clients and both web servers work as with the kit's own realms. Caches, traces and copies of krb5.conf and the keytab are in a
+/// new folder (mode 0700). It is removed when the closure returns or throws, when the task is canceled, and when the process traps or is
+/// killed. Calls that would change a KDC or its database throw ``KerberosTestingError`` with the code `notAdministered`. Inside the
+/// closure, the realm is also ``TestRealm/current``.
 ///
 /// - Parameters:
-///   - realm: The realm. Its krb5.conf may set anything but the default realm, cache and keytabs, which are this one's.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
+///   - realm: The realm. Its krb5.conf may set anything but the default realm, cache and keytabs, which the kit sets.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
 /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` if a file cannot be read; otherwise what the closure throws.
 nonisolated(nonsending) public func withExistingRealm<R>(
     _ realm: ExistingRealm,
@@ -38,7 +38,7 @@ private func contents(of path: String) throws -> Data {
 }
 
 extension RealmFiles {
-    /// krb5.conf of a realm that somebody else runs. Of two relations of one name the first counts, so that what is ours stands first.
+    /// Returns the krb5.conf of an existing realm. The kit's relations come first, because the first of several relations applies.
     fileprivate func client(of original: Data) -> Data {
         let own = """
             [libdefaults]
@@ -54,7 +54,7 @@ extension RealmFiles {
 }
 
 extension TestRealm {
-    /// Refuses a keytab that cannot serve a principal, of which its clients would learn much later.
+    /// Rejects a keytab without keys of a principal early, because its clients would only fail much later.
     func requireKeys(of principal: String) async throws {
         let list = try await Command.require("klist", ["-k", keytabPath], environment: environment, scratch: directory).output
         let full = principal.contains("@") ? principal : "\(principal)@\(name)"
@@ -64,16 +64,16 @@ extension TestRealm {
     }
 }
 
-/// A realm that somebody else runs, and what a test has to know of it.
+/// A realm that the kit does not run, with the files that a test needs.
 public struct ExistingRealm: Sendable, Hashable {
     /// The realm's name, such as `AD.EXAMPLE`.
     public var name: String
-    /// A krb5.conf by which clients find its KDC.
+    /// The path of a krb5.conf with which clients find its KDC.
     public var configurationPath: String
-    /// A keytab with the keys of the services that tests run, such as `HTTP/localhost`.
+    /// The path of a keytab with the keys of the services that tests run, such as `HTTP/localhost`.
     public var keytabPath: String
 
-    /// Describes a realm; nothing is read yet.
+    /// Creates a description of a realm; reads no file.
     public init(_ name: String, configurationPath: String, keytabPath: String) {
         self.name = name
         self.configurationPath = configurationPath

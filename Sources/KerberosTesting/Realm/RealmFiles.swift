@@ -1,15 +1,15 @@
 import Foundation
 
-/// The text of a realm's two configuration files.
+/// The contents and paths of a realm's configuration files.
 struct RealmFiles: Sendable {
-    /// A realm beside this one, which clients of this one can reach.
+    /// Another realm that clients of this one can reach.
     struct Peer: Sendable {
         var realm: String
-        /// Where all its servers are.
+        /// The address of all its servers.
         var address: String
-        /// The KDCs', in the order in which clients shall try them.
+        /// The ports of its KDCs, in the order in which clients should try them.
         var ports: [Int]
-        /// Where passwords are changed; nil where they are not.
+        /// The port of its password-changing service; nil if it has none.
         var passwordPort: Int?
     }
 
@@ -23,18 +23,18 @@ struct RealmFiles: Sendable {
     var accessListPath: String { "\(directory)/kadm5.acl" }
     var certificateFolder: String { "\(directory)/certificates" }
 
-    /// kdc.conf of one of the KDCs.
+    /// Returns the path of a KDC's kdc.conf.
     func kdcPath(_ number: Int) -> String { number == 0 ? "\(directory)/kdc.conf" : "\(directory)/kdc-\(number).conf" }
 
-    /// The log of one of the KDCs, or that of them all.
+    /// Returns the path of the log of one KDC, or of the common log.
     func logPath(_ number: Int?) -> String {
         guard let number, options.kdcCount > 1 else { return "\(directory)/kdc.log" }
         return "\(directory)/kdc-\(number).log"
     }
 
-    /// krb5.conf: nothing is looked up in DNS, and TCP comes first.
+    /// Returns the contents of krb5.conf. It disables DNS lookups, and prefers TCP.
     ///
-    /// kadmind's two ports differ: the one named is UDP's, with which libkrb5 changes passwords first.
+    /// kadmind's UDP and TCP ports differ; this is the UDP port, which libkrb5 tries first for password changes.
     func client(ports: [Int], passwordPort: Int? = nil, peers: [Peer]) -> String {
         var defaults = [
             "default_realm": options.name,
@@ -47,7 +47,7 @@ struct RealmFiles: Sendable {
             "rdns": "false",
             "udp_preference_limit": "1",
         ]
-        // By UDP as libkrb5 does by itself, so that faults of both can be met.
+        // Starts with UDP, as libkrb5 does by default, so that a test can apply faults to both transports.
         if options.faultProxy { defaults["udp_preference_limit"] = nil }
         if options.acceptsCertificates { defaults["pkinit_anchors"] = "FILE:\(certificateFolder)/ca.pem" }
         defaults.merge(options.clientRelations) { $1 }
@@ -73,12 +73,12 @@ struct RealmFiles: Sendable {
             """
     }
 
-    /// Names plugins, beside those of the options.
+    /// Adds plugins to those of the options.
     mutating func addPluginModules(_ modules: [String: String]) {
         options.pluginModules.merge(modules) { own, _ in own }
     }
 
-    /// kdc.conf: the database in the folder, one address, AES only.
+    /// Returns the contents of kdc.conf: the database in the folder, one address, only AES.
     func kdc(_ number: Int = 0, port: Int) -> String {
         var realm = [
             "database_module": "database",
@@ -127,7 +127,7 @@ struct RealmFiles: Sendable {
             """
     }
 
-    /// The process environment in which krb5 programs see this realm only.
+    /// Returns the process environment in which krb5 programs use only this realm.
     func environment(inheriting parent: [String: String]) -> [String: String] {
         let own = [
             "KRB5_CONFIG": clientPath,
@@ -150,21 +150,21 @@ struct RealmFiles: Sendable {
     }
 }
 
-/// A folder of its own for one realm or one server.
+/// Temporary folders for realms and servers.
 enum TemporaryFolder {
-    /// A path that nobody else has, in `TMPDIR` or `/tmp`.
+    /// Returns a unique path in `TMPDIR` or `/tmp`.
     static func newPath() -> String {
         FileManager.default.temporaryDirectory.appending(path: "kerberos-testing-\(UUID().uuidString)").path
     }
 }
 
 extension String {
-    /// Writes the text so that a reader sees the old file or the new one, never half of it.
+    /// Writes the text atomically, so that a reader sees either the old or the new file.
     func writeFile(_ path: String) throws {
         try write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// Reads a file, and takes a file that is not there as empty.
+    /// Reads a file; a missing file counts as empty.
     static func contents(ofFile path: String) throws -> String {
         guard FileManager.default.fileExists(atPath: path) else { return "" }
         return try String(contentsOfFile: path, encoding: .utf8)
@@ -172,7 +172,7 @@ extension String {
 
     /// Reads a file of `/proc` to its end.
     ///
-    /// `String(contentsOfFile:)` would not do: such a file says that its size is 0, and Foundation then stops after the first 4 KiB.
+    /// `String(contentsOfFile:)` does not work here: such a file reports a size of 0, after which Foundation reads only the first 4 KiB.
     package static func contents(ofKernelFile path: String) -> String? {
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.readToEnd() else { return nil }
         return String(decoding: data, as: UTF8.self)

@@ -1,16 +1,17 @@
 /// Runs a closure with any number of fresh realms and the trusts between them.
 ///
-/// Each realm's krb5.conf knows all the KDCs but no `domain_realm`: the KDCs refer. A client of `A.TEST` that asks its own KDC for
-/// `HTTP/web.b.test` is sent to `B.TEST`, because the domain of a realm is its name in lower case. ``TestRealm/current`` is the first one.
+/// Each realm's krb5.conf contains all the KDCs but no `domain_realm`, because the KDCs issue referrals. If a client of `A.TEST` asks its
+/// KDC for `HTTP/web.b.test`, the KDC refers it to `B.TEST`, because a realm's domain is its name in lower case. ``TestRealm/current`` is
+/// the first realm.
 ///
 /// - Parameters:
-///   - options: What each realm starts with; their names must differ.
-///   - trusts: Which realms share keys.
-///   - paths: By which realms users get to a realm that shares no key with theirs; nil is the shortest way there is, for each pair of
+///   - options: The options of each realm; their names must differ.
+///   - trusts: The trusts between realms.
+///   - paths: The intermediate realms on the way to a realm with which there is no direct trust; nil for the shortest way for each pair of
 ///     realms.
-///   - body: The closure, which runs where the caller runs; the realms are in the order of their options.
-/// - Returns: What the closure returns.
-/// - Throws: As ``withTestRealm(_:_:)``; the code is `invalidArgument` for realms that are not there and for steps without a trust.
+///   - body: The closure, which runs on the caller's actor. It receives the realms in the order of their options.
+/// - Returns: The closure's result.
+/// - Throws: The errors of ``withTestRealm(_:_:)``; also the code `invalidArgument` for unknown realms and for steps without a trust.
 nonisolated(nonsending) public func withTestRealms<R>(
     _ options: [TestRealmOptions],
     trusts: [RealmTrust] = [],
@@ -27,7 +28,7 @@ nonisolated(nonsending) public func withTestRealms<R>(
     }
 }
 
-/// Starts the last realm first, so that the first one is the innermost and thereby the current one.
+/// Starts the last realm first, so that the first one is the innermost and therefore the current one.
 nonisolated(nonsending) private func withRealms<R>(
     _ options: ArraySlice<TestRealmOptions>,
     links: [String: RealmLinks],
@@ -43,11 +44,11 @@ nonisolated(nonsending) private func withRealms<R>(
 /// Runs a closure with two fresh realms that trust each other: the short form of ``withTestRealms(_:trusts:paths:_:)``.
 ///
 /// - Parameters:
-///   - first: What the first realm starts with; its name must differ from the second's.
-///   - second: What the second realm starts with.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
-/// - Throws: As ``withTestRealm(_:_:)``.
+///   - first: The options of the first realm; its name must differ from the second's.
+///   - second: The options of the second realm.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
+/// - Throws: The errors of ``withTestRealm(_:_:)``.
 nonisolated(nonsending) public func withTrustedRealms<R>(
     _ first: TestRealmOptions = .init(name: "A.TEST"),
     _ second: TestRealmOptions = .init(name: "B.TEST"),
@@ -56,9 +57,9 @@ nonisolated(nonsending) public func withTrustedRealms<R>(
     try await withTestRealms([first, second], trusts: [.twoWay(first.name, second.name)]) { try await body($0[0], $0[1]) }
 }
 
-/// A key that two realms share, by which users of the one get tickets for services of the other.
+/// A key that two realms share, with which users of one realm get tickets for services of the other.
 public struct RealmTrust: Sendable, Hashable {
-    /// The realms whose users are served, each with the realm whose services they reach.
+    /// The directions in which users of one realm reach services of another.
     let directions: [Direction]
 
     struct Direction: Sendable, Hashable {
@@ -66,7 +67,7 @@ public struct RealmTrust: Sendable, Hashable {
         var to: String
     }
 
-    /// Users of the first realm reach services of the second, and not the other way round: the second trusts the first.
+    /// Users of the first realm reach services of the second, but not vice versa: the second realm trusts the first.
     public static func oneWay(from users: String, to services: String) -> RealmTrust {
         RealmTrust(directions: [Direction(from: users, to: services)])
     }
@@ -77,16 +78,16 @@ public struct RealmTrust: Sendable, Hashable {
     }
 }
 
-/// The realms that lead from one realm to another with which it shares no key (`[capaths]` of krb5.conf).
+/// The intermediate realms between two realms without a direct trust (`[capaths]` of krb5.conf).
 public struct RealmPath: Sendable, Hashable {
     /// The realm of the users.
     public var from: String
     /// The realm of the services.
     public var to: String
-    /// The realms between, in order.
+    /// The intermediate realms, in order.
     public var through: [String]
 
-    /// Describes a path; each step needs a ``RealmTrust``.
+    /// Creates a path; each step needs a ``RealmTrust``.
     public init(from: String, to: String, through: [String]) {
         self.from = from
         self.to = to
@@ -94,19 +95,19 @@ public struct RealmPath: Sendable, Hashable {
     }
 }
 
-/// What ties a realm to others: shared keys, and the ways that its KDC sends users.
+/// The relations of a realm to others: shared keys, and the referrals and paths of its KDC.
 struct RealmLinks: Sendable {
     /// The passwords of the principals that it shares with other realms, such as `krbtgt/B.TEST@A.TEST`.
     var keys: [String: String] = [:]
-    /// Realms that its users can reach. The KDC refers services in their domains to them.
+    /// The realms that its users can reach. The KDC issues referrals to them for services in their domains.
     var reachable: [String] = []
-    /// All the paths through realms between, the same for each realm: the last KDC checks what the first one chose.
+    /// All paths through intermediate realms. They are the same for each realm, because the last KDC checks the first one's choice.
     var paths: [RealmPath] = []
 
-    /// The links of each realm, by its name.
+    /// Returns the links of each realm, by its name.
     ///
-    /// - Parameter paths: nil is the shortest for each pair of realms that share no key.
-    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for names that are not there or are there twice.
+    /// - Parameter paths: The paths; nil for the shortest one for each pair of realms without a direct trust.
+    /// - Throws: ``KerberosTestingError`` with the code `invalidArgument` for unknown or duplicate names, and for steps without a trust.
     static func make(_ names: [String], trusts: [RealmTrust], paths: [RealmPath]?) throws -> [String: RealmLinks] {
         guard Set(names).count == names.count else {
             throw KerberosTestingError(
@@ -162,7 +163,7 @@ struct RealmLinks: Sendable {
 }
 
 extension [RealmPath] {
-    /// The `[capaths]` section; empty without paths.
+    /// The `[capaths]` section; empty if there are no paths.
     var configuration: String {
         guard !isEmpty else { return "" }
         let realms = Dictionary(grouping: self, by: \.from).sorted { $0.key < $1.key }.map { from, paths in

@@ -1,27 +1,26 @@
 import Foundation
 public import Kerberos
 
-/// A Kerberos realm of its own: a real MIT KDC with a database in a private temporary folder.
+/// A separate Kerberos realm for tests: a real MIT KDC with a database in a private temporary folder.
 ///
-/// Get one from ``withTestRealm(_:_:)``, or from ``withExistingRealm(_:_:)`` for a realm that somebody else runs. It is a value; nothing of
-/// it is process-wide, so that several realms live side by side. It is safe to use from any task until the closure that it was made for
-/// returns.
+/// Create one with ``withTestRealm(_:_:)``, or with ``withExistingRealm(_:_:)`` for a realm that the kit does not run. It changes no
+/// process-wide state, so that several realms can be used at the same time. Safe to use from any task until its closure returns.
 public struct TestRealm: Sendable {
-    /// The realm of the test or closure that runs now, if there is one.
+    /// The realm of the current test or closure, if there is one.
     @TaskLocal public static var current: TestRealm?
 
     /// The realm's name, such as `EXAMPLE.TEST`.
     public let name: String
-    /// The private folder (mode 0700) that holds the database, the configuration, keytabs and caches; it goes with the realm.
+    /// The private folder (mode 0700) with the database, the configuration, keytabs and caches; it is removed with the realm.
     public let directory: String
-    /// The realm's krb5.conf.
+    /// The path of the realm's krb5.conf.
     public let configurationPath: String
-    /// The environment in which krb5 programs see this realm only: this process's own, with `KRB5_CONFIG`, `KRB5_KDC_PROFILE`,
+    /// The environment in which krb5 programs use only this realm: this process's own, with `KRB5_CONFIG`, `KRB5_KDC_PROFILE`,
     /// `KRB5CCNAME`, `KRB5_KTNAME`, `KRB5_CLIENT_KTNAME`, `KRB5RCACHENAME` and `KRB5RCACHEDIR` replaced.
     public let environment: [String: String]
 
     let files: RealmFiles
-    /// The KDCs that the kit runs; nil where somebody else runs the realm's.
+    /// The KDCs that the kit runs; nil if it does not run the realm.
     let ownCenter: KeyDistributionCenter?
 
     init(files: RealmFiles, center: KeyDistributionCenter?, environment: [String: String]) {
@@ -33,7 +32,7 @@ public struct TestRealm: Sendable {
         configurationPath = files.clientPath
     }
 
-    /// The KDCs and the database, for what only their owner may do.
+    /// The KDCs and the database, for calls that change them; throws if the kit does not run the realm.
     var center: KeyDistributionCenter {
         get throws {
             if let ownCenter { return ownCenter }
@@ -43,43 +42,42 @@ public struct TestRealm: Sendable {
         }
     }
 
-    /// Where the realm's servers listen: ``TestRealmOptions/address``.
+    /// The address at which the realm's servers listen: ``TestRealmOptions/address``.
     public var address: String { files.options.address }
-    /// The KDC's port at ``address``, for UDP and TCP; the first one's if there are several.
+    /// The KDC's UDP and TCP port at ``address``; the first KDC's if there are several.
     ///
-    /// A realm that somebody else runs (``withExistingRealm(_:_:)``) has 0 here, which is no port: where its KDC is, only its krb5.conf
-    /// knows.
+    /// For a realm of ``withExistingRealm(_:_:)`` it is 0, which is not a valid port; only its krb5.conf locates its KDC.
     public var kdcPort: Int { kdcPorts.first ?? 0 }
-    /// The ports of all the KDCs, in krb5.conf's order; none for a realm that somebody else runs. They stay the same until the realm ends.
+    /// The ports of all KDCs, in krb5.conf's order; empty if the kit does not run the realm. They do not change until the realm ends.
     public var kdcPorts: [Int] { ownCenter?.ports ?? [] }
-    /// The keytab with the keys of all the services.
+    /// The path of the keytab with the keys of all services.
     public var keytabPath: String { files.keytabPath }
 }
 
 extension TestRealm: CustomStringConvertible {
-    /// The name, the address where the kit runs the KDC, and the folder.
+    /// The name, the folder and, if the kit runs the KDC, its address.
     public var description: String { ownCenter == nil ? "\(name) in \(directory)" : "\(name) at \(address):\(kdcPort) in \(directory)" }
 }
 
 extension TestRealm {
-    /// The realm as a value for `KerberosClient`, over the realm's own krb5.conf and nothing of the machine's.
+    /// The realm's configuration for `KerberosClient`, based only on the realm's krb5.conf and not on the system-wide one.
     ///
-    /// The default cache is the one that the programs run in the realm's environment use too.
+    /// Its default cache is also the one that programs in the realm's environment use.
     public var configuration: RealmConfiguration {
         RealmConfiguration(realm: name, base: .files([configurationPath]), defaultCacheName: "FILE:\(directory)/ccache")
     }
 
-    /// The same, with another default cache.
+    /// Returns ``configuration`` with another default cache.
     public func configuration(defaultCacheName: String) -> RealmConfiguration {
         var configuration = configuration
         configuration.defaultCacheName = defaultCacheName
         return configuration
     }
 
-    /// The same for a client whose clock is wrong, in whole seconds: it goes ahead or, where negative, behind.
+    /// Returns ``configuration`` with a clock offset in whole seconds; a negative one sets the client's clock back.
     ///
-    /// As with any wrong clock, libkrb5 goes by the KDC's once this has told it (`kdc_timesync`): with that relation set to `0` in
-    /// ``TestRealmOptions/clientRelations`` it never does.
+    /// As with any wrong clock, libkrb5 uses the KDC's time once it has received it (`kdc_timesync`). Set that relation to `0` in
+    /// ``TestRealmOptions/clientRelations`` to prevent this.
     public func configuration(clockOffset: Duration) -> RealmConfiguration {
         var configuration = configuration
         configuration.clockOffset = clockOffset
@@ -88,26 +86,26 @@ extension TestRealm {
 }
 
 extension TestRealm {
-    /// The file to which programs that ``run(_:_:environment:input:clockOffset:deadline:)`` starts write libkrb5's trace (`KRB5_TRACE`).
+    /// The path of libkrb5's trace (`KRB5_TRACE`) of programs started with ``run(_:_:environment:input:clockOffset:deadline:)``.
     ///
-    /// It says what libkrb5 tried and why; it holds no keys. Other programs, and clients in process, write there if they are told to.
+    /// It shows what libkrb5 tried and why, and contains no keys. Other programs and clients can be configured to write there too.
     public var tracePath: String { "\(directory)/trace.log" }
 
-    /// The trace so far; empty if there is none.
+    /// Returns the trace so far; empty if there is none.
     public func trace() throws -> String {
         try String.contents(ofFile: tracePath)
     }
 
-    /// A client of the realm in this process, whose trace goes to ``tracePath`` too.
+    /// Creates a client of the realm in this process, whose trace also goes to ``tracePath``.
     ///
-    /// - Parameter clockOffset: How far the client takes the machine's clock to be off, as ``configuration(clockOffset:)`` says.
+    /// - Parameter clockOffset: The clock offset of the client; see ``configuration(clockOffset:)``.
     public func makeClient(clockOffset: Duration = .zero) -> KerberosClient { makeClient(configuration(clockOffset: clockOffset)) }
 
-    /// A client in this process of what was made of ``configuration``, whose trace goes to ``tracePath`` too.
+    /// Creates a client in this process from a variant of ``configuration``, whose trace also goes to ``tracePath``.
     public func makeClient(_ configuration: RealmConfiguration) -> KerberosClient {
         let path = tracePath
         return KerberosClient(configuration) { line in
-            // Opened for each line, like libkrb5's own: the file goes with the realm, and a client may outlive it.
+            // Opened for each line, as in libkrb5: the file is removed with the realm, and a client may outlive it.
             let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { return }
             defer { close(descriptor) }
@@ -117,7 +115,7 @@ extension TestRealm {
 }
 
 extension TestRealm {
-    /// What shows why something went wrong in the realm: names of files and what is in them now, empty ones left out.
+    /// Returns the names and contents of the files that help to diagnose a failure, without empty ones.
     package func diagnosticFiles() -> [(name: String, text: String)] {
         let configuration = files
         let numbers = Array(0..<configuration.options.kdcCount)
@@ -131,15 +129,15 @@ extension TestRealm {
         }
     }
 
-    /// Checks that the programs and plugins are there that a realm is made of.
+    /// Checks that the programs and plugins that a realm needs are installed.
     ///
-    /// - Parameter options: What the realm would start with: some of it needs more.
-    /// - Throws: ``KerberosTestingError`` with the code `programMissing`; the message names the Debian package.
+    /// - Parameter options: The realm's options, some of which need additional programs.
+    /// - Throws: ``KerberosTestingError`` with the code `programMissing`; the message contains the name of the Debian package.
     public static func checkPrograms(for options: TestRealmOptions = .init()) throws {
         try checkPrograms(for: options) { _ = try Program.path(of: $0) }
     }
 
-    /// The same, with one's own look for a program, which throws where it is missing.
+    /// Checks the programs and plugins with another lookup function, which throws if a program is missing.
     package static func checkPrograms(for options: TestRealmOptions, _ find: (String) throws -> Void) throws {
         for program in ["krb5kdc", "kdb5_util", "kadmin.local", "kinit", "setsid"] { try find(program) }
         if options.acceptsPasswordChanges { try find("kadmind") }

@@ -1,51 +1,51 @@
-/// What a test realm starts with.
+/// The options of a test realm.
 public struct TestRealmOptions: Sendable {
     /// The realm's name.
     public var name: String
     /// The users and their passwords.
     public var users: [String: String]
-    /// The service principals, without the realm; their keys go into the realm's keytab.
+    /// The service principals, without the realm; their keys are added to the realm's keytab.
     public var services: [String]
-    /// Further principals, with everything that can be said of one.
+    /// Further principals, with all properties of ``TestPrincipal``.
     public var principals: [TestPrincipal]
     /// The password policies that ``principals`` refer to.
     public var policies: [PasswordPolicy]
-    /// The longest life of a ticket, in whole seconds; ten hours if nil.
+    /// The maximum ticket lifetime, in whole seconds; ten hours if nil.
     public var ticketLifetime: Duration?
-    /// How long a ticket can be renewed, in whole seconds; seven days if nil. The client still has to ask for a renewable ticket.
+    /// The maximum renewable lifetime, in whole seconds; seven days if nil. The client must still request a renewable ticket.
     public var renewableLifetime: Duration?
-    /// How far the KDC's clock is from the machine's, in whole seconds; negative means that the KDC is behind.
+    /// The offset of the KDC's clock from the machine's, in whole seconds; negative sets the KDC's clock back.
     public var clockOffset: Duration?
-    /// Whether a user has to pre-authenticate. Without it the KDC does not count wrong passwords.
+    /// Whether users must pre-authenticate. Otherwise the KDC does not count wrong passwords.
     public var requiresPreauthentication: Bool
-    /// Whether kadmind runs as well, so that passwords can be changed (`kpasswd`, RFC 3244).
+    /// Whether kadmind also runs, so that passwords can be changed (`kpasswd`, RFC 3244).
     public var acceptsPasswordChanges: Bool
-    /// The address at which everything of the realm listens: KDCs, kadmind, ``TestRealm/network``, and the web servers of the kit.
+    /// The address at which all servers of the realm listen: KDCs, kadmind, ``TestRealm/network``, and the kit's web servers.
     ///
-    /// One IPv4 address of this machine; clients are told it, so 0.0.0.0 is none. At another one than 127.0.0.1, such as Docker's
-    /// 172.17.0.1, containers and other machines are clients too: whoever reaches it may ask the KDC, which knows the test's passwords
-    /// only.
+    /// It must be one IPv4 address of this machine that clients can use, so 0.0.0.0 is not valid. With an address other than 127.0.0.1,
+    /// such as Docker's 172.17.0.1, containers and other machines can be clients too: anyone who can reach it can send requests to the KDC,
+    /// which has only the test's passwords.
     public var address: String
-    /// How many KDCs serve the realm: processes with ports of their own, over one database. krb5.conf names them in order.
+    /// The number of KDCs: processes with their own ports that share one database. krb5.conf lists them in order.
     public var kdcCount: Int
-    /// Relations for `[libdefaults]` of the realm's krb5.conf; they replace those that the kit writes.
+    /// Relations in `[libdefaults]` of the realm's krb5.conf; they replace those of the kit.
     public var clientRelations: [String: String]
-    /// Relations for the realm's part of kdc.conf; they replace those that the kit writes.
+    /// Relations in the realm's section of kdc.conf; they replace those of the kit.
     public var kdcRelations: [String: String]
-    /// Plugins for client and KDC, by the interface of libkrb5's `[plugins]`: `clpreauth` is `pkinit:/usr/lib/…/pkinit.so`.
+    /// Plugins for client and KDC, by the interface in libkrb5's `[plugins]`: `clpreauth` is `pkinit:/usr/lib/…/pkinit.so`.
     public var pluginModules: [String: String]
-    /// Whether clients reach the KDC through a proxy that can lose, spoil and refuse what they send: ``TestRealm/network``. They begin with
-    /// UDP then, as libkrb5 does by itself, and not with TCP.
+    /// Whether clients reach the KDC through a proxy that can lose, corrupt and refuse messages: ``TestRealm/network``. Clients then start
+    /// with UDP, which is libkrb5's default, instead of TCP.
     public var faultProxy: Bool
 
-    /// Whether users can sign in with certificates (PKINIT, RFC 4556), and nobody in particular with none (`kinit -n`).
+    /// Whether users can sign in with certificates (PKINIT, RFC 4556), and anonymously without one (`kinit -n`).
     ///
-    /// Needs `openssl` and libkrb5's plugin: the Debian package `krb5-pkinit`, or ``pluginDirectory``.
+    /// Requires `openssl` and libkrb5's plugin: the Debian package `krb5-pkinit`, or ``pluginDirectory``.
     public var acceptsCertificates: Bool
-    /// Whether the KDC takes a password only where the sign-in is protected by another ticket (FAST, RFC 6113), from users who have to
-    /// pre-authenticate: `kinit -T`, with ``TestRealm/armorCache()``.
+    /// Whether the KDC accepts a password only inside FAST armor (RFC 6113), from users who must pre-authenticate: `kinit -T`, with
+    /// ``TestRealm/armorCache()``.
     public var demandsFAST: Bool
-    /// A folder that has `preauth/pkinit.so` or `tls/k5tls.so`, for plugins of libkrb5 that are not installed.
+    /// A folder that contains `preauth/pkinit.so` or `tls/k5tls.so`, for libkrb5 plugins that are not installed.
     public var pluginDirectory: String?
 
     /// Creates options; each has a default.

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Runs a closure with a fresh realm: database, principals, keytab, and a KDC that answers.
+/// Runs a closure with a fresh realm: a database, principals, a keytab, and a running KDC.
 ///
-/// The realm is also ``TestRealm/current`` inside. When the closure returns or throws, the KDC is dead and the folder is gone;
-/// likewise when the task is cancelled, and when the process traps or is killed. Any number of realms may live at once.
+/// Inside the closure, the realm is also ``TestRealm/current``. The KDC is stopped and the folder removed when the closure returns or
+/// throws, when the task is canceled, and when the process traps or is killed. Any number of realms can run at the same time.
 ///
 /// - Parameters:
-///   - options: What the realm starts with.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
+///   - options: The options of the realm.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
 /// - Throws: ``KerberosTestingError`` if a program is missing or the realm does not start; otherwise what the closure throws.
 nonisolated(nonsending) public func withTestRealm<R>(
     _ options: TestRealmOptions = .init(),
@@ -17,14 +17,14 @@ nonisolated(nonsending) public func withTestRealm<R>(
     try await withRealm(options, links: RealmLinks(), body)
 }
 
-/// Runs a closure with a fresh realm that has these users and services and is otherwise as by default.
+/// Runs a closure with a fresh realm that has these users and services, and default options otherwise.
 ///
 /// - Parameters:
 ///   - users: The users and their passwords.
 ///   - services: The service principals, such as `HTTP/localhost`.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
-/// - Throws: As ``withTestRealm(_:_:)``.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
+/// - Throws: The errors of ``withTestRealm(_:_:)``.
 nonisolated(nonsending) public func withTestRealm<R>(
     users: [String: String],
     services: [String] = [],
@@ -33,7 +33,7 @@ nonisolated(nonsending) public func withTestRealm<R>(
     try await withTestRealm(TestRealmOptions(users: users, services: services), body)
 }
 
-/// Makes a realm that is tied to others.
+/// Runs a closure with a fresh realm that has links to other realms.
 nonisolated(nonsending) func withRealm<R>(
     _ options: TestRealmOptions,
     links: RealmLinks,
@@ -64,7 +64,7 @@ nonisolated(nonsending) func withRealm<R>(
         try await realm.createDatabase()
         try await center.start(clockOffset: options.clockOffset) { if !lines.isEmpty { try await realm.administer(lines) } }
         guard options.acceptsPasswordChanges else { return try await TestRealm.$current.withValue(realm) { try await body(realm) } }
-        // A watcher holds one daemon, and the folder in which its output goes.
+        // kadmind has its own watcher and folder, because it and the first KDC are both daemon 0 and write to daemon.log.
         let folder = "\(directory)/administration"
         return try await DaemonWatcher.withWatcher(making: folder, environment: environment, lastSignal: "KILL") { watcher in
             try await center.startAdministration(watcher, log: "\(folder)/daemon.log")
@@ -74,7 +74,7 @@ nonisolated(nonsending) func withRealm<R>(
 }
 
 extension TestRealm {
-    /// Creates the database with the realm's own principals.
+    /// Creates the database, which contains the realm's own principals.
     fileprivate func createDatabase() async throws {
         try files.kdc(port: kdcPort).writeFile(files.kdcPath)
         let masterPassword = randomPassword()
@@ -87,7 +87,7 @@ extension TestRealm {
         )
     }
 
-    /// kadmin's lines for all the first principals.
+    /// Returns kadmin's commands for all initial principals.
     fileprivate func firstLines(keys trustKeys: [String: String]) throws -> [String] {
         let options = files.options
         let users = options.users.sorted { $0.key < $1.key }.map { addUserLine($0.key, password: $0.value, flags: []) }
@@ -98,7 +98,7 @@ extension TestRealm {
     }
 }
 
-/// A password that nobody has to know.
+/// Returns a random password.
 func randomPassword() -> String {
     UUID().uuidString + UUID().uuidString
 }

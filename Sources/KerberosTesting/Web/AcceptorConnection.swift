@@ -5,14 +5,14 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One connection of an ``AcceptorServer``: a request after the other.
+/// One connection of an ``AcceptorServer``, which may carry several requests.
 struct AcceptorConnection {
     let records: AcceptorServer.Records
     let options: AcceptorServerOptions
     let number: Int
     let judge: TokenJudge
 
-    /// Serves until the client or the server's scope ends the connection.
+    /// Serves requests until the client closes the connection or the server's closure ends.
     func serve(_ channel: HTTPConnection) async throws {
         try await channel.executeThenClose { input, output in
             var vouched: TokenJudge.Verdict?
@@ -34,7 +34,7 @@ struct AcceptorConnection {
         }
     }
 
-    /// Nil where there is no token.
+    /// Returns the decision on the token; nil if there is none.
     private func verdict(on head: HTTPRequestHead) async throws -> TokenJudge.Verdict? {
         let words = head.headers.first(name: "Authorization")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[0].lowercased() == "negotiate" else { return nil }
@@ -44,7 +44,7 @@ struct AcceptorConnection {
         return await judge.verdict(on: Array(token))
     }
 
-    /// Nil where the connection is to end without one.
+    /// Returns the response; nil if the connection must close without one.
     private func response(
         to head: HTTPRequestHead,
         bodyBytes: Int,
@@ -105,13 +105,13 @@ struct AcceptorConnection {
     }
 }
 
-/// Judges the tokens of one connection, on a queue of its own: an acceptor may block for the replay cache's disk write.
+/// Accepts the tokens of one connection on its own queue, because an acceptor may block while the replay cache is written to disk.
 final class TokenJudge: Sendable {
-    /// What became of a token.
+    /// The decision on a token.
     enum Verdict: Sendable {
-        /// The client is known; the reply, if there is one, proves the server to it.
+        /// The token was accepted; the reply, if there is one, authenticates the server.
         case accepted(reply: [UInt8]?, initiator: String, flags: ContextFlags)
-        /// The client has to answer this first.
+        /// The client must answer this token first.
         case unfinished(reply: [UInt8])
         case refused(KerberosError)
     }
@@ -119,7 +119,7 @@ final class TokenJudge: Sendable {
     private let credential: AcceptorCredential
     private let policy: AcceptorServerOptions.BindingPolicy
     private let queue = DispatchQueue(label: "acceptor server")
-    /// A negotiation that waits for its next token: it belongs to the connection.
+    /// A negotiation that waits for the connection's next token.
     private let unfinished = Mutex<SPNEGOAcceptor?>(nil)
 
     init(credential: AcceptorCredential, policy: AcceptorServerOptions.BindingPolicy) {
@@ -131,7 +131,7 @@ final class TokenJudge: Sendable {
         await perform { self.judge(token) }
     }
 
-    /// Runs what may block.
+    /// Runs a closure that may block on the queue.
     func perform<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: body()) }

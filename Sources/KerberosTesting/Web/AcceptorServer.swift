@@ -5,13 +5,13 @@ import NIOPosix
 package import NIOSSL
 import Synchronization
 
-/// An HTTP/1.1 server that asks for Kerberos and judges the tokens with this package's own acceptor.
+/// An HTTP/1.1 server that requests Negotiate authentication and accepts tokens with this package's own acceptor.
 ///
-/// Unlike Apache it can demand channel bindings, it can be told to break the rules, and it remembers what it was sent. Any path and any
-/// method will do: an accepted request gets 200 and `Hello alice@EXAMPLE.TEST`, any other 401. Get one from
-/// ``withAcceptorServer(realm:_:_:)``. It is safe to use from any task.
+/// Unlike Apache it can require channel bindings, violate the protocol on request, and record the requests. It serves any path and method:
+/// an accepted request gets 200 and `Hello alice@EXAMPLE.TEST`, any other 401. Created by ``withAcceptorServer(realm:_:_:)``. Safe to use
+/// from any task.
 public final class AcceptorServer: Sendable {
-    /// The address without a path, such as `https://localhost:40123`.
+    /// The URL without a path, such as `https://localhost:40123`.
     public let url: String
     /// The TCP port, at the realm's ``TestRealm/address``.
     public let port: Int
@@ -23,11 +23,11 @@ public final class AcceptorServer: Sendable {
         url = "\(usesTLS ? "https" : "http")://\(host):\(port)"
     }
 
-    /// The requests so far, unless ``AcceptorServerOptions/recordsRequests`` is off. One is here before the first byte of its answer
-    /// leaves.
+    /// The requests so far, unless ``AcceptorServerOptions/recordsRequests`` is off. A request is recorded before the first byte of its
+    /// response is sent.
     public var requests: [Request] { records.requests.withLock { $0 } }
 
-    /// What the connections note.
+    /// The requests recorded by all connections.
     final class Records: Sendable {
         fileprivate let requests = Mutex<[Request]>([])
         private let isKept: Bool
@@ -39,50 +39,50 @@ public final class AcceptorServer: Sendable {
         }
     }
 
-    /// A request, and what the acceptor made of it.
+    /// A request, and the acceptor's decision.
     public struct Request: Sendable {
-        /// Which connection it came over: from 1, in the order in which they were accepted.
+        /// The number of the connection, from 1 in the order in which they were accepted.
         public let connection: Int
-        /// Such as `GET`.
+        /// The method, such as `GET`.
         public let method: String
-        /// The path with the query, as it was sent.
+        /// The path and the query, as sent.
         public let path: String
-        /// Whether there was a field `Authorization`, of whatever scheme.
+        /// Whether the request had an `Authorization` field, of any scheme.
         public let hasAuthorization: Bool
-        /// How many bytes of a body came.
+        /// The length of the body in bytes.
         public let bodyBytes: Int
-        /// The user whose token was accepted, with this request or earlier on a bound connection; nil for nobody.
+        /// The user whose token was accepted, with this request or earlier on a bound connection; nil if none was.
         public internal(set) var initiator: String?
-        /// What the accepted context grants; empty where there is none.
+        /// The flags of the accepted context; empty if there is none.
         public internal(set) var flags: ContextFlags = []
-        /// Why the token was not accepted.
+        /// The reason why the token was not accepted.
         public internal(set) var refusal: KerberosError?
-        /// The status of the answer; 0 where the connection ended without one.
+        /// The status of the response; 0 if the connection closed without one.
         public internal(set) var status = 401
     }
 }
 
-/// How an ``AcceptorServer`` asks and answers.
+/// The options of an ``AcceptorServer``.
 public struct AcceptorServerOptions: Sendable {
-    /// The name by which clients find it, and for which the realm needs a service: `HTTP/` and the name.
+    /// The host name of the server, for which the realm needs the service `HTTP/` and this name.
     ///
-    /// It is a name of the realm's ``TestRealm/address``, in lower case: localhost by default, and one that clients know for another
-    /// address.
+    /// In lower case, it must resolve to the realm's ``TestRealm/address``. The default is localhost; with another address, give a name
+    /// that clients can resolve.
     public var host: String
-    /// The keys with which it accepts; those of all the realm's services if nil.
+    /// The keytab with the acceptor's keys; nil for the realm's keytab.
     public var keytab: String?
-    /// The certificate and the key with which it speaks https; plain http if nil.
+    /// The certificate and the key for https; nil for http.
     public var identity: ServerIdentity?
-    /// What it does about channel bindings.
+    /// The channel-binding policy.
     public var channelBindings: BindingPolicy
-    /// Whether one accepted request vouches for the later ones of the same connection, whatever they bring, as with Apache; the answers say
-    /// `Persistent-Auth: true` then.
+    /// Whether one accepted request authenticates all later ones of the same connection, whatever they contain, as with Apache. The
+    /// responses then contain `Persistent-Auth: true`.
     public var isConnectionBound: Bool
-    /// What goes into the place of the token that proves the server.
+    /// The token sent in place of the one that authenticates the server.
     public var finalToken: FinalToken
-    /// Whether ``AcceptorServer/requests`` has what was sent. Each request takes room until the server ends, whoever sent it.
+    /// Whether ``AcceptorServer/requests`` records the requests. Each one uses memory until the server ends.
     public var recordsRequests: Bool
-    /// How a request is answered once it has been judged. It runs off the event loop, and may take its time.
+    /// Decides how a request is answered after its token has been processed. Runs off the event loop, and may block.
     public var answer: @Sendable (AcceptorServer.Request) -> Answer
 
     /// Creates options; each has a default.
@@ -106,28 +106,28 @@ public struct AcceptorServerOptions: Sendable {
         self.answer = answer
     }
 
-    /// What a server does about channel bindings (RFC 5929).
+    /// A server's policy for channel bindings (RFC 5929).
     public struct BindingPolicy: Sendable, Hashable {
-        /// What the client's are compared with; nil is nothing.
+        /// The expected bindings; nil if they are not compared.
         let bindings: ChannelBindings?
-        /// Whether the client has to send some.
+        /// Whether the client must send bindings.
         let requiresBindings: Bool
 
-        /// The acceptor has none, and takes no notice of the client's.
+        /// The acceptor has no bindings, and ignores the client's.
         public static let none = BindingPolicy(bindings: nil, requiresBindings: false)
 
-        /// The client's must be the same as these if it sends any.
+        /// If the client sends bindings, they must be equal to these.
         public static func compared(_ bindings: ChannelBindings) -> BindingPolicy {
             BindingPolicy(bindings: bindings, requiresBindings: false)
         }
 
-        /// The client's must be there and the same as these.
+        /// The client must send bindings that are equal to these.
         public static func required(_ bindings: ChannelBindings) -> BindingPolicy {
             BindingPolicy(bindings: bindings, requiresBindings: true)
         }
     }
 
-    /// What a server sends after an accepted token in `WWW-Authenticate` (RFC 4559 section 5).
+    /// The token that a server sends in `WWW-Authenticate` after accepting a request (RFC 4559 section 5).
     public struct FinalToken: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case sent, dropped
@@ -136,18 +136,18 @@ public struct AcceptorServerOptions: Sendable {
 
         let kind: Kind
 
-        /// The acceptor's, which proves the server.
+        /// The acceptor's token, which authenticates the server.
         public static let sent = FinalToken(kind: .sent)
-        /// None, and no field.
+        /// No token and no field.
         public static let dropped = FinalToken(kind: .dropped)
-        /// Bytes that are no token.
+        /// Bytes that are not a valid token.
         public static let garbage = replaced(Array("not a token".utf8))
 
-        /// These bytes instead of it.
+        /// These bytes instead of the acceptor's token.
         public static func replaced(_ bytes: [UInt8]) -> FinalToken { FinalToken(kind: .replaced(bytes)) }
     }
 
-    /// How a request is answered.
+    /// The response to a request.
     public struct Answer: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
             case judged, challenged, disconnected
@@ -156,30 +156,30 @@ public struct AcceptorServerOptions: Sendable {
 
         let kind: Kind
 
-        /// As the acceptor decided: 200 with the final token, or 401 with a challenge.
+        /// The acceptor's decision: 200 with the final token, or 401 with a challenge.
         public static let judged = Answer(kind: .judged)
         /// 401 with a new challenge, even if the token was accepted.
         public static let challenged = Answer(kind: .challenged)
-        /// None: the connection ends.
+        /// No response: the connection closes.
         public static let disconnected = Answer(kind: .disconnected)
 
-        /// This status and these fields instead; the final token goes with them if there is one, a challenge does not.
+        /// This status and these fields instead. The final token is included if there is one; a challenge is not.
         public static func status(_ status: Int, fields: [String: String] = [:]) -> Answer {
             Answer(kind: .status(status, fields: fields))
         }
     }
 }
 
-/// Runs a closure with a server that judges tokens with this package's own acceptor.
+/// Runs a closure with a server that accepts tokens with this package's own acceptor.
 ///
-/// When the closure returns or throws, the port and all connections are closed. The server remembers no authenticators: libkrb5 reads where
-/// its replay cache is from the process's environment, and a token that comes twice is Apache's to refuse.
+/// When the closure returns or throws, the port and all connections close. The server has no replay cache, because libkrb5 takes its
+/// location from the process's environment; use Apache to test that a repeated token is refused.
 ///
 /// - Parameters:
-///   - realm: The realm whose services' keys accept. Its keytab has to have a key.
-///   - options: How the server asks and answers.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
+///   - realm: The realm whose service keys the acceptor uses. Its keytab must have a key.
+///   - options: The options of the server.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
 nonisolated(nonsending) public func withAcceptorServer<R>(
     realm: TestRealm,
     _ options: AcceptorServerOptions = .init(),
@@ -192,7 +192,7 @@ nonisolated(nonsending) public func withAcceptorServer<R>(
     let records = AcceptorServer.Records(isKept: options.recordsRequests)
     return try await withHTTPServer(at: realm.address) { pipeline in
         if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
-        // Fields may be as long as Apache's in this package.
+        // The same limit on header fields as for this package's Apache server.
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = 131_072
         try pipeline.configureHTTPServerPipeline(withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
@@ -205,7 +205,7 @@ nonisolated(nonsending) public func withAcceptorServer<R>(
 }
 
 extension ServerIdentity {
-    /// What a server needs to show the certificate, over HTTP/1.1.
+    /// Returns the TLS configuration of a server with this certificate that speaks HTTP/1.1.
     package func configuration() throws -> TLSConfiguration {
         let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath).map { NIOSSLCertificateSource.certificate($0) }
         let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)

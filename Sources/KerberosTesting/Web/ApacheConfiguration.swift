@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a test web server's folder.
+/// The files in a test web server's folder.
 struct ApacheConfiguration {
     static let modules = "/usr/lib/apache2/modules"
 
@@ -11,15 +11,16 @@ struct ApacheConfiguration {
     var path: String { "\(directory)/httpd.conf" }
     var keytabPath: String { "\(directory)/http.keytab" }
 
-    /// Where mod_auth_gssapi puts the tickets that users forward.
+    /// Returns the folder in which mod_auth_gssapi stores delegated tickets.
     static func delegationFolder(in directory: String) -> String { "\(directory)/delegated" }
 
-    /// Undoes how mod_auth_gssapi names a cache after a principal: `~` for a slash, and `~~` for itself.
+    /// Decodes the cache names of mod_auth_gssapi, in which `~` stands for a slash and `~~` for a tilde.
     static func principal(ofCache name: String) -> String {
         name.split(separator: "~~", omittingEmptySubsequences: false).map { $0.replacing("~", with: "/") }.joined(separator: "~")
     }
 
-    /// Copies of the realm's files, since the server's account cannot enter the realm's folder.
+    /// Returns the server's environment. It uses copies of the realm's files, because the server's account cannot access the realm's
+    /// folder.
     func environment() throws -> [String: String] {
         let clock = try options.clockOffset.map(ClockLibrary.environment) ?? [:]
         return realm.environment.merging(clock) { $1 }.merging([
@@ -32,7 +33,7 @@ struct ApacheConfiguration {
         ]) { $1 }
     }
 
-    /// Refuses what Apache would take for something else, or would not start with.
+    /// Rejects options that Apache would misinterpret, or with which it would not start.
     func check() throws {
         try ListeningAddress.checkName(options.host, of: realm.address)
         guard options.usesTLS || !options.usesHTTP2 else {
@@ -55,12 +56,12 @@ struct ApacheConfiguration {
         }
     }
 
-    /// Whether Apache reads the text as it is in a quoted string of an expression.
+    /// Whether Apache reads the text literally in a quoted string of an expression.
     private static func isPlain(_ text: String) -> Bool {
         !text.isEmpty && !text.contains("%{") && !text.contains { $0.isWhitespace || $0.isNewline || "\"'\\$".contains($0) }
     }
 
-    /// Writes everything but the port.
+    /// Writes all files except the main configuration, which contains the port.
     func writeFiles() async throws {
         let files = FileManager.default
         try files.copyItem(atPath: realm.configurationPath, toPath: "\(directory)/krb5.conf")
@@ -98,9 +99,9 @@ struct ApacheConfiguration {
 }
 
 extension ApacheConfiguration {
-    /// The text of the one file that Apache reads.
+    /// Returns Apache's main configuration.
     ///
-    /// The event worker needs no mutex between processes with one socket, so that a killed server leaves no semaphore.
+    /// With a single socket, the event MPM needs no mutex between processes, so that a killed server leaves no semaphore behind.
     func text(port: Int) -> String {
         """
         \(loading)
@@ -145,7 +146,7 @@ extension ApacheConfiguration {
         return modules.map { "LoadModule \($0)_module \(Self.modules)/mod_\($0).so" }.joined(separator: "\n")
     }
 
-    /// What makes the server speak https.
+    /// The directives for https.
     private var secureTransport: String {
         guard options.usesTLS else { return "" }
         return """
@@ -157,7 +158,7 @@ extension ApacheConfiguration {
             """
     }
 
-    /// The whole path has to be the one given: `Redirect` alone would take what comes after it along.
+    /// The condition matches the whole path; `Redirect` alone would append the rest of a longer path to the target.
     private var redirects: String {
         options.redirects.sorted { $0.key < $1.key }.map { path, redirect in
             """
@@ -178,7 +179,7 @@ extension ApacheConfiguration {
             "GssapiSignalPersistentAuth On",
             "GssapiConnectionBound \(options.connectionBound ? "On" : "Off")",
             "GssapiNegotiateOnce \(options.negotiatesOnce ? "On" : "Off")",
-            // This directive takes quotation marks for part of the path.
+            // This directive treats quotation marks as part of the path.
             options.storesDelegatedTickets ? "GssapiDelegCcacheDir \(Self.delegationFolder(in: directory))" : "",
             "Require valid-user",
         ]

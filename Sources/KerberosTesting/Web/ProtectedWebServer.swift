@@ -1,16 +1,16 @@
 import Foundation
 
-/// A real Apache with mod_auth_gssapi of its own for one test.
+/// A separate Apache server with mod_auth_gssapi for one test.
 ///
-/// `/hello` asks for Kerberos and answers `Hello alice@EXAMPLE.TEST`, `/other` does the same and answers `Other alice@EXAMPLE.TEST`,
-/// `/open` answers `open` to anyone. Each takes a POST of any size as well, and throws the body away. Get one from
-/// ``withProtectedWebServer(realm:_:_:)``. It is safe to use from any task until the closure that it was made for returns.
+/// `/hello` requires Kerberos and answers `Hello alice@EXAMPLE.TEST`, `/other` also requires it and answers `Other alice@EXAMPLE.TEST`,
+/// `/open` answers `open` without authentication. Each accepts a POST of any size, and discards the body. Created by
+/// ``withProtectedWebServer(realm:_:_:)``. Safe to use from any task until its closure returns.
 public struct ProtectedWebServer: Sendable {
-    /// The address without a path, such as `http://localhost:20123`.
+    /// The URL without a path, such as `http://localhost:20123`.
     public let url: String
     /// The TCP port, at the realm's ``TestRealm/address``.
     public let port: Int
-    /// The folder that holds the configuration, the pages and the logs; it goes with the server.
+    /// The folder with the configuration, the pages and the logs; it is removed with the server.
     public let directory: String
 
     init(host: String, port: Int, directory: String, usesTLS: Bool) {
@@ -19,75 +19,75 @@ public struct ProtectedWebServer: Sendable {
         url = "\(usesTLS ? "https" : "http")://\(host):\(port)"
     }
 
-    /// The server's certificate in PEM, for a client to trust; it is there with ``ProtectedWebServerOptions/usesTLS``.
+    /// The path of the server's certificate in PEM, which clients must trust; it exists only with ``ProtectedWebServerOptions/usesTLS``.
     public var certificatePath: String { "\(directory)/certificate.pem" }
 
-    /// The server's own keytab, which it reads for each request; change it by ``TestRealm/rotateKeys(of:keepingOld:in:updatesKeytab:)``.
+    /// The path of the server's keytab, read for each request; change it with ``TestRealm/rotateKeys(of:keepingOld:in:updatesKeytab:)``.
     package var keytabPath: String { "\(directory)/http.keytab" }
 
-    /// One line for each request so far: status, `+` if the connection is kept or else `-` (it tells nothing of HTTP/2), user or `-`, the
-    /// request line, and the client's port, which tells one connection from another.
+    /// Returns the access log, with one line for each request: the status, `+` if the connection stays open or `-` (without meaning for
+    /// HTTP/2), the user or `-`, the request line, and the client's port, which distinguishes connections.
     ///
-    /// Apache writes the line just after it has sent the reply, so a client that has its reply may be ahead of it.
+    /// Because Apache writes the line after it has sent the reply, a client may receive the reply first.
     public func accessLog() throws -> String {
         try contents(ofLog: "access.log")
     }
 
-    /// What the server complained about so far, with what mod_auth_gssapi says of tokens that it refused.
+    /// Returns the error log, including mod_auth_gssapi's messages about rejected tokens.
     public func errorLog() throws -> String {
         try contents(ofLog: "error.log")
     }
 
-    /// The credential caches with the tickets that users have forwarded so far, by principal: `["alice@EXAMPLE.TEST": "FILE:…"]`.
+    /// Returns the credential caches with the tickets that users have delegated so far, by principal: `["alice@EXAMPLE.TEST": "FILE:…"]`.
     ///
-    /// Empty without ``ProtectedWebServerOptions/storesDelegatedTickets``. Where the tests run as root, a cache belongs to `www-data`, and
-    /// `klist` reads it all the same.
+    /// Empty without ``ProtectedWebServerOptions/storesDelegatedTickets``. If the tests run as root, the caches are owned by `www-data`,
+    /// but `klist` can still read them.
     public func delegatedCaches() throws -> [String: String] {
         let folder = ApacheConfiguration.delegationFolder(in: directory)
         guard FileManager.default.fileExists(atPath: folder) else { return [:] }
-        // While mod_auth_gssapi writes a cache, it has a name of its own: that of mkstemp's template.
+        // While mod_auth_gssapi writes a cache, the file has a temporary name from mkstemp.
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains("@") }
         return Dictionary(uniqueKeysWithValues: names.map { (ApacheConfiguration.principal(ofCache: $0), "FILE:\(folder)/\($0)") })
     }
 
-    /// A log is there from the start, and empty: `String(contentsOfFile:)` would leak its buffer.
+    /// Reads a log, which is empty at first; `String(contentsOfFile:)` would leak its buffer for an empty file.
     private func contents(ofLog name: String) throws -> String {
         guard let file = FileHandle(forReadingAtPath: "\(directory)/\(name)") else { return "" }
         return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     }
 }
 
-/// How a test web server asks for Kerberos.
+/// The options of a test web server.
 public struct ProtectedWebServerOptions: Sendable {
-    /// The name by which clients find the server: a name of the realm's ``TestRealm/address``, in lower case.
+    /// The host name of the server, in lower case; it must resolve to the realm's ``TestRealm/address``.
     public var host: String
-    /// The principal whose key the server holds; `HTTP/` and the host if nil. It is added to the realm if it is not there yet.
+    /// The service principal; `HTTP/` and the host if nil. It is added to the realm if it does not exist yet.
     public var principal: String?
-    /// Whether one accepted request vouches for the later ones of the same connection (`GssapiConnectionBound`).
+    /// Whether one accepted request authenticates the later ones of the same connection (`GssapiConnectionBound`).
     ///
-    /// The replies say `Persistent-Auth: true` then. Over HTTP/2 they say so too, but there every request is asked again.
+    /// The replies then contain `Persistent-Auth: true`. They do so over HTTP/2 too, but there every request must authenticate.
     public var connectionBound: Bool
-    /// Whether the server remembers authenticators. Turn it off in a benchmark, where the file's fsync would be what is measured.
+    /// Whether the server has a replay cache. Turn it off in a benchmark, which would otherwise measure the fsync of its file.
     public var usesReplayCache: Bool
-    /// Whether the server speaks https, with a certificate for its host that it signs itself: ``ProtectedWebServer/certificatePath``.
+    /// Whether the server uses https, with a self-signed certificate for its host: ``ProtectedWebServer/certificatePath``.
     public var usesTLS: Bool
-    /// The certificate that the server shows with ``usesTLS``: its key and its signature.
+    /// The key type and signature algorithm of the certificate that is used with ``usesTLS``.
     public var certificate: ServerCertificate
-    /// Whether the server offers HTTP/2 beside HTTP/1.1, by ALPN; it needs ``usesTLS``.
+    /// Whether the server offers HTTP/2 in addition to HTTP/1.1, by ALPN; requires ``usesTLS``.
     public var usesHTTP2: Bool
-    /// Whether the server answers a token that it does not take with 401 and no challenge (`GssapiNegotiateOnce`), so that the client
-    /// stops.
+    /// Whether the server answers a rejected token with 401 and no challenge (`GssapiNegotiateOnce`), so that the client stops.
     public var negotiatesOnce: Bool
-    /// Whether the server keeps the tickets that users forward: ``ProtectedWebServer/delegatedCaches()``.
+    /// Whether the server stores the tickets that users delegate: ``ProtectedWebServer/delegatedCaches()``.
     public var storesDelegatedTickets: Bool
-    /// The longest header field that the server takes, in bytes, the name included; a longer one gets 400, over HTTP/2 431.
+    /// The longest header field that the server accepts, in bytes, including the name. A longer one gets 400, or 431 over HTTP/2.
     ///
-    /// 128 KiB by default: a token of 64 KiB has some 88,000 characters. Apache's own default is 8,190 bytes. Over HTTP/2 a field's value
-    /// has at most 65,536 bytes whatever this says, which is a token of 49,143 bytes; a longer one ends the connection.
+    /// The default is 128 KiB, because a token of 64 KiB has some 88,000 characters; Apache's own default is 8,190 bytes. Over HTTP/2 a
+    /// field's value has at most 65,536 bytes regardless of this limit, which is a token of 49,143 bytes; a longer one closes the
+    /// connection.
     public var maximumFieldSize: Int
-    /// Pages that send the client elsewhere without asking for Kerberos, by their paths.
+    /// Redirects that require no authentication, by path.
     public var redirects: [String: Redirect]
-    /// How far the server's clock is from the machine's, in whole seconds, by libfaketime; the machine's clock if nil.
+    /// The offset of the server's clock from the machine's, in whole seconds, set with libfaketime; none if nil.
     public var clockOffset: Duration?
 
     /// Creates options; each has a default.
@@ -121,11 +121,11 @@ public struct ProtectedWebServerOptions: Sendable {
 
     var servicePrincipal: String { principal ?? "HTTP/\(host)" }
 
-    /// Where a page sends the client (RFC 9110 section 15.4).
+    /// A redirect to another URL (RFC 9110 section 15.4).
     public struct Redirect: Sendable, Hashable {
         /// The status, from 300 to 399, such as 307.
         public var status: Int
-        /// The absolute URL, or a path of the same server.
+        /// An absolute URL, or a path of the same server.
         public var target: String
 
         /// Creates a redirect.
@@ -138,15 +138,15 @@ public struct ProtectedWebServerOptions: Sendable {
 
 /// Runs a closure with a real Apache that protects a page with the realm's Kerberos.
 ///
-/// Where the tests run as root, the server runs as `www-data`. When the closure returns or throws, the server is dead and its folder is
-/// gone; likewise when the task is cancelled, and when the process traps or is killed.
+/// If the tests run as root, the server runs as `www-data`. The server is stopped and its folder removed when the closure returns or
+/// throws, when the task is canceled, and when the process traps or is killed.
 ///
 /// - Parameters:
 ///   - realm: The realm, which must outlive the server.
-///   - options: How the server asks.
-///   - body: The closure, which runs where the caller runs.
-/// - Returns: What the closure returns.
-/// - Throws: ``KerberosTestingError`` if a program is missing, the options do not go together or the server does not start; otherwise what
+///   - options: The options of the server.
+///   - body: The closure, which runs on the caller's actor.
+/// - Returns: The closure's result.
+/// - Throws: ``KerberosTestingError`` if a program is missing, the options are inconsistent or the server does not start; otherwise what
 ///   the closure throws.
 nonisolated(nonsending) public func withProtectedWebServer<R>(
     realm: TestRealm,
@@ -173,7 +173,7 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
     }
 }
 
-/// Apache refuses to listen on port 0, so ports are tried until one is free; from below those that the kernel gives to clients.
+/// Tries ports until one is free, because Apache cannot listen on port 0. The range is below the ports that the kernel assigns to clients.
 private func start(_ command: [String], configuration: ApacheConfiguration, watcher: DaemonWatcher) async throws -> Int {
     var lastError: any Error = CancellationError()
     for _ in 0..<20 {

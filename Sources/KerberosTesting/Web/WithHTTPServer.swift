@@ -5,17 +5,17 @@ import NIOPosix
 /// A connection to one of the kit's own servers.
 typealias HTTPConnection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-/// Runs a closure while a port takes connections, each of which is served by a task of its own.
+/// Runs a closure while a port accepts connections, each of which is served by its own task.
 ///
-/// When the closure returns or throws, the port and all connections are closed; the tasks are cancelled and have ended. A connection that
-/// fails ends, and no other with it.
+/// When the closure returns or throws, the port and all connections close, and the tasks have been canceled and have finished. A connection
+/// that fails does not affect the others.
 ///
 /// - Parameters:
 ///   - address: The address to listen at.
-///   - configure: Puts the handlers into a new connection, on its event loop.
-///   - serve: Serves a connection, with its number: from 1, in the order in which they were accepted.
-///   - body: The closure, which gets the port and runs where the caller runs.
-/// - Returns: What the closure returns.
+///   - configure: Adds the handlers to a new connection, on its event loop.
+///   - serve: Serves a connection, with its number, from 1 in the order in which they were accepted.
+///   - body: The closure, which receives the port and runs on the caller's actor.
+/// - Returns: The closure's result.
 nonisolated(nonsending) func withHTTPServer<R>(
     at address: String,
     configure: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void,
@@ -25,7 +25,7 @@ nonisolated(nonsending) func withHTTPServer<R>(
     let open = OpenChannels()
     let (accepted, continuation) = AsyncStream.makeStream(of: (any Channel).self)
     let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        // What a client sends stays in the kernel until there is a task for it.
+        // Data from a client stays in the kernel until there is a task that reads it.
         .childChannelOption(.autoRead, value: false)
         .childChannelInitializer { channel in
             open.add(channel)
@@ -56,18 +56,18 @@ nonisolated(nonsending) func withHTTPServer<R>(
         return outcome
     }
     try? await listener.close()
-    // Those that no task took.
+    // Closes the connections that no task has taken.
     await open.close()
     return try result.get()
 }
 
 extension Channel {
-    /// The channel for the one task that serves it, which must run `executeThenClose`: one that is dropped without it traps.
+    /// Wraps the channel for the task that serves it, which must call `executeThenClose`: discarding the wrapper without it traps.
     fileprivate func served(
         _ configure: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) async throws -> HTTPConnection {
         try await eventLoop.submit {
-            // This throws where the connection is closed already, so that what follows cannot fail.
+            // Throws if the connection is already closed, so that the following calls cannot fail.
             try configure(self.pipeline.syncOperations)
             let connection = try HTTPConnection(wrappingChannelSynchronously: self)
             self.setOption(.autoRead, value: true).whenFailure { _ in self.close(promise: nil) }

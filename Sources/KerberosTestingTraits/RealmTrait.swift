@@ -3,39 +3,39 @@ public import KerberosTesting
 import Synchronization
 public import Testing
 
-/// Gives a suite, each of its tests, or a single test a realm in `TestRealm.current`.
+/// A trait that provides a suite, each of its tests, or a single test with a realm in `TestRealm.current`.
 ///
-/// A test that fails gets the KDCs' log, the configuration files and libkrb5's trace of its realm as attachments, which
-/// `swift test --attachments-path FOLDER` keeps; one that succeeds gets none.
+/// The KDCs' logs, the configuration files and libkrb5's trace of the realm are attached to a test that fails, and
+/// `swift test --attachments-path FOLDER` saves them; nothing is attached to a test that succeeds.
 public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
-    /// How many tests share a realm.
+    /// Which tests share a realm.
     public struct Scope: Sendable, Hashable {
         private let name: String
 
-        /// A suite has one realm for all its tests, nested suites and argument cases included.
+        /// All tests of a suite share one realm, including nested suites and argument cases.
         public static let suite = Scope(name: "suite")
-        /// Each test, and each of its argument cases, has a realm of its own.
+        /// Each test, and each of its argument cases, has its own realm.
         public static let test = Scope(name: "test")
     }
 
-    /// What becomes of the tests where a program or plugin is not installed that the realm needs.
+    /// What happens to the tests if a program or plugin that the realm needs is not installed.
     public struct MissingPrograms: Sendable, Hashable {
         private let name: String
 
-        /// They fail with an error that names the package, so that nobody takes a run for complete that is not.
+        /// The tests fail with an error that contains the package's name, so that an incomplete run is noticed.
         public static let fail = MissingPrograms(name: "fail")
-        /// They are skipped, with that as the reason. This needs a Swift 6.3 compiler; with an older one they fail.
+        /// The tests are skipped for this reason. Requires a Swift 6.3 compiler; with an older one they fail.
         public static let skip = MissingPrograms(name: "skip")
     }
 
-    /// The realms that are there already, by the trait that made them: nested suites and tests inherit a suite's trait.
+    /// The existing realms by the trait that created them: nested suites and tests inherit a suite's trait.
     @TaskLocal private static var realms: [UUID: TestRealm] = [:]
 
     let options: TestRealmOptions
     let scope: Scope
     let missingPrograms: MissingPrograms
     private let identity = UUID()
-    /// Throws where a program is missing.
+    /// Throws if a program is missing.
     private let check: @Sendable () throws -> Void
 
     package init(
@@ -50,10 +50,10 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         self.check = check ?? { try TestRealm.checkPrograms(for: options) }
     }
 
-    /// The tests of a suite inherit the trait, each to have a realm or to show the suite's when it fails.
+    /// True, so that each test of a suite gets its own realm, or attaches the suite's logs when it fails.
     public var isRecursive: Bool { true }
 
-    /// Suites where they have a realm; otherwise each case of a test.
+    /// Returns the trait for a suite that has a realm, and for each test case.
     public func scopeProvider(for test: Test, testCase: Test.Case?) -> RealmTrait? {
         if test.isSuite { return scope == .suite ? self : nil }
         return testCase == nil ? nil : self
@@ -66,7 +66,7 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         if let realm = Self.realms[identity] {
-            // A realm that another trait made meanwhile, for the test alone, is not this one's.
+            // Replaces a realm that another trait has meanwhile created for the test.
             return try await TestRealm.$current.withValue(realm) { try await perform(function, in: realm, for: test, testCase) }
         }
         do {
@@ -96,7 +96,7 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
         do {
             try await watch.observe(test, testCase, function)
         } catch {
-            // A test that is cancelled has not failed.
+            // A canceled test has not failed.
             if !Task.isCancelled { realm.attachLogs(sourceLocation: test.sourceLocation) }
             throw error
         }
@@ -105,12 +105,12 @@ public struct RealmTrait: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == RealmTrait {
-    /// A realm with the options given.
+    /// Provides a realm with the given options.
     ///
     /// - Parameters:
-    ///   - options: What the realm starts with.
-    ///   - scope: How many tests share it.
-    ///   - missingPrograms: What becomes of the tests where a program or plugin is not installed that the realm needs.
+    ///   - options: The options of the realm.
+    ///   - scope: Which tests share it.
+    ///   - missingPrograms: What happens to the tests if a program or plugin that the realm needs is not installed.
     public static func testRealm(
         _ options: TestRealmOptions = .init(),
         scope: RealmTrait.Scope = .suite,
@@ -119,13 +119,13 @@ extension Trait where Self == RealmTrait {
         RealmTrait(options, scope: scope, ifMissing: missingPrograms)
     }
 
-    /// A realm with these users, by name with their passwords, and services.
+    /// Provides a realm with these users and services.
     ///
     /// - Parameters:
     ///   - users: The users and their passwords.
     ///   - services: The service principals, such as `HTTP/localhost`.
-    ///   - scope: How many tests share it.
-    ///   - missingPrograms: What becomes of the tests where a program or plugin is not installed that the realm needs.
+    ///   - scope: Which tests share it.
+    ///   - missingPrograms: What happens to the tests if a program or plugin that the realm needs is not installed.
     public static func testRealm(
         users: [String: String],
         services: [String] = [],
@@ -136,14 +136,14 @@ extension Trait where Self == RealmTrait {
     }
 }
 
-/// Sees whether a test records an issue that makes it fail; one that is known does not.
+/// Observes whether a test records an issue that makes it fail; a known issue does not.
 final class FailureWatch: Sendable {
     private let state = Mutex(false)
 
-    /// Whether it did.
+    /// Whether such an issue was recorded.
     var hasSeenFailure: Bool { state.withLock { $0 } }
 
-    /// Runs a test; its issues are recorded as they are.
+    /// Runs a test; its issues are recorded unchanged.
     func observe(_ test: Test, _ testCase: Test.Case?, _ function: @Sendable () async throws -> Void) async throws {
         let handler = IssueHandlingTrait.compactMapIssues { issue in
             if issue.isFailure { self.state.withLock { $0 = true } }
@@ -155,9 +155,9 @@ final class FailureWatch: Sendable {
 }
 
 extension TestRealm {
-    /// Attaches the KDCs' log, the configuration files and libkrb5's trace to the test that runs now; no file that is empty.
+    /// Attaches the KDCs' logs, the configuration files and libkrb5's trace to the current test, except for empty files.
     ///
-    /// `.testRealm(…)` does so by itself for a test that fails. For realms of `withTestRealm` and its like, call it.
+    /// `.testRealm(…)` does this for every test that fails. Call it for realms of `withTestRealm` and similar functions.
     public func attachLogs(sourceLocation: SourceLocation = #_sourceLocation) {
         for (file, text) in diagnosticFiles() {
             Attachment.record(text, named: "\(name)-\(file)", sourceLocation: sourceLocation)

@@ -11,15 +11,16 @@ import NIOHTTP1
 /// try await http.shutdown()
 /// ```
 ///
-/// It makes and owns its connections. A request begins without credentials, except to hosts that the profile lets have a ticket unasked; a
-/// 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, bound to the server's TLS certificate, and the server's
-/// final token is verified before the response is handed on. A connection that carried a ticket is never used for another principal,
-/// another service, another delegation or a request without credentials. A 407 is never answered.
+/// The client creates and owns its connections. It first sends a request without credentials, except to hosts for which the profile permits
+/// preemptive tickets. If a server answers 401 with `WWW-Authenticate: Negotiate` and the extension provides a token, the client repeats
+/// the request with it, bound to the server's TLS certificate. It verifies the server's final token before it returns the response. A
+/// connection that carried a ticket is never used for another principal, service or delegation setting, or for a request without
+/// credentials. A 407 is never answered.
 ///
-/// Call ``shutdown()`` when it is no longer needed, or use ``withClient(extension:configuration:eventLoopGroup:isolation:_:)``; one that is
-/// dropped closes its connections in the background. Safe to use from any task.
+/// Call ``shutdown()`` when the client is no longer needed, or use ``withClient(extension:configuration:eventLoopGroup:isolation:_:)``. A
+/// client that is released without it closes its connections in the background. Safe to use from any task.
 public final class NegotiatingHTTPClient: Sendable {
-    /// How requests are sent and challenges answered.
+    /// The configuration of requests and challenges.
     public let configuration: Configuration
 
     private let credentialExtension: any CredentialExtension
@@ -33,12 +34,12 @@ public final class NegotiatingHTTPClient: Sendable {
         case given(GivenClient)
     }
 
-    /// Makes a client that makes and owns its connections. Nothing is connected before the first request.
+    /// Creates a client with its own connections. It connects only when the first request is sent.
     ///
     /// - Parameters:
-    ///   - credentialExtension: What holds the tickets.
-    ///   - configuration: How requests are sent and challenges answered.
-    ///   - eventLoopGroup: Where connections run; the group is not shut down with the client.
+    ///   - credentialExtension: The extension that provides the tickets.
+    ///   - configuration: The configuration of requests and challenges.
+    ///   - eventLoopGroup: The event loops of the connections; the group is not shut down with the client.
     public init(
         extension credentialExtension: any CredentialExtension,
         configuration: Configuration = Configuration(),
@@ -50,19 +51,19 @@ public final class NegotiatingHTTPClient: Sendable {
         unboundTLS = .refused
     }
 
-    /// Makes a client over an `HTTPClient` that was made elsewhere, for what can't give its connections up.
+    /// Creates a client that uses an external `HTTPClient`, for programs that must keep their own connections.
     ///
-    /// That client hides its connections and certificates, so this much is lost: no ticket is bound to a TLS certificate; a server that
-    /// wants several requests over one connection is not served; each request with a ticket closes its connection (over HTTP/2 it shares
-    /// one with requests without). The client must not follow redirects by itself, and is not shut down with this one.
+    /// Because the external client hides its connections and certificates, some features are missing. No ticket is bound to a TLS
+    /// certificate; a server that requires several requests over one connection cannot be used; each request with a ticket closes its
+    /// connection (over HTTP/2 it shares one with requests without a ticket). The external client must not follow redirects itself, and is
+    /// not shut down with this one.
     ///
     /// - Parameters:
-    ///   - credentialExtension: What holds the tickets.
-    ///   - client: The client, made with `redirectConfiguration = .disallow`.
-    ///   - unboundTLS: What becomes of a ticket for an https server that is to be bound to a certificate nobody sees.
-    ///   - configuration: How challenges are answered; of its `connections` only `httpVersion` is looked at. Set that to
-    ///     `.http1Only` if the client has it so: the client does not show it, and a request whose head is too large for HTTP/2 is refused
-    ///     otherwise.
+    ///   - credentialExtension: The extension that provides the tickets.
+    ///   - client: The external client, created with `redirectConfiguration = .disallow`.
+    ///   - unboundTLS: Whether a ticket may be sent to an https server although it cannot be bound to the certificate.
+    ///   - configuration: The configuration of challenges. Of its `connections` only `httpVersion` is used. Set it to `.http1Only` if the
+    ///     external client is configured so, which it does not expose; otherwise a request whose head is too large for HTTP/2 is refused.
     public init(
         extension credentialExtension: any CredentialExtension,
         client: HTTPClient,
@@ -75,25 +76,25 @@ public final class NegotiatingHTTPClient: Sendable {
         connections = .given(GivenClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
     }
 
-    /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response is there.
+    /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response has arrived.
     ///
-    /// Where `CredentialExtension.decision(for:)` says that a challenge would be answered, the request may have to be sent
-    /// twice. Its `body` is therefore read into memory first: one that comes in a single piece whatever its size, one that comes in several
-    /// up to ``Configuration/maximumReplayableBody`` bytes. For anything larger give `body`, which makes the body anew each time. For any
-    /// other host the request's own body is sent as it is, once, and a 307 or 308 that would need it again is handed on.
+    /// If `CredentialExtension.decision(for:)` would answer a challenge of the host, the request may have to be sent twice. Its `body` is
+    /// therefore first read into memory: a body in a single piece whatever its size, one in several pieces up to
+    /// ``Configuration/maximumReplayableBody`` bytes. For a larger body pass `body`, which creates it each time. For any other host the
+    /// request's own body is sent unchanged and once, and a 307 or 308 that would need it again is returned.
     ///
-    /// A request that brings its own `Authorization` field is sent with it, and no challenge is answered for it.
+    /// A request with its own `Authorization` field is sent with it, and its challenges are not answered.
     ///
-    /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for a URL that is none, a body
-    /// that can't be replayed (before anything is sent), what the extension throws, a server that does not prove itself
-    /// (`mutualAuthenticationFailed`, `invalidResponse`) and the deadline (`timedOut`); `CancellationError` when the task is cancelled.
+    /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for an invalid URL, a body that cannot be replayed
+    /// (before anything is sent), the extension's errors, a server that does not authenticate itself (`mutualAuthenticationFailed`,
+    /// `invalidResponse`) and the timeout (`timedOut`); `CancellationError` if the task is canceled.
     ///
     /// - Parameters:
-    ///   - request: The request. Its URL is http or https.
-    ///   - timeout: Time for everything up to the head of the last response: connections, tickets, legs and redirects.
-    ///   - body: Makes the request's body, once for each time that it is sent. It takes the place of the request's own.
-    /// - Returns: The response. Its body streams, and reading it may throw AsyncHTTPClient's errors. Its `history` has each response that
-    ///   was handed on or followed, without the tokens that were sent.
+    ///   - request: The request, with an http or https URL.
+    ///   - timeout: The time for everything up to the head of the last response: connections, tickets, legs and redirects.
+    ///   - body: Creates the request's body each time that it is sent, in place of the request's own.
+    /// - Returns: The response. Its body is streamed, and reading it may throw AsyncHTTPClient's errors. Its `history` contains each
+    ///   response that was returned or followed, without the tokens that were sent.
     public func execute(
         _ request: HTTPClientRequest,
         timeout: Duration = .seconds(30),
@@ -102,7 +103,7 @@ public final class NegotiatingHTTPClient: Sendable {
         try await negotiate(request, timeout: timeout, body: body).response
     }
 
-    /// Does what ``execute(_:timeout:body:)`` does, and says what the response is worth.
+    /// Sends a request like ``execute(_:timeout:body:)``, and also reports the result of the authentication.
     ///
     /// Throws the same errors.
     public func negotiate(
@@ -139,17 +140,17 @@ public final class NegotiatingHTTPClient: Sendable {
         return NegotiatedResponse(response: response, report: result.report)
     }
 
-    /// Ends the requests in progress and closes every connection. Later requests throw `HTTPTransportError` with the code `shutDown`.
+    /// Ends the requests in progress and closes all connections. Later requests throw `HTTPTransportError` with the code `shutDown`.
     ///
-    /// Throws `HTTPTransportError` when a connection could not be closed in order; it is closed all the same. A second call does nothing.
+    /// Throws `HTTPTransportError` if a connection could not be closed cleanly; it is closed anyway. A second call has no effect.
     public func shutdown() async throws {
         calls.shutDown()
         if case .own(let transport) = connections { try await transport.clients.shutdown() }
     }
 
-    /// Runs `body` with a client, and shuts the client down on every way out.
+    /// Runs `body` with a client, and shuts the client down however `body` ends.
     ///
-    /// Throws what `body` throws, or else what ``shutdown()`` throws.
+    /// Throws the error of `body`, or otherwise that of ``shutdown()``.
     public static func withClient<Return>(
         extension credentialExtension: any CredentialExtension,
         configuration: Configuration = Configuration(),
@@ -162,7 +163,7 @@ public final class NegotiatingHTTPClient: Sendable {
         do {
             result = try await body(client)
         } catch {
-            // The body's error is the one that the caller needs.
+            // The caller needs the error of the body, not that of the shutdown.
             try? await client.shutdown()
             throw error
         }
@@ -172,30 +173,30 @@ public final class NegotiatingHTTPClient: Sendable {
 }
 
 extension NegotiatingHTTPClient {
-    /// How requests are sent and challenges answered.
+    /// The configuration of requests and challenges.
     public struct Configuration: Sendable {
-        /// Whether a server must prove itself before its response is handed on. By default nil: the profile decides for each host, and says
-        /// yes where it says nothing.
+        /// Whether a server must authenticate itself before its response is returned. If nil (the default), the profile decides for each
+        /// host, which requires it unless configured otherwise.
         public var mutualAuthentication: MutualAuthentication?
-        /// How many requests with our `Authorization` field one exchange may send. Kerberos needs one; by default 4.
+        /// The maximum number of requests with the client's `Authorization` field in one exchange. Kerberos needs one; the default is 4.
         public var maximumLegs: Int
-        /// How many redirects are followed. By default 5; with 0 every 3xx is handed on.
+        /// The maximum number of redirects to follow. The default is 5; with 0 every 3xx is returned.
         public var maximumRedirects: Int
-        /// How many bytes of a request's own body that comes in several pieces are kept in memory, so that it can be sent again. By default
-        /// 1 MiB.
+        /// The maximum number of bytes of a request's own body in several pieces that are held in memory, so that it can be sent again. The
+        /// default is 1 MiB.
         public var maximumReplayableBody: Int
-        /// The principal that answers, when several are signed in. By default the extension chooses.
+        /// The principal to use if several are signed in. By default the extension chooses.
         public var principal: String?
-        /// Whether the extension may ask the user. Off by default.
+        /// Whether the extension may prompt the user. Off by default.
         public var isUserInterfaceEnabled: Bool
-        /// How connections are made: `tlsConfiguration`, `timeout.connect`, `proxy`, `dnsOverride` and the like.
+        /// The configuration of connections: `tlsConfiguration`, `timeout.connect`, `proxy`, `dnsOverride` and others.
         ///
-        /// By default a connection that is refused is an error at once (`connectionPool.retryConnectionEstablishment` is off). Redirects
-        /// and decompression are always off here, and the hooks for debugging connections are taken. Not looked at with a client that was
-        /// made elsewhere.
+        /// By default a refused connection fails immediately (`connectionPool.retryConnectionEstablishment` is off). Redirects and
+        /// decompression are always off here, and the debug initializers of connections are replaced. Ignored for an external client,
+        /// except for `httpVersion`.
         public var connections: HTTPClient.Configuration
 
-        /// Makes a configuration with the defaults.
+        /// Creates a configuration with the defaults.
         public init() {
             maximumLegs = 4
             maximumRedirects = 5
@@ -221,11 +222,11 @@ extension NegotiatingHTTPClient.Configuration {
     }
 }
 
-/// A response, and what it is worth.
+/// A response, with the result of its authentication.
 public struct NegotiatedResponse: Sendable {
     /// The response.
     public let response: HTTPClientResponse
-    /// Whether Negotiate was used for it, for whom, and with what result. It speaks of the last response when redirects were followed.
+    /// Whether Negotiate was used, for which principal, and with what result. After redirects it describes the last response.
     public let report: NegotiationReport
 
     init(response: HTTPClientResponse, report: NegotiationReport) {
@@ -233,6 +234,6 @@ public struct NegotiatedResponse: Sendable {
         self.report = report
     }
 
-    /// Whether Negotiate was used for it, and with what result.
+    /// Whether Negotiate was used, and with what result.
     public var delivery: NegotiateExchange.Delivery { report.delivery }
 }

@@ -6,7 +6,7 @@ import NIOHTTP1
 
 /// A request that may have to be sent more than once.
 struct PendingRequest: NegotiableRequest {
-    /// Without a body.
+    /// The request without its body.
     private(set) var head: HTTPClientRequest
     private(set) var body: RequestBody
 
@@ -28,13 +28,13 @@ struct PendingRequest: NegotiableRequest {
 
     var fields: HTTPFields { head.headers.fields }
     var isReplayable: Bool { body.isReplayable }
-    /// Whether it does no harm if the server gets it twice (RFC 9110 section 9.2.2).
+    /// Whether the server may receive the request twice without harm (RFC 9110 section 9.2.2).
     var isRepeatable: Bool { isReplayable && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(methodName) }
 
     func hasField(_ name: String) -> Bool { head.headers.contains(name: name) }
     mutating func removeField(_ name: String) { head.headers.remove(name: name) }
     mutating func replace(with fields: HTTPFields) { head.headers.replace(with: fields) }
-    /// Asks for the connection to be closed after the response.
+    /// Requests that the connection is closed after the response.
     mutating func closesConnection() { head.headers.replaceOrAdd(name: "Connection", value: "close") }
     mutating func removeBody() { body = .none }
 
@@ -42,9 +42,9 @@ struct PendingRequest: NegotiableRequest {
         body = try await body.replayable(upTo: limit, for: origin)
     }
 
-    /// The request for one sending.
+    /// Returns the request for one attempt.
     func sending() async throws -> HTTPClientRequest {
-        // Draining a body ends without an error when the task is cancelled; nothing more is sent then.
+        // Draining a body ends without an error when the task is canceled; nothing more may be sent then.
         try Task.checkCancellation()
         var request = head
         request.body = try await body.sending()
@@ -55,23 +55,23 @@ struct PendingRequest: NegotiableRequest {
 /// The body of a request that may have to be sent more than once.
 enum RequestBody: Sendable {
     case none
-    /// The request's own. It may be a stream that can be read only once; AsyncHTTPClient does not tell.
+    /// The request's own body. It may be a stream that can be read only once, which AsyncHTTPClient does not expose.
     case unread(HTTPClientRequest.Body)
-    /// Held in memory.
+    /// A body held in memory.
     case collected(ByteBuffer)
-    /// Made anew each time.
+    /// A closure that creates the body each time.
     case made(@Sendable () async throws -> HTTPClientRequest.Body)
 
     init(_ body: HTTPClientRequest.Body?) {
         self = body.map(RequestBody.unread) ?? .none
     }
 
-    /// Whether it may be sent a second time.
+    /// Whether the body can be sent a second time.
     var isReplayable: Bool {
         if case .unread = self { false } else { true }
     }
 
-    /// The body for one sending.
+    /// Returns the body for one attempt.
     func sending() async throws -> HTTPClientRequest.Body? {
         switch self {
         case .none: nil
@@ -81,10 +81,10 @@ enum RequestBody: Sendable {
         }
     }
 
-    /// The same body, replayable.
+    /// Returns a replayable copy of the body.
     ///
-    /// A body in one piece is in memory already, so that keeping it costs nothing; the limit is for what comes in several. Throws
-    /// `bodyNotReplayable` beyond it, or what the body itself throws.
+    /// A body in one piece is already in memory, so that holding it costs nothing; the limit applies to one in several pieces. Throws
+    /// `bodyNotReplayable` beyond it, or the body's own error.
     func replayable(upTo limit: Int, for origin: Origin) async throws -> RequestBody {
         guard case .unread(let body) = self else { return self }
         var iterator = body.makeAsyncIterator()
@@ -103,7 +103,7 @@ enum RequestBody: Sendable {
 }
 
 extension HTTPHeaders {
-    /// The same fields in the seam's type. A field that it can't hold is left out.
+    /// The fields as `HTTPFields`, without those that this type cannot represent.
     var fields: HTTPFields {
         var fields = HTTPFields()
         for (name, value) in self {
@@ -113,7 +113,7 @@ extension HTTPHeaders {
         return fields
     }
 
-    /// Puts fields in the place of those with the same names.
+    /// Replaces the fields with the same names.
     mutating func replace(with fields: HTTPFields) {
         for field in fields { remove(name: field.name.rawName) }
         for field in fields { add(name: field.name.rawName, value: field.value) }

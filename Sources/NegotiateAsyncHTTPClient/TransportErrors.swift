@@ -12,10 +12,10 @@ import NIOPosix
 #endif
 
 extension HTTPTransportError {
-    /// What a client that was shut down gives.
+    /// The error of a client that was shut down.
     static let shutDown = HTTPTransportError(.shutDown, "The client was shut down. Make a new one.")
 
-    /// Names what a request to an origin died of.
+    /// Describes the error that ended a request to an origin.
     init(_ cause: any Error, origin: Origin) {
         if let message = HTTPTransportError.message(ofHTTP2: cause, origin: origin) {
             self.init(.connectionClosed, message, cause: cause)
@@ -35,7 +35,7 @@ extension HTTPTransportError {
         self.init(code, origin: origin, reason: reason, cause: cause)
     }
 
-    /// BoringSSL's errors are for its makers, and name their source files.
+    /// Returns a readable reason for a TLS error, because BoringSSL's messages contain source files and are not meant for users.
     private static func reason(ofTLS error: any Error) -> String {
         let text = "\(error)"
         let reasons = [
@@ -49,7 +49,7 @@ extension HTTPTransportError {
         return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
     }
 
-    /// What the server did to a stream or a connection of HTTP/2, and to the request with it; nil for any other error.
+    /// Returns the message for an HTTP/2 stream or connection that the server ended; nil for any other error.
     private static func message(ofHTTP2 error: any Error, origin: Origin) -> String? {
         switch error {
         case let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .refusedStream:
@@ -77,7 +77,7 @@ extension HTTPTransportError {
         case is ConnectionClosedBeforeRequest, is ConnectionGoAway: .connectionClosed
         case is NIOHTTP2Errors.CreatedStreamAfterGoaway, is NIOHTTP2Errors.IOOnClosedConnection, is NIOHTTP2Errors.NoSuchStream:
             .connectionClosed
-        // AsyncHTTPClient's own, and not public.
+        // AsyncHTTPClient's own error, which is not public.
         case _ where "\(type(of: error))" == "HTTP2ReceivedGoAwayBeforeSettingsError": .connectionClosed
         case is any NIOHTTP2Error: .malformedResponse
         case is SocketAddressError: .hostNotFound
@@ -93,7 +93,7 @@ extension HTTPTransportError {
             .socksHandshakeTimeout:
             .timedOut
         case .tlsHandshakeTimeout: .tls
-        // Requests in progress are cancelled so when their client is shut down.
+        // Requests in progress fail with this error when their client is shut down.
         case .alreadyShutdown, .cancelled: .shutDown
         default: .other
         }

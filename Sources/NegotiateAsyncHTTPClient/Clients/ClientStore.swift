@@ -3,13 +3,13 @@ import HTTPNegotiate
 import NIOCore
 import Synchronization
 
-/// The AsyncHTTPClients beneath one ``NegotiatingHTTPClient``: what keeps connections of different identities apart.
+/// The AsyncHTTPClients of one ``NegotiatingHTTPClient``, which keep connections of different identities apart.
 ///
-/// A pool of AsyncHTTPClient gives any idle connection to any request, so each class of requests has a pool of its own. Over HTTP/1.1 an
-/// exchange has a client with one connection to itself: all its legs then use the same connection, which servers that authenticate a
-/// connection need, and exchanges do not wait for each other. Over HTTP/2 the exchanges of one identity share a client.
+/// Because a pool of AsyncHTTPClient gives any idle connection to any request, each class of requests has its own pool. Over HTTP/1.1 an
+/// exchange has a client with a single connection: all its legs then use the same connection, as servers that authenticate connections
+/// require, and exchanges do not wait for each other. Over HTTP/2 the exchanges of one identity share a client.
 final class ClientStore: Sendable {
-    /// How many clients with connections that carried tickets are kept for later, of either kind.
+    /// The maximum number of clients kept for reuse after their connections carried tickets, for HTTP/1.1 and HTTP/2 each.
     static let maximumIdleClients = 64
 
     private struct State {
@@ -26,11 +26,11 @@ final class ClientStore: Sendable {
 
     /// A class of requests without a ticket.
     enum Pool: Hashable {
-        /// Without credentials.
+        /// Requests without credentials.
         case anonymous
-        /// Without credentials, to servers that want HTTP/1.1.
+        /// Requests without credentials to servers that require HTTP/1.1.
         case anonymousHTTP1
-        /// With the user's own credentials, which are not known here: each uses a connection of its own.
+        /// Requests with the user's own credentials, which are opaque to this client: each uses a new connection.
         case singleUse
     }
 
@@ -42,18 +42,18 @@ final class ClientStore: Sendable {
         var connections = connections
         connections.redirectConfiguration = .disallow
         connections.decompression = .disabled
-        // One that does nothing is still told of each request in detail.
+        // A no-op tracer still receives the details of each request.
         if let tracer = connections.tracing.tracer, "\(type(of: tracer))" == "NoOpTracer" { connections.tracing.tracer = nil }
         self.connections = connections
         self.eventLoopGroup = eventLoopGroup
     }
 
     deinit {
-        // A client that is dropped while it is open traps in a debug build; one that is being shut down keeps itself alive.
+        // In a debug build, a client that is released without a shutdown traps; one that is shutting down retains itself.
         for client in state.withLock({ $0.removeAll() }) { client.shutdown { _ in } }
     }
 
-    /// The client for requests without a ticket. Throws `shutDown`.
+    /// Returns the client for requests without a ticket. Throws `shutDown`.
     func client(_ pool: Pool) throws(HTTPTransportError) -> HTTPClient {
         try withOpenState { state in
             if let client = state.pools[pool] { return client }
@@ -63,7 +63,7 @@ final class ClientStore: Sendable {
         }
     }
 
-    /// For the requests with tickets of one exchange. Throws `shutDown`.
+    /// Returns a lease for the requests with tickets of one exchange. Throws `shutDown`.
     func lease(for identity: ConnectionIdentity, isMultiplexed: Bool) throws(HTTPTransportError) -> ClientLease {
         let client = try withOpenState { state in
             if let client = state.identities.take(identity, isMultiplexed: isMultiplexed) { return client }
@@ -75,7 +75,8 @@ final class ClientStore: Sendable {
         return ClientLease(client, store: self)
     }
 
-    /// For a request without a ticket over a connection that the server has authenticated; nil when none is idle. Throws `shutDown`.
+    /// Returns a lease for a request without a ticket over a connection that the server has authenticated; nil if none is idle. Throws
+    /// `shutDown`.
     func authenticatedLease(for identity: ConnectionIdentity) throws(HTTPTransportError) -> ClientLease? {
         let found = try withOpenState { $0.identities.takeAuthenticated(identity) }
         guard let (client, connection) = found else { return nil }
@@ -91,7 +92,7 @@ final class ClientStore: Sendable {
         }
     }
 
-    /// Closes everything; a second call finds nothing to close.
+    /// Closes all clients; a second call has no effect.
     func shutdown() async throws(HTTPTransportError) {
         let (clients, closing) = state.withLock { state in
             state.isShutDown = true
@@ -108,7 +109,7 @@ final class ClientStore: Sendable {
     private func close(_ client: HTTPClient, _ state: inout State) {
         let identifier = ObjectIdentifier(client)
         state.closing[identifier] = Task {
-            // It is out of the pool; a connection that does not close in order is nobody's concern any more.
+            // The client has left the pool, so an error while closing it concerns no caller.
             try? await client.shutdown()
             self.state.withLock { $0.closing[identifier] = nil }
         }

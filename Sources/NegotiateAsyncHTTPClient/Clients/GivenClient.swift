@@ -7,11 +7,11 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The transport over a client that was made elsewhere. It shows no certificates, and its pool gives any connection to any request: what
-/// carries a ticket therefore asks for its connection to be closed.
+/// The transport over an external client, which hides its certificates. Because its pool gives any connection to any request, a request
+/// with a ticket asks for its connection to be closed.
 struct GivenClient: NegotiateTransport {
     let client: HTTPClient
-    /// Whether the client never speaks HTTP/2.
+    /// Whether the external client never uses HTTP/2.
     let isHTTP1Only: Bool
     private let origins = SeenOrigins()
 
@@ -63,7 +63,7 @@ struct GivenClient: NegotiateTransport {
         } catch {
             let failure = HTTPTransportError(error, origin: origin)
             let isRefused = (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream
-            // Over a connection that may have been kept.
+            // The request may have been sent over an idle connection.
             let isLost = failure.code == .connectionClosed && !error.isOfResponse && origins.hasKept(origin)
             throw isRefused && request.isReplayable || isLost && request.isRepeatable ? ConnectionChange.unanswered(failure) : failure
         }
@@ -78,7 +78,8 @@ struct GivenClient: NegotiateTransport {
         return stamped
     }
 
-    /// A head that is too large for HTTP/2 would never be answered, and the version is this client's and the server's choice.
+    /// Rejects a head that is too large for HTTP/2, because it would never be answered. The external client and the server choose the
+    /// version.
     private func checkSize(_ request: PendingRequest, to origin: Origin) throws(HTTPTransportError) {
         guard origin.scheme == .https, !isHTTP1Only, origins.isMultiplexed(origin) != false, !HeaderBlock.fits(request.head) else { return }
         let message =
@@ -87,11 +88,11 @@ struct GivenClient: NegotiateTransport {
         throw HTTPTransportError(.headTooLarge, message)
     }
 
-    /// One request with a ticket.
+    /// A connection for a single request with a ticket.
     final class Connection: NegotiatedConnection {
         private let isUsed = Mutex(false)
 
-        /// Whether it was unused.
+        /// Marks the connection as used. Returns whether it was unused.
         func use() -> Bool {
             isUsed.withLock { isUsed in
                 defer { isUsed = true }
@@ -103,9 +104,9 @@ struct GivenClient: NegotiateTransport {
     }
 }
 
-/// How the origins that have answered did.
+/// The HTTP versions of the origins that have answered.
 private final class SeenOrigins: Sendable {
-    /// More than a process usually speaks with; beyond it all are forgotten.
+    /// The maximum number of origins, more than a process usually uses; beyond it all are removed.
     private static let limit = 1024
 
     private let origins = Mutex<[Origin: Bool]>([:])
@@ -117,14 +118,14 @@ private final class SeenOrigins: Sendable {
         }
     }
 
-    /// Whether the origin answers over HTTP/2; nil where it has not answered yet.
+    /// Whether the origin answers over HTTP/2; nil if it has not answered yet.
     func isMultiplexed(_ origin: Origin) -> Bool? { origins.withLock { $0[origin] } }
 
-    /// Whether the pool may have a connection to the origin that has served before.
+    /// Whether the pool may have an idle connection to the origin.
     func hasKept(_ origin: Origin) -> Bool { isMultiplexed(origin) != nil }
 }
 
 extension Error {
-    /// Whether a part of a response came before it.
+    /// Whether a part of a response preceded the error.
     fileprivate var isOfResponse: Bool { self is HTTPParserError }
 }

@@ -1,11 +1,11 @@
 import AsyncHTTPClient
 import HTTPNegotiate
 
-/// The clients whose connections carry tickets: in use, shared, or idle. A value; its owner guards it.
+/// The clients whose connections carry tickets: in use, shared, or idle. A value type; its owner must synchronize access.
 struct IdentityClients {
     private struct Idle {
         let client: IdentityClient
-        /// The connection over which the server takes requests without a ticket.
+        /// The connection on which the server accepts requests without a ticket.
         let authenticatedConnection: Int?
     }
 
@@ -15,7 +15,7 @@ struct IdentityClients {
         var lastUse: Int
     }
 
-    /// The longest unused first.
+    /// The idle clients, least recently used first.
     private var idle: [Idle] = []
     private var leased: [ObjectIdentifier: HTTPClient] = [:]
     private var shared: [ConnectionIdentity: Shared] = [:]
@@ -23,7 +23,7 @@ struct IdentityClients {
 
     var all: [HTTPClient] { idle.map(\.client.client) + Array(leased.values) + shared.values.map(\.client.client) }
 
-    /// A client for an identity, if there is one to be had.
+    /// Takes a client for an identity, if one is available.
     mutating func take(_ identity: ConnectionIdentity, isMultiplexed: Bool) -> IdentityClient? {
         if isMultiplexed {
             guard let client = shared[identity]?.client else { return nil }
@@ -33,7 +33,7 @@ struct IdentityClients {
         return idle.lastIndex { $0.client.identity == identity }.map { lease($0).client }
     }
 
-    /// An idle client whose connection is authenticated, and that connection's number.
+    /// Takes an idle client whose connection is authenticated, with the connection's number.
     mutating func takeAuthenticated(_ identity: ConnectionIdentity) -> (client: IdentityClient, connection: Int)? {
         guard let position = idle.lastIndex(where: { $0.authenticatedConnection != nil && $0.client.identity == identity }) else {
             return nil
@@ -48,7 +48,7 @@ struct IdentityClients {
         return taken
     }
 
-    /// Takes in a new client, in use.
+    /// Adds a new client that is in use.
     mutating func add(_ client: IdentityClient) -> IdentityClient {
         if client.isMultiplexed {
             shared[client.identity] = Shared(client: client, uses: 1, lastUse: clock)
@@ -58,7 +58,7 @@ struct IdentityClients {
         return client
     }
 
-    /// Ends a use; returns what is to be closed. After a shutdown the client is no longer there, and closed already.
+    /// Ends a use; returns the clients to close. After a shutdown the client is no longer in the list, and has already been closed.
     mutating func release(_ client: IdentityClient, isReusable: Bool, authenticatedConnection: Int?) -> [HTTPClient] {
         if client.isMultiplexed { return releaseShared(client) }
         guard leased.removeValue(forKey: client.identifier) != nil else { return [] }
@@ -67,7 +67,8 @@ struct IdentityClients {
         return idle.count > ClientStore.maximumIdleClients ? [idle.removeFirst().client.client] : []
     }
 
-    /// A stream of one exchange says nothing of the connection that others use: the client stays, unless there are too many.
+    /// Ends a shared use. The outcome of one stream says nothing about the connection that others use, so the client stays unless there are
+    /// too many.
     private mutating func releaseShared(_ client: IdentityClient) -> [HTTPClient] {
         guard shared[client.identity]?.client.identifier == client.identifier else { return [] }
         clock += 1
@@ -86,7 +87,7 @@ struct IdentityClient: Sendable {
     let client: HTTPClient
     let identity: ConnectionIdentity
     let pin: ConnectionPin
-    /// Whether it is shared by exchanges, each of one request and response.
+    /// Whether several exchanges share it, each with a single request and response.
     let isMultiplexed: Bool
 
     var identifier: ObjectIdentifier { ObjectIdentifier(client) }

@@ -3,7 +3,7 @@ import HTTPNegotiate
 import NIOCore
 import Synchronization
 
-/// The transport over clients of our own: every class of requests has its connections, and certificates can be seen.
+/// The transport over the client's own connections: each class of requests has separate connections, and certificates are visible.
 struct OwnConnections: NegotiateTransport {
     let clients: ClientStore
 
@@ -48,8 +48,8 @@ struct OwnConnections: NegotiateTransport {
 
 extension ClientLease: NegotiatedConnection {}
 
-/// The use of a client: its sole use, and thereby that of its one connection, for a whole exchange; or a shared use, where the connection
-/// is multiplexed. It ends when the body of the response that it was kept for is read, or else when the last reference goes.
+/// A lease of a client for one exchange: exclusive, together with its single connection, or shared if the connection is multiplexed. It
+/// ends when the body of the exchange's last response has been read, or when the last reference is released.
 final class ClientLease: Sendable {
     let client: IdentityClient
     private let store: ClientStore
@@ -70,7 +70,7 @@ final class ClientLease: Sendable {
 
     deinit { end() }
 
-    /// Sends over the client. Further requests of the lease go out over the same connection or not at all.
+    /// Sends a request. Over HTTP/1.1, further requests of the lease must use the same connection.
     func send(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
         var response = StampedResponse(stampedBy: try await client.client.send(request, to: origin))
         let connection = response.stamp?.connection
@@ -82,7 +82,8 @@ final class ClientLease: Sendable {
 }
 
 extension ClientLease {
-    /// The body of a response is read. When it was the last of the exchange the connection is free, whoever still holds the response.
+    /// Called when a response's body has been read. If it was the last response of the exchange, the connection becomes free, even if the
+    /// response is still referenced.
     fileprivate func bodyEnded() {
         if outcome.withLock({ $0.isKept }) { end() }
     }
@@ -96,13 +97,13 @@ extension ClientLease {
         store.release(client, isReusable: last.isKept, authenticatedConnection: last.isAuthenticated ? last.connection : nil)
     }
 
-    /// The exchange ended as it should: the connection may serve the same identity again. Without this it is closed with the lease.
+    /// Marks the exchange as successful, so that the connection may serve the same identity again. Otherwise it is closed with the lease.
     func keep(isAuthenticated: Bool) {
         outcome.withLock { ($0.isKept, $0.isAuthenticated) = (true, isAuthenticated) }
     }
 }
 
-/// A response's body that keeps its connection leased.
+/// A response's body that retains the lease of its connection.
 private struct LeasedBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

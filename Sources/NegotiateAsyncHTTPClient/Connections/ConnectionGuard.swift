@@ -5,8 +5,8 @@ import NIOHTTP1
 import NIOHTTP2
 import Synchronization
 
-/// Stands before a connection, or a stream of one: stamps each response, stops a request that is meant for another connection before a
-/// byte of it is written, and reports whether a request that gets no response may be repeated.
+/// A channel handler on a connection or a stream. It stamps each response, stops a request for another connection before any byte of it is
+/// written, and reports whether a request without a response may be repeated.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
@@ -14,11 +14,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum State {
-        /// No request, or one whose response has begun.
+        /// There is no request, or its response has begun.
         case idle
-        /// The head of a request was written, and no byte of its response has come.
+        /// The head of a request has been written, and no byte of its response has arrived.
         case waiting
-        /// Interim responses (1xx) have come.
+        /// Only interim responses (1xx) have arrived.
         case interim
     }
 
@@ -28,7 +28,9 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private var objection: ConnectionChange?
     private var state = State.idle
 
-    /// - Parameter isStream: Whether it stands before a stream of HTTP/2.
+    /// Creates a handler.
+    ///
+    /// - Parameter isStream: Whether it is in the pipeline of an HTTP/2 stream.
     init(_ record: ConnectionRecord, isStream: Bool, pin: ConnectionPin?) {
         self.record = record
         self.isStream = isStream
@@ -46,13 +48,14 @@ final class ConnectionGuard: ChannelDuplexHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// A server may close a connection that it kept at any time, and a request may be on its way then (RFC 9112 section 9.5).
+    /// A server may close an idle connection at any time, also while a request is on its way (RFC 9112 section 9.5).
     func channelInactive(context: ChannelHandlerContext) {
         if state != .idle { errorCaught(context: context, error: ChannelError.eof) }
         context.fireChannelInactive()
     }
 
-    /// Whatever fails with a request on its way passes here, so that an error that did not is one of a request that was never written.
+    /// Every error of a request that has been written passes through here. So an error that has not done so belongs to a request that was
+    /// never written.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let before = state
         state = .idle
@@ -60,11 +63,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
         context.fireErrorCaught(record.unanswered(error, on: stream(context), hasInterim: before == .interim))
     }
 
-    /// The number of the stream; nil before its head was sent. Other channels don't know the option.
+    /// Returns the number of the stream; nil before its head was sent. Other channels do not support the option.
     private func stream(_ context: ChannelHandlerContext) -> HTTP2StreamID? {
         guard isStream else { return nil }
         var stream: HTTP2StreamID?
-        // Settled already: this is the channel's event loop.
+        // Completes immediately on the channel's event loop.
         context.channel.getOption(HTTP2StreamChannelOptions.streamID).assumeIsolated().whenSuccess { stream = $0 }
         return stream
     }
@@ -80,8 +83,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
 }
 
 extension ChannelHandlerContext {
-    /// Ends a request of which nothing was written, and its connection or stream. In a turn of its own: the client is in the middle of
-    /// sending.
+    /// Ends a request of which nothing was written, and its connection or stream. Runs in a separate task of the event loop, because the
+    /// client is in the middle of sending.
     func abandonRequest(_ reason: ConnectionChange) {
         let context = NIOLoopBound(self, eventLoop: eventLoop)
         eventLoop.execute {
@@ -91,17 +94,17 @@ extension ChannelHandlerContext {
     }
 }
 
-/// What a client's connections must be for a request to go out over them.
+/// The requirements on a connection for a request to be sent over it.
 final class ConnectionPin: Sendable {
     private let identity: ConnectionIdentity
     private let connection = Mutex<Int?>(nil)
 
     init(_ identity: ConnectionIdentity) { self.identity = identity }
 
-    /// From now on only this connection will do; nil for any that shows the right certificate.
+    /// From now on permits only this connection; nil permits any with the right certificate.
     func hold(_ number: Int?) { connection.withLock { $0 = number } }
 
-    /// Why a request may not go out over a connection; nil when it may.
+    /// Returns the reason why a request must not be sent over a connection; nil if it may.
     func objection(to stamp: ConnectionStamp) -> ConnectionChange? {
         if identity.bindsChannel, stamp.channelBindings != identity.channelBindings { return .certificate(stamp.channelBindings) }
         if let held = connection.withLock({ $0 }), held != stamp.connection { return .connection }
@@ -110,7 +113,7 @@ final class ConnectionPin: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// Puts a ``ConnectionGuard`` before every connection and every stream.
+    /// Adds a ``ConnectionGuard`` to every connection and every stream.
     mutating func guardConnections(_ pin: ConnectionPin?) {
         http1_1ConnectionDebugInitializer = { channel in
             channel.closingOnFailure { pipeline in
@@ -138,7 +141,8 @@ extension HTTPClient.Configuration {
 }
 
 extension Channel {
-    /// Changes the pipeline; where that fails nothing may go out. The future never fails, since the client would lose the connection then.
+    /// Changes the pipeline; closes the channel if that fails, so that nothing is sent. The future never fails, because the client would
+    /// then lose track of the connection.
     fileprivate func closingOnFailure(
         _ change: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
     ) -> EventLoopFuture<Void> {

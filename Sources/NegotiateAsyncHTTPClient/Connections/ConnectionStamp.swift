@@ -6,25 +6,25 @@ import NIOSSL
 import Synchronization
 import TLSChannelBinding
 
-/// Which connection a response came over, and the channel bindings of its certificate.
+/// The connection of a response, and the channel bindings of its certificate.
 ///
-/// AsyncHTTPClient shows neither, so a handler on the connection writes them into a field of the response's head, which is taken out again
-/// before the response is handed on. The field is this process's own: what a server sends under its name is thrown away.
+/// AsyncHTTPClient exposes neither, so a handler on the connection writes them to a field of the response's head, which is removed before
+/// the response is returned. The field is private to this process: a field of this name from a server is discarded.
 struct ConnectionStamp: Sendable, Hashable {
     let connection: Int
-    /// Nil without TLS, and for a certificate that has none (RFC 5929 section 4.1).
+    /// Nil without TLS, and for a certificate without bindings (RFC 5929 section 4.1).
     let channelBindings: [UInt8]?
 
     private static let fieldName = "Ksso-Connection-Stamp"
     private static let count = Atomic(0)
 
-    /// A stamp for a new connection.
+    /// Creates a stamp for a new connection.
     init(channelBindings: [UInt8]?) {
         connection = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
         self.channelBindings = channelBindings
     }
 
-    /// Takes the stamp out of a response's head; nil when there is none.
+    /// Removes the stamp from a response's head; nil if there is none.
     init?(takenFrom headers: inout HTTPHeaders) {
         guard let value = headers.first(name: Self.fieldName) else { return nil }
         headers.remove(name: Self.fieldName)
@@ -34,7 +34,7 @@ struct ConnectionStamp: Sendable, Hashable {
         channelBindings = words.count > 1 ? Array(words[1].utf8).hexDecoded : nil
     }
 
-    /// Puts the stamp into a response's head, in the place of any that the server sent.
+    /// Adds the stamp to a response's head, in place of any that the server has sent.
     func put(into headers: inout HTTPHeaders) {
         var value = String(connection)
         if let channelBindings { value += " " + channelBindings.hexEncoded }
@@ -49,7 +49,7 @@ extension [UInt8] {
         String(decoding: flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 0xF)]] }, as: UTF8.self)
     }
 
-    /// Of what ``hexEncoded`` wrote.
+    /// Decodes the output of ``hexEncoded``.
     fileprivate var hexDecoded: [UInt8] {
         func value(_ digit: UInt8) -> UInt8 { digit < UInt8(ascii: "a") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "a") + 10 }
         return stride(from: 0, to: count - 1, by: 2).map { value(self[$0]) << 4 | value(self[$0 + 1]) }
@@ -57,7 +57,7 @@ extension [UInt8] {
 }
 
 extension ConnectionStamp {
-    /// A stamp for a connection whose handshake is done. On its event loop only.
+    /// Creates a stamp for a connection after the handshake. Call it on the connection's event loop.
     init(_ channel: any Channel) {
         self.init(channelBindings: Self.channelBindings(channel))
     }
@@ -70,20 +70,20 @@ extension ConnectionStamp {
     }
 }
 
-/// A response, and the connection that it came over.
+/// A response, with the connection that it was received on.
 struct StampedResponse: NegotiableResponse {
     var response: HTTPClientResponse
-    /// Nil over a client that was made elsewhere.
+    /// The stamp; nil with an external client.
     let stamp: ConnectionStamp?
 
-    /// Takes the stamp that a ``ConnectionGuard`` left.
+    /// Creates a response with the stamp of a ``ConnectionGuard``.
     init(stampedBy response: HTTPClientResponse) {
         var response = response
         stamp = ConnectionStamp(takenFrom: &response.headers)
         self.response = response
     }
 
-    /// A response of a client that stamps nothing.
+    /// Creates a response of a client without stamps.
     init(_ response: HTTPClientResponse) {
         self.response = response
         stamp = nil
@@ -95,7 +95,7 @@ struct StampedResponse: NegotiableResponse {
 
     func fieldValues(_ name: String) -> [String] { response.headers[name] }
 
-    /// With more than 64 KiB the connection is closed instead.
+    /// Reads and discards the body. If it is longer than 64 KiB, the connection is closed instead.
     func drain() async {
         var remaining = 65536
         do {
@@ -104,7 +104,7 @@ struct StampedResponse: NegotiableResponse {
                 if remaining < 0 { return }
             }
         } catch {
-            // The connection is lost, which the next request finds out, or the task is cancelled.
+            // The connection is lost, which the next request will notice, or the task is canceled.
         }
     }
 }

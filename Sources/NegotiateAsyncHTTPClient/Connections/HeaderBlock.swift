@@ -4,35 +4,35 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// The head of a request as HTTP/2 sends it, encoded (RFC 7541).
+/// The encoded head of a request in HTTP/2 (RFC 7541).
 ///
-/// NIO sends a head in one HEADERS frame, without CONTINUATION, and drops one that does not fit; AsyncHTTPClient does not notice and waits.
-/// A head that may not fit therefore goes over HTTP/1.1.
+/// NIO sends a head in one HEADERS frame, without CONTINUATION, and drops one that does not fit; AsyncHTTPClient does not notice this and
+/// waits. So a head that may not fit is sent over HTTP/1.1.
 enum HeaderBlock {
-    /// What every peer takes in one frame (RFC 9113 section 4.2). A larger limit that a server announces is not counted on.
+    /// The frame size that every peer must accept (RFC 9113 section 4.2). A server may announce a larger one, which is not relied on.
     private static let frameSize = 16_384
-    /// Room for the fields that AsyncHTTPClient adds, such as `:authority` and `content-length`, and those of a tracer.
+    /// Space for the fields that AsyncHTTPClient adds, such as `:authority` and `content-length`, and those of a tracer.
     private static let reserve = 1_024
-    /// The longest Huffman code of a byte (RFC 7541 appendix B), in bits.
+    /// The longest Huffman code of a byte in bits (RFC 7541 appendix B).
     private static let longestCode = 30
 
-    /// Whether a request, which AsyncHTTPClient completes, can go over HTTP/2.
+    /// Whether a request, with the fields that AsyncHTTPClient adds, fits in an HTTP/2 frame.
     static func fits(_ request: HTTPClientRequest) -> Bool {
         var headers = HPACKHeaders([(":path", request.url)])
         for (name, value) in request.headers { headers.add(name: name.lowercased(), value: value) }
         return fits(headers, within: frameSize - reserve)
     }
 
-    /// Whether a head fits into one frame.
+    /// Whether a head fits in one frame.
     static func fits(_ headers: HPACKHeaders) -> Bool { fits(headers, within: frameSize) }
 
-    /// Whether the encoded size is within a limit, whatever the compression table holds.
+    /// Whether the encoded size is within a limit, whatever the dynamic table contains.
     private static func fits(_ headers: HPACKHeaders, within limit: Int) -> Bool {
-        // For the indexes, the lengths, and a change of the table's size.
+        // For indexes, lengths, and a change of the table's size.
         let overhead = 16 + 16 * headers.count
         let plain = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         if plain * longestCode / 8 + overhead <= limit { return true }
-        // Fields that go into no table are the longest that an encoder writes.
+        // A field outside any table has the longest encoding.
         var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
         do {
             try encoder.beginEncoding(allocator: ByteBufferAllocator())
@@ -44,7 +44,7 @@ enum HeaderBlock {
     }
 }
 
-/// Stops a head that does not fit into a frame before it reaches the connection's encoder, whose table it would leave in disorder.
+/// Stops a head that does not fit in a frame before it reaches the connection's encoder, whose dynamic table would become inconsistent.
 final class HeaderBlockLimit: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
@@ -60,7 +60,7 @@ final class HeaderBlockLimit: ChannelOutboundHandler {
     }
 }
 
-/// Keeps the `Authorization` field of a stream out of every compression table on its way (RFC 7541 section 7.1.3).
+/// Keeps the `Authorization` field out of every compression table on its way (RFC 7541 section 7.1.3).
 final class SensitiveFields: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload

@@ -4,18 +4,18 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTP2
 
-/// A request whose head went into a connection, and which ended before the head of a response came.
+/// A request whose head was sent, but which ended before the head of a response arrived.
 struct UnansweredRequest: Error {
-    /// Whether, and how, the request may be sent again.
+    /// Whether and how the request may be repeated.
     enum Repetition: Sendable {
-        /// Not at all: the server may have decided about it.
+        /// The request must not be repeated, because the server may have processed it.
         case none
-        /// The connection had served before and ended without a byte of the response: again if the method is idempotent, since whether the
-        /// server saw the request is not known (RFC 9110 section 9.2.2).
+        /// The connection had served before and closed without a byte of the response. The request may be repeated if its method is
+        /// idempotent, because it is unknown whether the server received it (RFC 9110 section 9.2.2).
         case ifIdempotent
-        /// The server says that it has not processed it (RFC 9113 section 8.7): again, whatever the method.
+        /// The server states that it has not processed the request (RFC 9113 section 8.7). It may be repeated with any method.
         case always
-        /// The server requires HTTP/1.1 for it (RFC 9113 section 7, HTTP_1_1_REQUIRED).
+        /// The server requires HTTP/1.1 for the request (RFC 9113 section 7, HTTP_1_1_REQUIRED).
         case overHTTP1
     }
 
@@ -23,19 +23,19 @@ struct UnansweredRequest: Error {
     let repetition: Repetition
 }
 
-/// An HTTP/2 connection that the server ended with a GOAWAY frame (RFC 9113 section 6.8).
+/// An HTTP/2 connection that the server closed with a GOAWAY frame (RFC 9113 section 6.8).
 struct ConnectionGoAway: Error {
     /// The last stream that the server may have processed.
     let lastStream: HTTP2StreamID
     let reason: HTTP2ErrorCode
 }
 
-/// What is known of one connection. Its event loop's alone; over HTTP/2 it is in the connection's pipeline, where its streams find it.
+/// The state of one connection, used only on its event loop. Over HTTP/2 it is in the connection's pipeline, where the streams find it.
 final class ConnectionRecord: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
     let stamp: ConnectionStamp
-    /// Whether a response has come over it.
+    /// Whether a response has arrived over it.
     var hasServed = false
     private var goAway: ConnectionGoAway?
 
@@ -48,20 +48,20 @@ final class ConnectionRecord: ChannelInboundHandler {
         context.fireChannelRead(data)
     }
 
-    /// What an error means for a request whose response has not begun.
+    /// Classifies an error of a request whose response has not begun.
     ///
     /// - Parameters:
-    ///   - stream: The request's stream of HTTP/2, if it has one.
-    ///   - hasInterim: Whether an interim response (1xx) came, so that the server has seen the request.
+    ///   - stream: The request's HTTP/2 stream, if it has one.
+    ///   - hasInterim: Whether an interim response (1xx) arrived, so that the server has received the request.
     func unanswered(_ error: any Error, on stream: HTTP2StreamID?, hasInterim: Bool) -> UnansweredRequest {
         let reset = (error as? NIOHTTP2Errors.StreamClosed)?.errorCode
         if reset == .http11Required { return UnansweredRequest(cause: error, repetition: .overHTTP1) }
         if reset == .refusedStream { return UnansweredRequest(cause: error, repetition: .always) }
-        // NIO ends the streams that a GOAWAY leaves out as if they were cancelled, or with the connection.
+        // NIO ends the streams beyond a GOAWAY's last one as if they were canceled, or with the connection.
         if let goAway, reset ?? .cancel == .cancel,
             stream.map({ $0 > goAway.lastStream }) ?? (error is NIOHTTP2Errors.CreatedStreamAfterGoaway)
         {
-            // On a new connection a GOAWAY with an error is the answer to this very request.
+            // On a new connection a GOAWAY with an error is the reply to this request.
             let isRepeatable = hasServed || goAway.reason == .noError
             return UnansweredRequest(cause: goAway, repetition: isRepeatable ? .always : .none)
         }
@@ -71,10 +71,10 @@ final class ConnectionRecord: ChannelInboundHandler {
 }
 
 extension HTTPClient {
-    /// Sends a request once, over connections that a ``ConnectionGuard`` watches. The deadline of the whole call cancels the task; none is
-    /// needed beneath.
+    /// Sends a request once, over connections with a ``ConnectionGuard``. It needs no deadline, because the deadline of the whole call
+    /// cancels the task.
     ///
-    /// Throws ``ConnectionChange`` when it is to go over another connection, `CancellationError`, or else `HTTPTransportError`.
+    /// Throws ``ConnectionChange`` if the request must use another connection, `CancellationError`, or otherwise `HTTPTransportError`.
     func send(_ request: PendingRequest, to origin: Origin) async throws -> HTTPClientResponse {
         let sending = try await request.sending()
         do {
@@ -91,7 +91,7 @@ extension HTTPClient {
             case .always, .ifIdempotent, .none: throw failure
             }
         } catch let error where error.isOfAnUnwrittenRequest {
-            // Any request may go again, its body untouched.
+            // Any request may be repeated, because its body has not been read.
             throw ConnectionChange.unanswered(HTTPTransportError(ConnectionClosedBeforeRequest(cause: error), origin: origin))
         } catch {
             throw HTTPTransportError(error, origin: origin)
@@ -99,14 +99,14 @@ extension HTTPClient {
     }
 }
 
-/// The pool gave a request to a connection that was closing.
+/// The pool assigned a request to a connection that was closing.
 struct ConnectionClosedBeforeRequest: Error {
     let cause: any Error
 }
 
 extension Error {
-    /// Whether AsyncHTTPClient gave the request to a connection that had just ended. With a request on its way the ``ConnectionGuard``
-    /// makes another error of the same cause, and a client that is shut down ends the call itself.
+    /// Whether AsyncHTTPClient assigned the request to a connection that had just closed. For a request that has been written the
+    /// ``ConnectionGuard`` replaces this error, and a client that is shut down ends the call itself.
     fileprivate var isOfAnUnwrittenRequest: Bool {
         switch self {
         case let error as HTTPClientError: [.remoteConnectionClosed, .cancelled].contains(error)

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A file that a body is written to, made when it is needed.
+/// A file for a response's body, created when it is needed.
 final class DownloadedFile: Sendable {
     private struct State {
         var handle: FileHandle?
-        /// It is the caller's, or gone.
+        /// Whether the file belongs to the caller or has been removed.
         var isClosed = false
     }
 
@@ -17,7 +17,7 @@ final class DownloadedFile: Sendable {
         url = directory.appending(path: "NegotiateURLSession-\(UUID().uuidString)")
     }
 
-    /// Adds to it; to one that was discarded nothing.
+    /// Appends a piece; has no effect after ``discard()`` or ``handOver()``.
     func append(_ piece: Data) throws {
         try state.withLock { state in
             guard !state.isClosed else { return }
@@ -27,7 +27,7 @@ final class DownloadedFile: Sendable {
         }
     }
 
-    /// Closes it and gives it to the caller.
+    /// Closes the file and returns its URL to the caller, who owns it.
     func handOver() throws -> URL {
         try state.withLock { state in
             let handle = try state.handle ?? create()
@@ -37,7 +37,7 @@ final class DownloadedFile: Sendable {
         }
     }
 
-    /// Removes it, unless it was handed over. It may have to wait for what is being written.
+    /// Removes the file unless it was handed over. May block while a piece is being written.
     func discard() {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -47,7 +47,7 @@ final class DownloadedFile: Sendable {
     }
 
     private func create() throws -> FileHandle {
-        // FileManager would give it its permissions only after others could open it.
+        // FileManager would set the permissions only after other users could have opened the file.
         let descriptor = unsafe open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let cause = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
@@ -57,7 +57,7 @@ final class DownloadedFile: Sendable {
     }
 }
 
-/// The files that the responses of one call are written to, those of challenges and redirects included.
+/// The files for the responses of one call, including those of challenges and redirects.
 final class CallFiles: Sendable {
     private let files = Mutex<[DownloadedFile]>([])
     private let directory: URL
@@ -72,7 +72,8 @@ final class CallFiles: Sendable {
         return file
     }
 
-    /// Removes all but what was handed over, and returns when it is gone. A file system may block, so that a thread of Dispatch does it.
+    /// Removes all files except one that was handed over, and returns when they are removed. Because a file system may block, it uses a
+    /// Dispatch thread.
     func discard() async {
         let files = files.withLock { $0 }
         await withCheckedContinuation { continuation in

@@ -2,7 +2,7 @@ public import Foundation
 public import FoundationNetworking
 public import HTTPNegotiate
 
-/// URLSession that answers Negotiate challenges with the tickets of a `CredentialExtension`.
+/// A URLSession that answers Negotiate challenges with the tickets of a `CredentialExtension`.
 ///
 /// ```swift
 /// let session = NegotiatingURLSession(extension: sso, unboundTLS: .allowed)
@@ -10,14 +10,15 @@ public import HTTPNegotiate
 /// session.finishTasksAndInvalidate()
 /// ```
 ///
-/// It makes and owns a URLSession for each principal and server. A request begins without credentials, except to hosts that the profile
-/// lets have a ticket unasked; a 401 with `WWW-Authenticate: Negotiate` is answered when the extension answers, and the server's final
-/// token is verified before anything of the response is handed on. A connection that carried a ticket is never used for another principal,
-/// another service, another delegation or a request without credentials. A 407 is never answered, nor is any other scheme than Negotiate.
+/// It creates and owns its URLSessions, and separates those of different principals and servers. It first sends a request without
+/// credentials, except to hosts for which the profile permits preemptive tickets. If a server answers 401 with
+/// `WWW-Authenticate: Negotiate` and the extension provides a token, it repeats the request with it, and verifies the server's final token
+/// before it returns any part of the response. A connection that carried a ticket is never used for another principal, service or
+/// delegation setting, or for a request without credentials. A 407 and schemes other than Negotiate are never answered.
 ///
-/// Sessions that are no longer needed are closed with it. Safe to use from any task.
+/// Releasing the last reference closes its connections. Safe to use from any task.
 public final class NegotiatingURLSession: Sendable {
-    /// How requests are sent and challenges answered.
+    /// The configuration of requests and challenges.
     public let configuration: Configuration
 
     private let credentialExtension: any CredentialExtension
@@ -26,17 +27,17 @@ public final class NegotiatingURLSession: Sendable {
     private let memory = OriginMemory()
     private let calls = RunningCalls(shutDownError: .shutDown)
 
-    /// Makes a session. Nothing is connected before the first request.
+    /// Creates a session. It connects only when the first request is sent.
     ///
-    /// URLSession does not show a server's TLS certificate, so that no ticket can be bound to it (RFC 5929). A server that enforces channel
-    /// bindings refuses such a ticket. For any other the binding's protection is lost: who can show a certificate that this machine trusts
-    /// for the server's name can pass the ticket on to the real server and act as the user.
+    /// Because URLSession does not expose a server's TLS certificate, no ticket can be bound to it (RFC 5929). A server that enforces
+    /// channel bindings refuses such a ticket. For other servers their protection is lost: an attacker with a certificate for the server's
+    /// name that this machine trusts can relay the ticket to the real server and act as the user.
     ///
     /// - Parameters:
-    ///   - credentialExtension: What holds the tickets.
-    ///   - unboundTLS: What becomes of a ticket for an https server: sent all the same, or withheld and `channelBindingsUnavailable`
-    ///     thrown. Plain http and the hosts of the profile's `NoChannelBindingHosts` are served either way.
-    ///   - configuration: How requests are sent and challenges answered.
+    ///   - credentialExtension: The extension that provides the tickets.
+    ///   - unboundTLS: Whether a ticket is sent to an https server without a binding. If not, the call throws `channelBindingsUnavailable`.
+    ///     Plain http and the hosts in the profile's `NoChannelBindingHosts` are not affected.
+    ///   - configuration: The configuration of requests and challenges.
     public init(
         extension credentialExtension: any CredentialExtension,
         unboundTLS: UnboundTLS,
@@ -49,46 +50,46 @@ public final class NegotiatingURLSession: Sendable {
     }
 
     deinit {
-        // A URLSession with a delegate lasts until it is invalidated, says its documentation.
+        // According to its documentation, a URLSession with a delegate stays alive until it is invalidated.
         store.close()
     }
 
     /// Sends a request, answers a challenge and follows redirects.
     ///
-    /// Where `CredentialExtension.decision(for:)` says that a challenge would be answered, the request may have to be sent twice. A body
-    /// that is a stream is therefore read into memory first, up to ``Configuration/maximumReplayableBody`` bytes. For any other host it is
-    /// sent as it is, once, and a 307 or 308 that would need it again is handed on.
+    /// If `CredentialExtension.decision(for:)` would answer a challenge of the host, the request may have to be sent twice. A body that is
+    /// a stream is therefore first read into memory, up to ``Configuration/maximumReplayableBody`` bytes. For any other host it is sent
+    /// unchanged and once, and a 307 or 308 that would need it again is returned.
     ///
-    /// A request that brings its own `Authorization` field is sent with it, and no challenge is answered for it. A name and a password in
-    /// the URL are not sent.
+    /// A request with its own `Authorization` field is sent with it, and its challenges are not answered. A user name and a password in the
+    /// URL are not sent.
     ///
-    /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for a URL that is none, a body that can't be
-    /// replayed (before anything is sent), what the extension throws, a server that does not prove itself (`mutualAuthenticationFailed`,
-    /// `invalidResponse`), a ticket that may not be sent (`channelBindingsUnavailable`) and the deadline (`timedOut`);
-    /// `CancellationError` when the task is cancelled.
+    /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for an invalid URL, a body that cannot be replayed
+    /// (before anything is sent), the extension's errors, a server that does not authenticate itself (`mutualAuthenticationFailed`,
+    /// `invalidResponse`), a ticket that must not be sent (`channelBindingsUnavailable`) and the timeout (`timedOut`); `CancellationError`
+    /// if the task is canceled.
     ///
-    /// - Parameter request: The request. Its URL is http or https.
+    /// - Parameter request: The request, with an http or https URL.
     /// - Returns: The last response and its body.
     public func data(for request: URLRequest) async throws -> (Data, HTTPURLResponse) {
         let answer = try await negotiate(request)
         return (answer.data, answer.response)
     }
 
-    /// Gets what a URL names. Does and throws what ``data(for:)`` does.
+    /// Fetches a URL. Otherwise the same as ``data(for:)``.
     public func data(from url: URL) async throws -> (Data, HTTPURLResponse) {
         try await data(for: URLRequest(url: url))
     }
 
-    /// Does what ``data(for:)`` does, and says what the response is worth. Throws the same errors.
+    /// Sends a request like ``data(for:)``, and also reports the result of the authentication. Throws the same errors.
     public func negotiate(_ request: URLRequest) async throws -> NegotiatedData {
         let (data, response, report) = try await run(request) { try await $0.data() }
         return NegotiatedData(data: data, response: response, report: report)
     }
 
-    /// Sends a body with a request, again where a challenge wants it. Throws as ``data(for:)`` does.
+    /// Sends a request with a body, which is sent again after a challenge. Throws the errors of ``data(for:)``.
     ///
     /// - Parameters:
-    ///   - request: The request without a body; one that it has is not sent. Its method is not GET.
+    ///   - request: The request without a body; its own body is not sent. Its method must not be GET.
     ///   - bodyData: The body.
     /// - Returns: The last response and its body.
     public func upload(for request: URLRequest, from bodyData: Data) async throws -> (Data, HTTPURLResponse) {
@@ -96,10 +97,10 @@ public final class NegotiatingURLSession: Sendable {
         return (data, response)
     }
 
-    /// Sends a file with a request. It is read each time that it is sent, and never held in memory. Throws as ``data(for:)`` does.
+    /// Sends a request with a file, which is read each time that it is sent, and never held in memory. Throws the errors of ``data(for:)``.
     ///
     /// - Parameters:
-    ///   - request: The request without a body; one that it has is not sent. Its method is not GET.
+    ///   - request: The request without a body; its own body is not sent. Its method must not be GET.
     ///   - fileURL: The file. It must not change before the call ends.
     /// - Returns: The last response and its body.
     public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, HTTPURLResponse) {
@@ -107,33 +108,33 @@ public final class NegotiatingURLSession: Sendable {
         return (data, response)
     }
 
-    /// Sends a request and writes the last response's body to a file, piece by piece. Throws as ``data(for:)`` does.
+    /// Sends a request and writes the last response's body to a file as it arrives. Throws the errors of ``data(for:)``.
     ///
-    /// - Returns: A file in ``Configuration/downloadDirectory``, which only this user may read. It is the caller's: move or remove it.
-    ///   Where an error is thrown there is none.
+    /// - Returns: A file in ``Configuration/downloadDirectory`` that only this user can read. The caller must move or remove it. If the
+    ///   call throws an error, no file is left.
     public func download(for request: URLRequest) async throws -> (URL, HTTPURLResponse) {
         let (file, response, _) = try await run(request, files: CallFiles(in: configuration.downloadDirectory)) { try await $0.file() }
         return (file, response)
     }
 
-    /// Writes what a URL names to a file. Does and throws what ``download(for:)`` does.
+    /// Downloads a URL to a file. Otherwise the same as ``download(for:)``.
     public func download(from url: URL) async throws -> (URL, HTTPURLResponse) {
         try await download(for: URLRequest(url: url))
     }
 
-    /// Takes no further request, and closes every connection when the calls in progress have ended. Later calls throw `HTTPTransportError`
+    /// Accepts no further calls, and closes all connections when the calls in progress have ended. Later calls throw `HTTPTransportError`
     /// with the code `shutDown`.
     public func finishTasksAndInvalidate() {
         store.finish()
     }
 
-    /// Ends the calls in progress and closes every connection. They and later calls throw `HTTPTransportError` with the code `shutDown`.
+    /// Ends the calls in progress and closes all connections. These and later calls throw `HTTPTransportError` with the code `shutDown`.
     public func invalidateAndCancel() {
         calls.shutDown()
         store.close()
     }
 
-    /// A whole call: the exchange under the deadline, and then the body, which goes to files if there are any.
+    /// Runs a whole call: the exchange within the timeout, and then the body, which is written to files if there are any.
     private func run<Body: Sendable>(
         _ request: URLRequest,
         body: SessionRequest.Body? = nil,
@@ -156,7 +157,7 @@ public final class NegotiatingURLSession: Sendable {
             return (body, result.response.head, result.report)
         } catch {
             await files?.discard()
-            // Whatever noticed the cancellation first, the caller sees the one error that stands for it.
+            // The caller always gets a CancellationError for a canceled task, whichever error was thrown first.
             try Task.checkCancellation()
             throw error
         }
@@ -164,40 +165,40 @@ public final class NegotiatingURLSession: Sendable {
 }
 
 extension NegotiatingURLSession {
-    /// How requests are sent and challenges answered.
+    /// The configuration of requests and challenges.
     public struct Configuration: Sendable {
-        /// Whether a server must prove itself before its response is handed on. Nil, the default, leaves it to the profile, which says so
-        /// unless it names the host in one of its lists.
+        /// Whether a server must authenticate itself before its response is returned. If nil (the default), the profile decides, which
+        /// requires it unless one of its lists contains the host.
         public var mutualAuthentication: MutualAuthentication?
-        /// How many requests with our `Authorization` field one exchange may send. Kerberos needs one; by default 4.
+        /// The maximum number of requests with the session's `Authorization` field in one exchange. Kerberos needs one; the default is 4.
         public var maximumLegs: Int
-        /// How many redirects are followed. By default 5; with 0 every 3xx is handed on.
+        /// The maximum number of redirects to follow. The default is 5; with 0 every 3xx is returned.
         public var maximumRedirects: Int
-        /// How many bytes of a body that is a stream are kept in memory, so that it can be sent again. By default 1 MiB.
+        /// The maximum number of bytes of a body stream that are held in memory, so that it can be sent again. The default is 1 MiB.
         public var maximumReplayableBody: Int
-        /// The principal that answers, when several are signed in. By default the extension chooses.
+        /// The principal to use if several are signed in. By default the extension chooses.
         public var principal: String?
-        /// Whether the extension may ask the user. Off by default.
+        /// Whether the extension may prompt the user. Off by default.
         public var isUserInterfaceEnabled: Bool
-        /// Time for everything up to the head of the last response: connections, tickets, legs, redirects, and sending bodies. By default
-        /// 60 seconds; allow more for large uploads. A body that is received is not counted: `timeoutIntervalForRequest` of ``session``
-        /// bounds its pauses.
+        /// The time for everything up to the head of the last response: connections, tickets, legs, redirects, and sending bodies. The
+        /// default is 60 seconds; allow more for large uploads. Receiving a body is not included: `timeoutIntervalForRequest` of
+        /// ``session`` limits its pauses.
         public var timeout: Duration
-        /// Where downloads are written. By default the folder for temporary files; one on the disk where they are to stay makes moving them
-        /// cheap.
+        /// The folder for downloads, by default the one for temporary files. Moving a download is cheap if the folder is on the same file
+        /// system as the destination.
         public var downloadDirectory: URL
-        /// The template of the sessions: cookies, `timeoutIntervalForRequest`, `httpAdditionalHeaders` and the like. By default
-        /// `URLSessionConfiguration.ephemeral`: cookies are kept in memory, for all requests of the session.
+        /// The template of the sessions: cookies, `timeoutIntervalForRequest`, `httpAdditionalHeaders` and others. The default is
+        /// `URLSessionConfiguration.ephemeral`, which stores cookies in memory, for all requests of the session.
         ///
-        /// A server may put a signed-in session into a cookie. It then goes along with requests of another principal and without a ticket,
-        /// and outlives a sign-out; give each user a session of its own. `URLSessionConfiguration.default` shares cookies with the whole
-        /// process and writes some of them to disk, readable by others.
+        /// A server may store an authenticated session in a cookie. The cookie is then also sent with requests of another principal and
+        /// without a ticket, and outlives a sign-out, so use a separate session for each user. `URLSessionConfiguration.default` shares
+        /// cookies with the whole process and writes some of them to disk, where other users can read them.
         ///
-        /// Caches and stored credentials are always off here, `httpMaximumConnectionsPerHost` counts for requests without tickets only, and
-        /// an `Authorization` among the additional headers is taken as each request's own.
+        /// Caches and stored credentials are always off here, `httpMaximumConnectionsPerHost` applies only to requests without tickets, and
+        /// an `Authorization` field among the additional headers counts as each request's own.
         public var session: URLSessionConfiguration
 
-        /// Makes a configuration with the defaults.
+        /// Creates a configuration with the defaults.
         public init() {
             maximumLegs = 4
             maximumRedirects = 5
@@ -208,14 +209,14 @@ extension NegotiatingURLSession {
             session = .ephemeral
         }
 
-        /// The same, without ties to a template that its maker may change.
+        /// A copy with its own template, which later changes of the original do not affect.
         var detached: Configuration {
             var configuration = self
             configuration.session = session.duplicate
             return configuration
         }
 
-        /// The template's fields. They go with the request, and not with the session, which would send them to any host.
+        /// The template's fields. They are added to the request instead of the session, which would send them to any host.
         var additionalFields: [String: String] {
             var fields: [String: String] = [:]
             for (name, value) in session.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
@@ -237,17 +238,17 @@ extension NegotiatingURLSession {
 }
 
 extension URLSessionConfiguration {
-    /// A copy.
+    /// A copy of the configuration.
     var duplicate: URLSessionConfiguration { copy() as? URLSessionConfiguration ?? self }
 }
 
-/// A response with its body, and what it is worth.
+/// A response with its body, and with the result of its authentication.
 public struct NegotiatedData: Sendable {
     /// The body.
     public let data: Data
     /// The response.
     public let response: HTTPURLResponse
-    /// Whether Negotiate was used for it, for whom, and with what result. It speaks of the last response when redirects were followed.
+    /// Whether Negotiate was used, for which principal, and with what result. After redirects it describes the last response.
     public let report: NegotiationReport
 
     init(data: Data, response: HTTPURLResponse, report: NegotiationReport) {
@@ -256,6 +257,6 @@ public struct NegotiatedData: Sendable {
         self.report = report
     }
 
-    /// Whether Negotiate was used for it, and with what result.
+    /// Whether Negotiate was used, and with what result.
     public var delivery: NegotiateExchange.Delivery { report.delivery }
 }

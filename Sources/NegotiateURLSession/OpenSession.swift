@@ -6,8 +6,8 @@ import Synchronization
 
 /// A URLSession and its transfers.
 ///
-/// A busy session lets who makes or cancels a task wait, for seconds; so both are done on a queue of its own. The queue also keeps their
-/// order: a session that is invalidated traps when it is asked for another task.
+/// Because a busy session may block a caller that creates or cancels a task for seconds, both are done on a separate queue. The queue also
+/// preserves their order: creating a task in an invalidated session traps.
 final class OpenSession: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
@@ -28,7 +28,7 @@ final class OpenSession: Sendable {
         }
     }
 
-    /// Ends what is in progress and closes the connections.
+    /// Ends the transfers in progress and closes the connections.
     func invalidate() {
         queue.async { [self] in
             isInvalidated.withLock { $0 = true }
@@ -37,9 +37,9 @@ final class OpenSession: Sendable {
     }
 }
 
-/// Hands what happens in a session to the transfers.
+/// Forwards the events of a session to the transfers.
 ///
-/// Nothing here waits for the session: its callbacks are held back by ours, see ``PacedOperationQueue``.
+/// No method waits for the session, because the session in turn waits for its callbacks, see ``PacedOperationQueue``.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: Transfer]>([:])
     private let queue: DispatchQueue
@@ -59,7 +59,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        // Interim responses (1xx) come as if they were responses.
+        // Interim responses (1xx) are delivered like responses.
         if let response = response as? HTTPURLResponse, response.statusCode >= 200 { transfer(of: dataTask)?.receive(response) }
         completionHandler(.allow)
     }
@@ -68,7 +68,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         transfer(of: dataTask)?.receive(data)
     }
 
-    /// A redirect is judged before it is followed, and never here. URLSession would take the ticket along.
+    /// Follows no redirect: the call decides on it first. URLSession would send the ticket to the new location.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -79,7 +79,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(nil)
     }
 
-    /// A 401 that offers Basic comes here after its body, and left to itself its task would never end.
+    /// A 401 that offers Basic is delivered here after its body; without an answer its task would never end.
     func urlSession(
         _ session: URLSession,
         task: URLSessionTask,
@@ -98,14 +98,14 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private func transfer(of task: URLSessionTask) -> Transfer? { transfers.withLock { $0[task.taskIdentifier] } }
 }
 
-/// Runs a session's callbacks one after the other, and lets the session wait while many of them are outstanding.
+/// Runs a session's callbacks one after another, and makes the session wait while many of them are outstanding.
 ///
-/// URLSession can't be told to pause: what a server sends faster than it is written to a disk would pile up in memory. It adds callbacks
-/// from its own thread, so that holding that thread holds the connection.
+/// Because URLSession cannot be paused, data that a server sends faster than it is written to a disk would accumulate in memory. URLSession
+/// adds callbacks from its own thread, so blocking that thread pauses the connection.
 ///
-/// Unchecked, because its superclass is: what is added here is a semaphore, which does not change.
+/// The class is an unchecked Sendable type because its superclass is; it only adds a semaphore, which is constant.
 final class PacedOperationQueue: OperationQueue, @unchecked Sendable {
-    /// A piece of a body has 16 KiB at most.
+    /// The maximum number of outstanding callbacks; a piece of a body has at most 16 KiB.
     private static let maximumOutstanding = 64
 
     private let slots = DispatchSemaphore(value: 0)
@@ -113,7 +113,7 @@ final class PacedOperationQueue: OperationQueue, @unchecked Sendable {
     override init() {
         super.init()
         maxConcurrentOperationCount = 1
-        // Dispatch traps when a semaphore goes with less than it was made with; so it is made with none.
+        // Created with a value of 0, because Dispatch traps if a semaphore is released with a smaller value than its initial one.
         for _ in 0..<PacedOperationQueue.maximumOutstanding { slots.signal() }
     }
 

@@ -4,27 +4,29 @@ import FoundationNetworking
 import HTTPNegotiate
 import HTTPTypes
 
-/// A request as URLSession gets it, and its body, which may have to be sent more than once.
+/// A request for URLSession, with its body, which may have to be sent more than once.
 struct SessionRequest: NegotiableRequest {
     enum Body: Sendable {
         case none
-        /// The request's own, in memory.
+        /// The request's own body, in memory.
         case data
-        /// The request's own, which can be read only once.
+        /// The request's own body, a stream that can be read only once.
         case stream
         case upload(Data)
         case file(URL)
     }
 
-    /// What URLSession frames a body with by itself. A length beside a stream would give the server two ends to choose from.
+    /// The fields with which URLSession frames a body itself. A length in addition to a stream would give the server two possible ends.
     private static let framingFields = ["Content-Length", "Transfer-Encoding"]
 
     private(set) var request: URLRequest
     private(set) var body: Body
 
+    /// Creates a request.
+    ///
     /// - Parameters:
-    ///   - body: What is sent instead of the request's own body; nil for that.
-    ///   - fields: What is sent beside the request's own fields.
+    ///   - body: The body to send in place of the request's own; nil for the request's own.
+    ///   - fields: The fields to send in addition to the request's own.
     init(_ request: URLRequest, body: Body? = nil, fields: [String: String] = [:]) {
         self.request = request
         self.body = request.httpBody != nil ? .data : request.httpBodyStream != nil ? .stream : .none
@@ -101,7 +103,7 @@ struct SessionRequest: NegotiableRequest {
         }
     }
 
-    /// URLSession would send a name and a password as Basic credentials without being asked.
+    /// Removes the user name and the password, which URLSession would send as Basic credentials without a challenge.
     private static func withoutUserInformation(_ url: URL) -> URL? {
         guard url.user != nil || url.password != nil else { return url }
         var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -112,7 +114,7 @@ struct SessionRequest: NegotiableRequest {
 }
 
 extension SessionRequest {
-    /// Throws for what URLSession answers only by hanging, or late.
+    /// Throws an error for a request on which URLSession would hang, or fail only late.
     func check() throws(HTTPTransportError) {
         if case .none = body { return }
         guard methodName != "GET" else {
@@ -129,7 +131,7 @@ extension SessionRequest {
 }
 
 extension URLRequest {
-    /// Reads the body that is a stream; nil if it is longer than the limit. A stream may block, so that a thread of Dispatch reads it.
+    /// Reads the body stream; nil if it is longer than the limit. Because a stream may block, it uses a Dispatch thread.
     func readBodyStream(upTo limit: Int) async throws -> Data? {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try readBodyStreamNow(upTo: limit) }) }

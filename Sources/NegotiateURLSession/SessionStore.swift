@@ -2,12 +2,12 @@ import FoundationNetworking
 import HTTPNegotiate
 import Synchronization
 
-/// The URLSessions beneath one ``NegotiatingURLSession``: what keeps connections of different identities apart.
+/// The URLSessions of one ``NegotiatingURLSession``, which keep connections of different identities apart.
 ///
-/// A URLSession gives any idle connection to any request, so each class of requests has sessions of its own. An exchange has a session with
-/// one connection to itself, so that exchanges do not wait for each other.
+/// Because a URLSession gives any idle connection to any request, each class of requests has its own sessions. An exchange has a session
+/// with a single connection, so that exchanges do not wait for each other.
 final class SessionStore: Sendable {
-    /// How many sessions with a connection that carried tickets are kept for later.
+    /// The maximum number of idle sessions whose connections carried tickets.
     static let maximumIdleSessions = 16
 
     private struct Idle {
@@ -23,7 +23,7 @@ final class SessionStore: Sendable {
         var phase = Phase.open
         var calls = 0
         var shared: OpenSession?
-        /// The longest unused first.
+        /// The idle sessions, least recently used first.
         var idle: [Idle] = []
         var leased: [ObjectIdentifier: OpenSession] = [:]
     }
@@ -34,7 +34,7 @@ final class SessionStore: Sendable {
 
     init(template: URLSessionConfiguration) {
         shared = template.duplicate
-        // A cache would answer for others what one principal was let see; stored credentials would answer unasked.
+        // A cache would return one principal's responses to another; stored credentials would be sent without a challenge.
         shared.urlCache = nil
         shared.requestCachePolicy = .reloadIgnoringLocalCacheData
         shared.urlCredentialStorage = nil
@@ -43,7 +43,7 @@ final class SessionStore: Sendable {
         oneConnection.httpMaximumConnectionsPerHost = 1
     }
 
-    /// Throws `shutDown` when no further calls are taken.
+    /// Counts a new call. Throws `shutDown` if no further calls are accepted.
     func beginCall() throws(HTTPTransportError) {
         let isOpen = state.withLock { state in
             if state.phase == .open { state.calls += 1 }
@@ -60,7 +60,7 @@ final class SessionStore: Sendable {
         if isLast { close() }
     }
 
-    /// For requests without credentials, to any origin. Throws `shutDown`.
+    /// Returns the session for requests without credentials, to any origin. Throws `shutDown`.
     func sharedSession() throws(HTTPTransportError) -> OpenSession {
         try withState { state in
             let session = state.shared ?? OpenSession(configuration: shared)
@@ -69,7 +69,7 @@ final class SessionStore: Sendable {
         }
     }
 
-    /// For one request with the user's own credentials, which are not known here. Throws `shutDown`.
+    /// Returns a lease for one request with the user's own credentials, which are opaque to this client. Throws `shutDown`.
     func singleUseLease() throws(HTTPTransportError) -> SessionLease {
         let session = try withState { state in
             let session = OpenSession(configuration: oneConnection)
@@ -79,7 +79,7 @@ final class SessionStore: Sendable {
         return SessionLease(session: session, identity: nil, store: self)
     }
 
-    /// For the requests with tickets of one exchange. Throws `shutDown`.
+    /// Returns a lease for the requests with tickets of one exchange. Throws `shutDown`.
     func lease(for identity: ConnectionIdentity) throws(HTTPTransportError) -> SessionLease {
         let session = try withState { state in
             let session: OpenSession
@@ -96,10 +96,10 @@ final class SessionStore: Sendable {
 
     /// Ends a lease.
     ///
-    /// - Parameter identity: For whom the session is kept; nil to close it.
+    /// - Parameter identity: The identity for which the session is kept; nil to close it.
     func release(_ session: OpenSession, identity: ConnectionIdentity?) {
         let surplus: OpenSession? = state.withLock { state in
-            // Once everything is closed it is no longer there.
+            // After `close()` the session is no longer in the list.
             guard state.leased.removeValue(forKey: ObjectIdentifier(session)) != nil else { return nil }
             guard let identity else { return session }
             state.idle.append(Idle(session: session, identity: identity))
@@ -108,7 +108,7 @@ final class SessionStore: Sendable {
         surplus?.invalidate()
     }
 
-    /// Takes no further calls, and closes everything when the last one has ended.
+    /// Accepts no further calls, and closes all sessions when the last call has ended.
     func finish() {
         let isIdle = state.withLock { state in
             if state.phase == .open { state.phase = .finishing }
@@ -117,7 +117,7 @@ final class SessionStore: Sendable {
         if isIdle { close() }
     }
 
-    /// Closes everything; a second call finds nothing to close.
+    /// Closes all sessions; a second call has no effect.
     func close() {
         let sessions = state.withLock { state in
             let sessions = [state.shared].compactMap(\.self) + state.idle.map(\.session) + Array(state.leased.values)
@@ -134,13 +134,13 @@ final class SessionStore: Sendable {
     }
 }
 
-/// The sole use of a session, and thereby of its one connection, for a whole exchange. It ends when the last reference goes.
+/// An exclusive lease of a session, and so of its single connection, for one exchange. It ends when the last reference is released.
 ///
-/// The legs of an exchange go over the same connection unless the server closes it between them; URLSession then makes another without
-/// telling, and a server that keeps its state with the connection refuses the next leg.
+/// The legs of an exchange use the same connection unless the server closes it between them. URLSession then silently opens another one,
+/// and a server that stores its state with the connection refuses the next leg.
 final class SessionLease: NegotiatedConnection {
     let session: OpenSession
-    /// Nil for a session that is used once.
+    /// The identity; nil for a session that is used once.
     let identity: ConnectionIdentity?
     private let store: SessionStore
     private let isReusable = Mutex(false)
@@ -155,7 +155,7 @@ final class SessionLease: NegotiatedConnection {
         store.release(session, identity: isReusable.withLock { $0 } ? identity : nil)
     }
 
-    /// Whether the server authenticated the connection makes no difference here: every request gets a ticket.
+    /// Keeps the session for reuse. Whether the server authenticated the connection is ignored, because every request gets a ticket.
     func keep(isAuthenticated: Bool) {
         isReusable.withLock { $0 = true }
     }

@@ -5,13 +5,13 @@ import Synchronization
 import struct Foundation.Data
 import struct Foundation.URL
 
-/// Carries the requests of one call over the sessions of a store.
+/// The transport of one call, which uses the sessions of a store.
 struct SessionTransport: NegotiateTransport {
     let store: SessionStore
-    /// Where bodies go; nil for memory.
+    /// The files for bodies; nil to hold them in memory.
     let files: CallFiles?
 
-    /// URLSession on Linux shows nothing of a connection.
+    /// URLSession on Linux exposes nothing about a connection.
     var showsCertificates: Bool { false }
 
     func sendWithoutCredentials(_ request: SessionRequest, to origin: Origin) async throws -> SessionResponse {
@@ -27,8 +27,8 @@ struct SessionTransport: NegotiateTransport {
         try store.lease(for: identity)
     }
 
-    /// None, ever: whether a request without a ticket went over the very connection that the server authenticated could not be known, and
-    /// another would prove nothing.
+    /// Always nil, because it is unknown whether a request without a ticket would use the connection that the server has authenticated, and
+    /// any other connection would not authenticate it.
     func authenticatedConnection(for identity: ConnectionIdentity) throws -> SessionLease? { nil }
 
     func send(_ request: SessionRequest, over connection: SessionLease, to origin: Origin) async throws -> SessionResponse {
@@ -41,7 +41,7 @@ struct SessionTransport: NegotiateTransport {
         lease: SessionLease?,
         to origin: Origin
     ) async throws -> SessionResponse {
-        // Draining a body ends without an error when the task is cancelled; nothing more is sent then.
+        // Draining a body ends without an error when the task is canceled; nothing more may be sent then.
         try Task.checkCancellation()
         try request.check()
         let transfer = Transfer(download: files?.makeFile())
@@ -54,12 +54,12 @@ struct SessionTransport: NegotiateTransport {
     }
 }
 
-/// A response whose body is on its way. When the last reference goes before it is read, the rest is not received.
+/// A response whose body is being received. If the last reference is released before the body has been read, the rest is not received.
 final class SessionResponse: NegotiableResponse {
     let head: HTTPURLResponse
     private let transfer: Transfer
     private let origin: Origin
-    /// Held until the body is here; before that the session is nobody else's.
+    /// Held until the body has arrived, so that no other exchange uses the session before.
     private let lease: Mutex<SessionLease?>
 
     init(head: HTTPURLResponse, transfer: Transfer, origin: Origin, lease: SessionLease?) {
@@ -74,11 +74,11 @@ final class SessionResponse: NegotiableResponse {
     }
 
     var statusCode: Int { head.statusCode }
-    /// Not to be known: libcurl may have agreed on HTTP/2 with an https server.
+    /// Unknown, because libcurl may have negotiated HTTP/2 with an https server.
     var isMultiplexed: Bool { false }
     var channelBindings: [UInt8]? { nil }
 
-    /// One value at most: FoundationNetworking joins the lines of a field with commas.
+    /// Returns at most one value, because FoundationNetworking joins the lines of a field with commas.
     func fieldValues(_ name: String) -> [String] {
         head.value(forHTTPHeaderField: name).map { [$0] } ?? []
     }
@@ -88,10 +88,10 @@ final class SessionResponse: NegotiableResponse {
         endLease()
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     func data() async throws -> Data { try await naming { try await transfer.data() } }
 
-    /// The whole body in a file.
+    /// Returns a file with the whole body.
     func file() async throws -> URL { try await naming { try await transfer.file() } }
 
     private func naming<Value>(_ body: () async throws -> Value) async throws -> Value {
@@ -103,7 +103,8 @@ final class SessionResponse: NegotiableResponse {
         }
     }
 
-    /// Other references to this response may last a little longer than the call, and the next call is to find the session.
+    /// Ends the lease explicitly, because other references to this response may outlive the call, and the next call should find the
+    /// session.
     private func endLease() {
         lease.withLock { $0 = nil }
     }

@@ -2,9 +2,9 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// One task of a session: its head, then its body. The session's delegate feeds it, one task reads it.
+/// One task of a session: its head, then its body. The session's delegate provides the data, one task reads it.
 final class Transfer: Sendable {
-    /// How much of a body that nobody wants is read, so that its connection can be used again. Beyond it the connection is closed.
+    /// The number of bytes of an unwanted body that are read so that its connection can be reused. Beyond it the connection is closed.
     private static let drainLimit = 65536
 
     private struct State {
@@ -21,14 +21,16 @@ final class Transfer: Sendable {
     private let state = Mutex(State())
     private let download: DownloadedFile?
 
-    /// - Parameter download: Where the body goes; nil for memory.
+    /// Creates a transfer.
+    ///
+    /// - Parameter download: The file for the body; nil to hold it in memory.
     init(download: DownloadedFile?) {
         self.download = download
     }
 
     // MARK: Reading
 
-    /// The response's head, when it is there.
+    /// Waits for the response's head.
     func head() async throws -> HTTPURLResponse {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -43,20 +45,20 @@ final class Transfer: Sendable {
         }
     }
 
-    /// The body, when it is whole; empty if it went to a file.
+    /// Waits for the complete body and returns it; empty if it was written to a file.
     func data() async throws -> Data {
         try await end()
         return state.withLock { $0.data }
     }
 
-    /// The body, when it is whole, in a file that is the caller's. Throws when it went to memory.
+    /// Waits for the complete body and returns the file, which the caller owns. Throws if the body is in memory.
     func file() async throws -> URL {
         try await end()
         guard let download else { throw CocoaError(.fileNoSuchFile) }
         return try download.handOver()
     }
 
-    /// Drops the body.
+    /// Reads and discards the body.
     func drain() async {
         let stop = state.withLock { state in
             state.isDrained = true
@@ -64,11 +66,11 @@ final class Transfer: Sendable {
             return state.received > Transfer.drainLimit
         }
         if stop { cancel() }
-        // Whether it broke off is the next request's concern.
+        // If the body was incomplete, the next request will notice it.
         try? await end()
     }
 
-    /// Receives no more, and lets who waits go. Does nothing when everything is here.
+    /// Stops receiving, and ends all waits with an error. Has no effect once everything has arrived.
     func cancel() {
         giveUp(CancellationError())
     }
@@ -89,10 +91,10 @@ final class Transfer: Sendable {
 
     // MARK: Feeding
 
-    /// The task was made.
+    /// Called when the task has been created.
     ///
-    /// - Parameter stop: Cancels it. It must not wait.
-    /// - Returns: False when nobody wants it any more.
+    /// - Parameter stop: Cancels the task. It must not block.
+    /// - Returns: False if the transfer has already ended.
     func begin(stop: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.end == nil else { return false }
@@ -111,7 +113,7 @@ final class Transfer: Sendable {
         reader?.resume(returning: response)
     }
 
-    /// Called by one thread at a time, so that pieces are written in their order without a lock.
+    /// Called by one thread at a time, so that pieces are written in order without a lock.
     func receive(_ piece: Data) {
         let (isWanted, isTooMuch) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
@@ -128,24 +130,24 @@ final class Transfer: Sendable {
         }
     }
 
-    /// The task ended. Without a head before, the response is the head.
+    /// Called when the task has ended. If no head has arrived before, the response is the head.
     func finish(_ response: HTTPURLResponse?) {
         _ = end(head: response.map { .success($0) } ?? .failure(URLError(.badServerResponse)), .success(()))
     }
 
-    /// The task failed.
+    /// Called when the task has failed.
     func fail(_ error: any Error) {
         _ = end(head: .failure(error), .failure(error))
     }
 
-    /// The task goes on, but not for anybody.
+    /// Ends the transfer and cancels the task.
     private func giveUp(_ error: any Error) {
         end(head: .failure(error), .failure(error))?()
     }
 
-    /// The first end counts.
+    /// Ends the transfer; only the first call has an effect.
     ///
-    /// - Returns: What cancels the task; nil when it has ended before, or was not made yet.
+    /// - Returns: The closure that cancels the task; nil if the transfer had already ended, or the task was not created yet.
     private func end(head: Result<HTTPURLResponse, any Error>, _ end: Result<Void, any Error>) -> (@Sendable () -> Void)? {
         let before = state.withLock { state in
             let before = state

@@ -3,10 +3,10 @@ import FoundationNetworking
 import HTTPNegotiate
 
 extension HTTPTransportError {
-    /// What a session that was closed gives.
+    /// The error of a session that was invalidated.
     static let shutDown = HTTPTransportError(.shutDown, "The session was invalidated. Make a new one.")
 
-    /// Names what a request to an origin died of. Cancellation, and what has its name already, stays as it is.
+    /// Describes the error that ended a request to an origin. Cancellation, and an error that is already described, are returned unchanged.
     static func naming(_ cause: any Error, origin: Origin) -> any Error {
         if cause is CancellationError || cause is HTTPTransportError { return cause }
         let code = code(of: cause, origin: origin)
@@ -24,15 +24,15 @@ extension HTTPTransportError {
         case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
             .serverCertificateHasUnknownRoot:
             return .tls
-        // The URL's scheme was looked at before; here it is the answer that is not supported.
+        // The URL's scheme was checked before; here it is the response that is not supported.
         case .unsupportedURL: return .malformedResponse
-        // Tasks in progress are cancelled so when their session is invalidated.
+        // Tasks in progress are canceled when their session is invalidated.
         case .cancelled: return .shutDown
         default: return code(ofText: error.localizedDescription, origin: origin)
         }
     }
 
-    /// FoundationNetworking has a code for few of libcurl's errors; of the others only the text is left.
+    /// Returns the code for an error text, because FoundationNetworking has codes for only a few of libcurl's errors.
     private static func code(ofText text: String, origin: Origin) -> Code {
         let kinds: [(Code, [String])] = [
             (.connectionClosed, ["transfer closed", "Recv failure", "Send failure", "Connection reset", "unexpected eof", "HTTP/2"]),

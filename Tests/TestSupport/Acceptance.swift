@@ -1,17 +1,17 @@
 public import Kerberos
 
-/// What a server learned from a client's first token, and what it answers.
+/// A server's result for a client's first token: the names, and its reply.
 public struct Acceptance: Sendable {
-    /// The name of the client.
+    /// The client principal.
     public let client: String
-    /// The name of the service that was addressed.
+    /// The service principal.
     public let service: String
-    /// The token that proves the server to the client.
+    /// The token that authenticates the server to the client.
     public let reply: [UInt8]
 
     /// Accepts a token with the keys of a keytab, as a protected server does.
     ///
-    /// - Throws: ``Kerberos/KerberosError`` when the token does not verify, or does not suffice.
+    /// - Throws: ``Kerberos/KerberosError`` if the token does not verify, or if one token is not enough.
     public init(_ token: [UInt8], keytab: String) throws(KerberosError) {
         let acceptor = SPNEGOAcceptor(credential: try AcceptorCredential(keytab: keytab, replayCache: .disabled))
         switch try acceptor.step(token) {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// libkrb5's plugins that `Scripts/install-packages` unpacked, or else the machine's: where the one for certificates is. Nil where it is
-/// nowhere.
+/// The folder of libkrb5's plugins that contains the one for certificates: unpacked by `Scripts/install-packages`, otherwise the system's.
+/// Nil if neither contains it.
 public let certificatePlugins: String? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     for libraries in [root.appending(path: ".build/unpacked/usr/lib").path, "/usr/lib"] {

@@ -2,11 +2,11 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// A client's connection to a server on loopback, over plain HTTP/1.1, where a test sends one request after the other.
+/// A client's connection to a server on loopback, over plain HTTP/1.1, on which a test sends one request after another.
 public struct ClientConnection {
-    /// An answer, read to its end.
+    /// A response, read to its end.
     public struct Answer: Sendable {
-        /// Such as 401.
+        /// The status, such as 401.
         public let status: Int
         /// The body as text.
         public let body: String
@@ -18,7 +18,7 @@ public struct ClientConnection {
             self.body = body
         }
 
-        /// The values of a field, in their order.
+        /// The values of a header field, in order.
         public subscript(name: String) -> [String] { fields[name] }
     }
 
@@ -27,7 +27,7 @@ public struct ClientConnection {
     fileprivate var parts: NIOAsyncChannelInboundStream<HTTPClientResponsePart>.AsyncIterator
     fileprivate let output: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
 
-    /// Sends a request without a body and waits for the answer; nil when the server ends the connection instead.
+    /// Sends a request without a body and waits for the response; nil if the server closes the connection instead.
     nonisolated(nonsending) public mutating func get(_ path: String = "/", fields: [String: String] = [:]) async throws -> Answer? {
         let headers = HTTPHeaders([("Host", "localhost")] + fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
         try await output.write(.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers)))
@@ -38,13 +38,13 @@ public struct ClientConnection {
         return Answer(head, body: body)
     }
 
-    /// Waits for the end of the connection; false when something comes instead.
+    /// Waits until the connection closes; false if data arrives instead.
     nonisolated(nonsending) public mutating func ends() async throws -> Bool {
         try await parts.next(isolation: #isolation) == nil
     }
 }
 
-/// Runs a closure with a connection to a port of 127.0.0.1, which is closed in the end.
+/// Runs a closure with a connection to a port of 127.0.0.1, and closes the connection at the end.
 nonisolated(nonsending) public func withClientConnection<R: Sendable>(
     port: Int,
     _ body: nonisolated(nonsending) (inout ClientConnection) async throws -> R

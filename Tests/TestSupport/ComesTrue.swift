@@ -1,5 +1,5 @@
-/// Waits for what happens beside, such as a ticket that is acquired while the old one still serves: a hundred looks a second, for a
-/// minute at most.
+/// Waits until a condition becomes true that another task or process brings about, such as a ticket that is acquired while the old one is
+/// still in use. Polls a hundred times a second, for at most a minute.
 public func comesTrue(_ condition: () async throws -> Bool) async throws -> Bool {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(60)

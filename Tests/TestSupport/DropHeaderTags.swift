@@ -1,8 +1,8 @@
 internal import struct Foundation.Data
 internal import struct Foundation.URL
 
-/// Takes the tags out of the header of a version 4 cache file: the KDC's clock offset, which an older program or one with
-/// `kdc_timesync = 0` does not write.
+/// Removes the tags from the header of a version 4 cache file. The tag is the KDC's clock offset, which older programs, and those with
+/// `kdc_timesync = 0`, do not write.
 package func dropHeaderTags(ofCacheAt path: String) throws {
     let url = URL(filePath: path)
     let bytes = try Data(contentsOf: url)

@@ -4,8 +4,8 @@
     internal import Glibc
 #endif
 
-/// Ends an exit test's process at once. At an orderly exit libkrb5 takes its locks down, which fails where a call that nobody waits for any
-/// more is inside it.
+/// Exits the process of an exit test immediately. In a normal exit libkrb5 destroys its locks, which fails while an abandoned call is still
+/// using them.
 public func endChildProcess() -> Never {
     fflush(nil)
     _exit(EXIT_SUCCESS)

@@ -3,9 +3,9 @@ internal import KerberosTesting
 internal import Subprocess
 internal import Synchronization
 
-/// A message bus of a test's own with the machine's systemd-logind on it, which knows the sessions that the test names and no others.
+/// A private message bus with the system's systemd-logind, which knows only the sessions that the test defines.
 ///
-/// logind runs in a mount namespace with an empty `/run`: it sees nothing of the machine, and the machine nothing of it.
+/// logind runs in a mount namespace with an empty `/run`, so that it is isolated from the machine.
 public final class LoginService: Sendable {
     /// A login session.
     public struct Session: Sendable {
@@ -14,18 +14,20 @@ public final class LoginService: Sendable {
         var name: String
         var type: String
 
+        /// Creates a session.
+        ///
         /// - Parameter type: `wayland`, `x11` or `tty`.
         public init(_ id: String, user: UInt32 = 0, name: String = "root", type: String = "wayland") {
             (self.id, self.user, self.name, self.type) = (id, user, name, type)
         }
 
-        /// The object's path: a digit at its beginning is written by its code.
+        /// The object's path, in which a leading digit is written as its character code.
         var path: String { "/org/freedesktop/login1/session/_3\(id)" }
     }
 
     private static let logind = "/lib/systemd/systemd-logind"
 
-    /// Whether this machine and its user can run one.
+    /// Whether this machine and user can run one.
     public static let isPossible: Bool = {
         guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: logind),
             (try? Program.path(of: "dbus-daemon")) != nil, (try? Program.path(of: "busctl")) != nil
@@ -33,20 +35,20 @@ public final class LoginService: Sendable {
         return succeeds(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/run"])
     }()
 
-    /// What is missing where it is not possible.
+    /// The reason for skipping a test if it is not possible.
     public static let reason = "this needs root, a private mount namespace, dbus-daemon, busctl and systemd-logind"
 
     private let folder: String
     private let seats = Mutex<[String: Int32]>([:])
 
-    /// The variable by which a program finds the bus in a folder.
+    /// Returns the variable with which a program finds the bus in a folder.
     public static func environment(folder: String) -> [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/bus"] }
 
     private init(folder: String) { self.folder = folder }
 
     deinit { for descriptor in seats.withLock({ $0.values }) { close(descriptor) } }
 
-    /// Runs the closure while both serve. The folder, which is there already, can serve several times, one after the other.
+    /// Runs the closure while the bus and logind are running. The folder must exist; it can be reused by later calls.
     @discardableResult
     public static func run<Value>(
         in folder: String,
@@ -81,12 +83,12 @@ public final class LoginService: Sendable {
         return try result.get()
     }
 
-    /// Why a call failed.
+    /// The reason why a call failed.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Both end when nobody holds the standard input any more.
+    /// Both stop when the shell's standard input is closed.
     private static let script = """
         folder=$1
         trap 'kill $logind $bus 2>/dev/null; wait' EXIT
@@ -126,7 +128,7 @@ public final class LoginService: Sendable {
             if !files.fileExists(atPath: seat) { guard mkfifo(seat, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) } }
             let descriptor = open(seat, O_RDWR | O_CLOEXEC)
             guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown) }
-            // logind takes a session to be over when nobody holds this open.
+            // logind considers a session closed when no process has this FIFO open.
             seats.withLock { $0[session.id] = descriptor }
             let text = """
                 UID=\(session.user)
@@ -148,27 +150,27 @@ public final class LoginService: Sendable {
         }
     }
 
-    /// Tells a session to lock itself, as `loginctl lock-session` does.
+    /// Requests a session to lock, as `loginctl lock-session` does.
     public func lock(_ session: Session) async throws {
         try await call("/org/freedesktop/login1", "org.freedesktop.login1.Manager", "LockSession", "s", session.id)
     }
 
-    /// Says for a session's screen locker whether it is locked.
+    /// Reports to logind whether a session is locked, as its screen locker does.
     public func setLocked(_ session: Session, _ isLocked: Bool = true) async throws {
         try await call(session.path, "org.freedesktop.login1.Session", "SetLockedHint", "b", isLocked ? "true" : "false")
     }
 
-    /// Somebody else than logind tells everybody on the bus, each by name, that a session is to lock itself.
+    /// Sends the lock signal of a session to every client of the bus from a process other than logind.
     public func pretendLock(_ session: Session) async throws {
         let bus = "org.freedesktop.DBus"
         let names = try await busctl(["call", bus, "/org/freedesktop/DBus", bus, "ListNames"]).split(separator: "\"")
         for name in names where name.hasPrefix(":") {
-            // Whoever is gone needs no signal.
+            // Clients that have disconnected need no signal.
             _ = try? await busctl(["emit", "--destination=\(name)", session.path, "org.freedesktop.login1.Session", "Lock"])
         }
     }
 
-    /// The person leaves: the session's leader lets go of it.
+    /// Ends a session, as when its leader closes it.
     public func leave(_ session: Session) { _ = seats.withLock { $0.removeValue(forKey: session.id) }.map { close($0) } }
 
     private func call(_ words: String...) async throws { try await busctl(["call", "org.freedesktop.login1"] + words) }

@@ -1,17 +1,17 @@
 public import Foundation
 internal import Synchronization
 
-/// The machine's time, put forward by hand. Safe to use from any task.
+/// A clock with the machine's time that a test can advance. Safe to use from any task.
 public final class ManualClock: Sendable {
     private let offset = Mutex<TimeInterval>(0)
 
-    /// A clock that is right.
+    /// Creates a clock with the machine's time.
     public init() {}
 
-    /// What it shows.
+    /// The current time of the clock.
     public var now: Date { Date(timeIntervalSinceNow: offset.withLock { $0 }) }
 
-    /// Puts it forward.
+    /// Advances the clock.
     public func advance(by seconds: TimeInterval) {
         offset.withLock { $0 += seconds }
     }

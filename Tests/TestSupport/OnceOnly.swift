@@ -1,7 +1,7 @@
 package import NIOCore
 internal import Synchronization
 
-/// A stream that can be read a single time, and ends at once when it is read again.
+/// A stream that can be read only once; a second iteration ends at once.
 package struct OnceOnly: AsyncSequence, Sendable {
     package typealias Element = ByteBuffer
 

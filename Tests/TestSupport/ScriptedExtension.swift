@@ -3,9 +3,9 @@ internal import Synchronization
 
 package import struct Foundation.URL
 
-/// An extension with made-up tokens. It covers `localhost`, `a.localhost` and `b.localhost`, over plain http as well.
+/// An extension with fake tokens. It handles `localhost`, `a.localhost` and `b.localhost`, also over plain http.
 ///
-/// Its exchange takes `final` as the final token, answers `more` with a further leg, and refuses anything else.
+/// Its exchange accepts `final` as the final token, answers `more` with another leg, and rejects any other token.
 package final class ScriptedExtension: CredentialExtension {
     package typealias Answer = @Sendable (AuthorizationRequest) async throws -> AuthorizationOutcome
 
@@ -16,19 +16,19 @@ package final class ScriptedExtension: CredentialExtension {
     private let log = Mutex<[AuthorizationRequest]>([])
     private let readyLog = Mutex<[AuthorizationRequest]>([])
 
-    /// The requests that it was asked to answer.
+    /// The requests to begin an authorization.
     package var requests: [AuthorizationRequest] { log.withLock { $0 } }
 
-    /// The requests for which it was asked what is ready.
+    /// The requests for a grant that is ready.
     package var requestsForReady: [AuthorizationRequest] { readyLog.withLock { $0 } }
 
-    /// Makes an extension.
+    /// Creates an extension.
     ///
     /// - Parameters:
-    ///   - answer: What ``beginAuthorization(with:)`` does.
-    ///   - change: What the profile says beyond the hosts.
-    ///   - whoAnswers: What ``identity(for:)`` says; by default who would sign.
-    ///   - ready: What ``readyGrant(for:)`` says; by default nothing is.
+    ///   - answer: The implementation of ``beginAuthorization(with:)``.
+    ///   - change: Changes the configuration, which initially contains only the realm and the hosts.
+    ///   - whoAnswers: The implementation of ``identity(for:)``; by default the identity of the default grant.
+    ///   - ready: The implementation of ``readyGrant(for:)``; by default no grant is ready.
     package init(
         answer: @escaping Answer = { try ScriptedExtension.grant(for: $0) },
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
@@ -67,7 +67,7 @@ package final class ScriptedExtension: CredentialExtension {
         return await ready(request)
     }
 
-    /// Who signs by default: the principal that the caller names, else alice.
+    /// Returns the default identity: the caller's principal, or otherwise alice.
     package static func identity(for request: AuthorizationRequest) throws -> AuthorizationIdentity {
         AuthorizationIdentity(
             principal: request.principal ?? "alice@EXAMPLE.TEST",
@@ -90,7 +90,7 @@ package final class ScriptedExtension: CredentialExtension {
     }
 }
 
-/// The security context that goes with it.
+/// The security context of a grant.
 package final class ScriptedExchange: AuthorizationExchange {
     package init() {}
 

@@ -5,10 +5,10 @@ internal import NIOPosix
 internal import NIOSSL
 internal import Synchronization
 
-/// A raw HTTP/1.1 server on 127.0.0.1 that answers as a script says and remembers what it was sent.
+/// A raw HTTP/1.1 server on 127.0.0.1 that replies according to a script and records the requests.
 package final class ScriptedServer: Sendable {
     package struct Request: Sendable {
-        /// Which connection it came over, from 1 in the order of their first requests.
+        /// The number of the connection, from 1 in the order of their first requests.
         package var connection = 0
         package var method = ""
         package var target = ""
@@ -22,9 +22,9 @@ package final class ScriptedServer: Sendable {
 
     package enum Reply: Sendable {
         case response(Int, [(String, String)] = [], body: String = "")
-        /// These bytes, and then the end of the connection.
+        /// Sends these bytes and closes the connection.
         case raw(String)
-        /// These bytes, and then nothing.
+        /// Sends these bytes and nothing more.
         case partial(String)
         case drop
         case silence
@@ -43,12 +43,12 @@ package final class ScriptedServer: Sendable {
 
     package typealias Script = @Sendable (Request) -> Reply
 
-    /// What happened, in its order; for one reader.
+    /// The events in order, for a single reader.
     package let events: AsyncStream<Event>
     private let log = Mutex<[Request]>([])
     private let connections = Mutex(0)
     private let script: Script
-    /// Sent on a new connection, as no HTTP server does.
+    /// Text that is sent on each new connection, as no HTTP server does.
     fileprivate let greeting: String?
     private let continuation: AsyncStream<Event>.Continuation
     private let listener = Mutex<(any Channel)?>(nil)
@@ -59,7 +59,7 @@ package final class ScriptedServer: Sendable {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    /// Runs a server for as long as the body runs. With identities it speaks TLS, and each new connection shows the next of them.
+    /// Runs a server while the body runs. With identities it uses TLS, and presents the next of them on each new connection.
     package static func run<Return>(
         _ script: @escaping Script,
         greeting: String? = nil,
@@ -114,7 +114,7 @@ package final class ScriptedServer: Sendable {
 private final class Counter: Sendable {
     private let value = Atomic(0)
 
-    /// 0, 1, 2 and so on.
+    /// Returns 0, 1, 2 and so on.
     func next() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
 }
 
@@ -162,7 +162,7 @@ private final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The next whole request, taken out of what was received.
+    /// Removes the next complete request from the received text.
     private func nextRequest() -> ScriptedServer.Request? {
         guard let end = received.range(of: "\r\n\r\n") else { return nil }
         let lines = received[..<end.lowerBound].split(separator: "\r\n")
@@ -186,14 +186,14 @@ private final class ConnectionHandler: ChannelInboundHandler {
         return request
     }
 
-    /// A chunked body of ASCII; nil while it is not complete.
+    /// Reads a chunked body of ASCII characters; nil while it is incomplete.
     private static func chunks(_ rest: inout Substring) -> String? {
         var body = ""
         while let end = rest.range(of: "\r\n"), let size = Int(rest[..<end.lowerBound], radix: 16) {
             let chunk = rest[end.upperBound...]
             guard chunk.utf8.count >= size + 2 else { return nil }
             body += chunk.prefix(size)
-            // The characters CR LF are one.
+            // CR LF is a single Character.
             rest = chunk.dropFirst(size + 1)
             if size == 0 { return body }
         }

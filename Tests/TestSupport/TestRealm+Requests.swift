@@ -1,24 +1,24 @@
 public import KerberosTesting
 
 extension TestRealm {
-    /// What a KDC is asked for.
+    /// The kind of a request to the KDC.
     public enum RequestKind: String, Sendable {
-        /// A ticket-granting ticket (RFC 4120 section 3.1).
+        /// A request for a ticket-granting ticket (RFC 4120 section 3.1).
         case initialTicket = "AS_REQ"
-        /// A service ticket (RFC 4120 section 3.3).
+        /// A request for a service ticket (RFC 4120 section 3.3).
         case serviceTicket = "TGS_REQ"
     }
 
-    /// How many requests of a kind the KDC has answered with a ticket, for one client and one server.
+    /// Returns how many requests of a kind the KDC has answered with a ticket, for a client and a server.
     ///
     /// - Parameters:
-    ///   - client: The name without the realm; nil counts everybody's.
-    ///   - server: The name without the realm, such as `HTTP/www.example.test`; nil counts every server.
+    ///   - client: The name without the realm; nil for every client.
+    ///   - server: The name without the realm, such as `HTTP/www.example.test`; nil for every server.
     public func issued(_ kind: RequestKind, client: String? = nil, server: String? = nil) throws -> Int {
         try lines(kind, with: ": ISSUE:", client: client, server: server)
     }
 
-    /// How many requests of a kind the KDC has received, refused ones and those without pre-authentication included.
+    /// Returns how many requests of a kind the KDC has received, including refused ones and those without pre-authentication.
     public func received(_ kind: RequestKind, client: String? = nil, server: String? = nil) throws -> Int {
         try lines(kind, with: "", client: client, server: server)
     }

@@ -2,8 +2,8 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Runs a closure with a port of this machine that passes the first connection on to another port, and takes what comes by later ones
-/// without ever answering: a server that dies in the middle of an exchange.
+/// Runs a closure with a local port that forwards the first connection to another port, and reads from later connections without answering,
+/// like a server that fails in the middle of an exchange.
 nonisolated(nonsending) public func withForgetfulRelay<R>(
     to port: Int,
     _ body: nonisolated(nonsending) (Int) async throws -> R

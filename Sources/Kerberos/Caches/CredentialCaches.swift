@@ -7,8 +7,7 @@ internal import CKerberos
 #endif
 
 extension KerberosClient {
-    /// The default cache (`krb5_cc_default_name`): ``RealmConfiguration/defaultCacheName``, else that of `KRB5CCNAME`, krb5.conf or
-    /// libkrb5.
+    /// The default cache (`krb5_cc_default_name`): ``RealmConfiguration/defaultCacheName``, else `KRB5CCNAME`, krb5.conf or built-in.
     public func defaultCacheName() async throws(KerberosError) -> CredentialCacheName {
         try await perform { context throws(KerberosError) in
             // The name is enough: opening a KCM cache would require its server.

@@ -8,9 +8,9 @@ internal import SSOAgentClient
 internal import Synchronization
 internal import UnixSystem
 
-/// One user's agent: the credential caches, the API, and what keeps the sessions alive, in one process.
+/// One user's agent: a process that serves the credential caches and the API, and keeps the sessions alive.
 ///
-/// The caches are served before anything else, since the agent's own engine is a client of them, as every program of the user is.
+/// The caches are served first, because the agent's own engine is a client of them, like every other program of the user.
 package final class Agent: Sendable {
     let options: AgentOptions
     let events = EventHub()
@@ -19,59 +19,60 @@ package final class Agent: Sendable {
     let journal: Journal
     let reading = Mutex(Reading())
     let occasions = AsyncStream.makeStream(of: Occasion.self, bufferingPolicy: .bufferingNewest(1))
-    /// Where clients find the sockets.
+    /// The paths at which clients find the sockets.
     let places = Mutex<[SocketPlace]>([])
-    /// What was reported of sockets that were lost, by their path.
+    /// The last failure reported for each lost socket, by path.
     let losses = Mutex<[String: String]>([:])
-    /// The krb5.conf as it was written last.
+    /// The identity of krb5.conf as this agent last wrote it.
     let configuration = Mutex<FileIdentity?>(nil)
     /// By which this process uses its own caches; nil if the tickets are elsewhere.
     let ownCaches: SocketHandle?
 
-    /// An agent that does nothing yet.
+    /// Creates an agent that does not serve yet.
     package init(_ options: AgentOptions) {
         self.options = options
         journal = Journal(options.log)
         ownCaches = options.mode == .agent ? SocketHandle() : nil
     }
 
-    /// The socket of the agent's own caches, as its engine reaches it; nil if the tickets are elsewhere.
+    /// The path at which the engine reaches the socket of the agent's own caches; nil if the tickets are in the system's default cache.
     var cacheSocket: String? { options.mode == .agent ? ownCaches?.path ?? options.runtime.kcmSocket : nil }
 
-    /// Ends ``run(until:)`` in order. From any thread.
+    /// Makes ``run(until:)`` shut down in order and return. Can be called from any thread.
     package func stop() { stop(.stopped) }
 
-    /// The same, with the reason.
+    /// Stops the agent and records the reason.
     func stop(_ reason: Ending) { ending.continuation.yield(reason) }
 
-    /// Why an agent has ended.
+    /// Why ``run(until:)`` returned.
     package enum Ending: Sendable, Hashable {
-        /// It was told to, or is not needed any more, or another process serves its clients.
+        /// The agent was stopped, was idle for too long, or found that another process serves its clients.
         case stopped
-        /// The file of its program was replaced, and systemd starts the new one.
+        /// The program file was replaced, and systemd starts the new program.
         case replaced
-        /// The file of its program, at this path, was replaced: the process is to become the new one. The sockets listen, and the variable
-        /// ``socketsVariable`` with this value tells the program which descriptors they are.
+        /// The program file at this path was replaced, and this process is to execute the new program. The sockets keep listening. The
+        /// variable ``socketsVariable``, set to `sockets`, tells the new program which descriptors they are.
         case restart(path: String, sockets: String)
     }
 
-    /// Serves until the body returns, or ``stop()`` is called, or nobody needs the agent any more; then answers what has arrived and ends.
+    /// Serves until `end` returns, ``stop()`` is called or the agent has been idle for too long. Then answers the pending requests and
+    /// returns.
     ///
-    /// `KRB5_CONFIG` of this process names ``SSOAgentClient/RuntimeDirectory``'s krb5.conf, which is written here, before the first call of
-    /// libkrb5.
+    /// `KRB5_CONFIG` of this process must name the krb5.conf of ``SSOAgentClient/RuntimeDirectory``. This method writes that file before
+    /// the first call to libkrb5.
     ///
-    /// - Returns: Why it ended.
-    /// - Throws: ``AgentError``, `SocketError`, or what makes the profiles or the kept tickets unusable.
+    /// - Returns: Why the agent stopped.
+    /// - Throws: ``AgentError``, `SocketError`, or an error of the profiles or of the stored tickets.
     @discardableResult
     package func run(until end: @escaping @Sendable () async -> Void) async throws -> Ending {
         try makeDirectory()
         let lock = try await takeLock()
         defer { withExtendedLifetime(lock) {} }
-        // Before they are read, so that no change is missed.
+        // The watch starts before the profiles are read, so that no change is missed.
         let watch = FileWatch { [search = options.search] in search.places }
         let profiles = try await readProfiles()
         let current = CurrentExtension(try await options.makeExtension(profiles.profiles, cacheSocket))
-        // Before there are sockets: a program that finds one counts on the file that leads to it.
+        // Written before the sockets exist, because a program that finds a socket relies on the krb5.conf that names it.
         try writeConfiguration(current.value.policy)
         var sockets: AgentSockets
         do {
@@ -82,7 +83,7 @@ package final class Agent: Sendable {
         }
         let found = sockets.places
         places.withLock { $0 = found }
-        // The sockets of one that starts again stay where clients find them.
+        // When the agent restarts, its sockets stay where clients find them.
         var staysInPlace = false
         defer { if !staysInPlace { removeOwnFiles() } }
         if let place = found.first(where: { $0.socket == .caches }), let ownCaches, !ownCaches.lead(to: place.path) {
@@ -93,10 +94,10 @@ package final class Agent: Sendable {
         return reason
     }
 
-    /// Writes the krb5.conf that leads programs to sockets on which a service manager listens before there is an agent. One that runs has
-    /// written it: then nothing is done.
+    /// Writes the krb5.conf that names the sockets on which a service manager listens before an agent runs. Does nothing if an agent is
+    /// running, because it has written the file.
     ///
-    /// - Throws: ``AgentError``, or what makes the profiles unusable.
+    /// - Throws: ``AgentError``, or an error of the profiles.
     package func prepare() async throws {
         try makeDirectory()
         do {
@@ -179,14 +180,14 @@ package final class Agent: Sendable {
                 group.addTask { await keeper.run() }
                 if let program = options.runProgram { group.addTask { await eventRuns.run(program) } }
                 group.addTask { await login.run { keeper.note($0) } }
-                // A command signs out in a process of its own; no key outlives its session in this one.
+                // A sign-out runs in another process, so this process must drop its service tickets when a cache goes away.
                 group.addTask {
                     for await _ in losses.stream {
                         current.value.forgetServiceTickets()
                         await Self.endStaleExchanges(of: api, current)
                     }
                 }
-                // If the caches are the system's, only the keeper sees that one is gone.
+                // If the caches are the system's, only the keeper notices that one is gone.
                 group.addTask { [events] in
                     for await event in events.events() where event.kind == .signedOut { losses.continuation.yield() }
                 }
@@ -199,25 +200,25 @@ package final class Agent: Sendable {
             }
         }
         let reason = await waitForEnd(end)
-        // Of an agent that starts again they listen meanwhile.
+        // If the agent restarts, the duplicate descriptors keep listening meanwhile.
         if case .restart = reason {} else { closeCopies() }
         notification.stopping()
         work.cancel()
-        // The requests that wait for it are answered.
+        // This answers the requests that wait for the sign-in.
         signIn?.stop()
         await Self.wait(atMost: Self.workLimit) { await work.value }
-        // The streams of events end first: the API waits for every response.
+        // The event streams end first, because the API waits for every response.
         events.close()
         await Self.wait(atMost: Self.shutDownLimit) { await api.shutDown() }
         await Self.wait(atMost: Self.shutDownLimit) { await caches?.shutDown() }
         return reason
     }
 
-    /// How long the system's default cache has to hand over its tickets. It may be served by a process that does not answer.
+    /// The time limit for importing the system's default cache, which may be served by a process that does not answer.
     private static let importLimit = Duration.seconds(5)
-    /// How long what looks after the sessions has to end. A call of libkrb5 that waits for another process's cache cannot be canceled.
+    /// The time limit for the background work to end. A libkrb5 call that waits for another process's cache cannot be canceled.
     private static let workLimit = Duration.seconds(3)
-    /// How long each server has to answer what has arrived; longer than its own grace period.
+    /// The time limit for each server to answer the pending requests; longer than the server's own grace period.
     private static let shutDownLimit = Duration.seconds(7)
 
     private func serveCaches(
@@ -237,7 +238,7 @@ package final class Agent: Sendable {
                 limits: ServerLimits(totals: .agent(descriptors: descriptors, processors: ProcessInfo.processInfo.processorCount)),
                 isPermitted: { peer in
                     guard current.access.permitsCaches(peer) else { return false }
-                    // A program opens a connection for each cache that it uses.
+                    // Not each connection counts as a use, because a program opens one for each cache that it uses.
                     if peer.processID != getpid(), activity.note() { keeper.noteUse(of: nil) }
                     return true
                 },
@@ -279,12 +280,12 @@ package final class Agent: Sendable {
         return process
     }
 
-    /// The krb5.conf of the programs that share the tickets, and the agent's own.
+    /// Writes the krb5.conf for the agent itself and for the programs that share its tickets.
     func writeConfiguration(_ policy: DecisionPolicy) throws(AgentError) {
         let file = KerberosConfigurationFile(
             policy.configurations,
             defaultRealm: policy.defaultConfiguration?.realm,
-            // Most clients bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
+            // Most clients send no channel bindings. A server that checks them would refuse tokens that claim support for them.
             bindsTokens: false,
             cacheSocket: options.mode == .agent ? options.runtime.kcmSocket : nil
         )
@@ -298,7 +299,7 @@ package final class Agent: Sendable {
 }
 
 extension Agent {
-    /// Puts into the journal why nobody can be asked for a password: once, however many programs wait for one.
+    /// Logs why the user cannot be prompted for a password, once for all programs that wait for one.
     func notePromptFaults() async {
         guard let faults = options.promptFaults else { return }
         let beginning = "nobody can be asked for a password: "

@@ -3,21 +3,21 @@ internal import KCM
 package import KerberosEngine
 package import SSOAgentClient
 
-/// What an agent works with.
+/// The configuration of an agent.
 package struct AgentOptions: Sendable {
-    /// Whose tickets these are.
+    /// Where the tickets are stored.
     package enum Mode: String, Sendable {
-        /// The agent's own: it is the default cache of every program that it, or the session's set-up, is known to.
+        /// In the agent's own caches. They are the default cache of every program whose krb5.conf names the agent's socket.
         case agent
-        /// Those of the system's default cache, where kinit, sssd or a login through PAM put them. The agent serves and renews them.
+        /// In the system's default cache, where kinit, sssd or a login through PAM puts them. The agent serves and renews them.
         case system
     }
 
-    /// A key that signs in where nobody is asked.
+    /// A keytab for a sign-in without a user.
     package struct Keytab: Sendable {
-        /// The file.
+        /// The path of the file.
         package var path: String
-        /// Whose key; nil is the file's first one.
+        /// The principal; nil means the first one in the file.
         package var principal: String?
 
         package init(path: String, principal: String? = nil) {
@@ -26,38 +26,38 @@ package struct AgentOptions: Sendable {
         }
     }
 
-    /// Where the sockets, the lock and krb5.conf are.
+    /// The directory of the sockets, the lock and krb5.conf.
     package var runtime: RuntimeDirectory
     package var mode = Mode.agent
-    /// Where the tickets are; nil is a folder of the runtime directory, which the machine forgets when it stops.
+    /// The directory of the tickets; nil means a folder in the runtime directory, whose content is lost when the machine stops.
     package var ticketDirectory: String?
-    /// How many credential caches there may be.
+    /// The maximum number of credential caches.
     package var maximumCaches = AgentOptions.defaultCaches
-    /// How long nobody must need the agent before it ends; nil lets it run.
+    /// The idle time after which the agent exits; nil means never.
     package var idleExit: Duration?
-    /// Signs in at the start, and again where a renewal does not help.
+    /// The keytab for the sign-in at the start, and for signing in again when the ticket cannot be renewed.
     package var keytab: Keytab?
-    /// Runs the administrator's program for an event of a session, and returns what was wrong with it; nil runs none.
+    /// Runs the administrator's program for a session event and returns a description of its failure, or nil; nil runs no program.
     package var runProgram: (@Sendable (SessionEvent) async -> String?)?
-    /// How long a cache is kept whose tickets can neither be used nor renewed; nil keeps it.
+    /// How long a cache is kept after its tickets can neither be used nor renewed; nil keeps it.
     package var expiredCachePeriod: Duration? = .seconds(7 * 86_400)
-    /// The krb5.conf files of the machine, without the agent's own: they name the default cache whose tickets are copied at the start.
+    /// The system's krb5.conf files, without the agent's own. They name the default cache whose tickets are imported at the start.
     package var systemConfiguration: [String] = []
-    /// Variables of systemd.
+    /// The environment, for the variables of systemd.
     package var environment: [String: String] = [:]
-    /// Where the profiles are.
+    /// Where to search for profiles.
     package var search: ProfileSearch
-    /// Makes the extension of these profiles, whose caches are at a socket; nil is what krb5.conf says.
+    /// Creates the extension for these profiles. Its caches are at `cacheSocket`; nil means the default cache of krb5.conf.
     package var makeExtension: @Sendable (_ profiles: [Profile], _ cacheSocket: String?) async throws -> KerberosExtension
-    /// How long a profile that is gone, or broken, may be being replaced, before it counts.
+    /// How long the agent waits before it accepts that a profile is missing or broken, because it may be about to be replaced.
     package var settling = Duration.seconds(1)
-    /// How long a realm must be without a profile before its sessions end.
+    /// How long no profile may name a realm before the realm's sessions end.
     package var removalGrace = Duration.seconds(10)
-    /// What an administrator should read: a line each.
+    /// Receives the log messages for the administrator, one line each.
     package var log: @Sendable (String) -> Void
-    /// Why nobody can be asked for a password, a line each, and nil when somebody was again; read by one agent.
+    /// Yields why the user cannot be prompted for a password, and nil when prompting works again. Only one agent may iterate it.
     package var promptFaults: AsyncStream<String?>?
-    /// The file that those lines go to, if it is one.
+    /// The path of the file that `log` writes to, if it is a file.
     package var logFile: String?
 
     package init(
@@ -72,7 +72,7 @@ package struct AgentOptions: Sendable {
         self.log = log
     }
 
-    /// How many credential caches there may be unless something else is said.
+    /// The default maximum number of credential caches.
     package static let defaultCaches = StoreLimits.defaultCaches
 
     var tickets: String { ticketDirectory ?? runtime.path + "/tickets" }
@@ -80,20 +80,20 @@ package struct AgentOptions: Sendable {
 
 /// Why the agent can't run.
 package struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     package struct Code: RawRepresentable, Sendable, Hashable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Another agent of the same runtime folder is at work.
+        /// Another agent runs with the same runtime directory.
         package static let alreadyRunning = Code(rawValue: "alreadyRunning")
-        /// The runtime folder can't be made or written, or is open to others.
+        /// The runtime directory cannot be created or written, or other users can write to it.
         package static let directoryUnusable = Code(rawValue: "directoryUnusable")
-        /// What systemd handed over are not the agent's sockets.
+        /// systemd passed a socket that is not one of the agent's.
         package static let unknownSocket = Code(rawValue: "unknownSocket")
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     package let code: Code
     /// A sentence that says what failed and what to do.
     package let description: String

@@ -6,11 +6,11 @@ internal import Synchronization
 internal import UnixSystem
 
 extension Agent {
-    /// After so long without anybody who needs it the agent keeps no more memory than it must.
+    /// The idle time after which the agent returns unused memory.
     private static let rest = Duration.seconds(10)
 
-    /// Every now and then gives back memory, and ends what nobody will take up again; and, where that is wanted, the agent itself when
-    /// nobody has needed it for long and nobody is signed in, whose ticket it would renew.
+    /// Periodically returns memory and removes expired exchanges. Stops the agent if its folder is gone, or if it was idle for
+    /// ``AgentOptions/idleExit`` and no session is left whose ticket it would renew.
     func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
         let place = FileIdentity(path: options.runtime.path, followsLinks: true)
@@ -35,20 +35,20 @@ extension Agent {
         return !list.sessions.contains(where: \.isSignedIn)
     }
 
-    /// Ends the exchanges of those who have signed out.
+    /// Removes the exchanges of principals that have signed out.
     static func endStaleExchanges(of api: AgentAPI, _ current: CurrentExtension) async {
         guard let list = try? await current.value.sessions() else { return }
         api.exchanges.removeStale(signedIn: Set(list.sessions.filter(\.isSignedIn).map(\.principal.description)))
     }
 }
 
-/// When somebody last needed the agent.
+/// The time at which a client last used the agent.
 final class Activity: Sendable {
     private let last = Mutex(ContinuousClock.now)
 
-    /// Somebody does now.
+    /// Records a use.
     ///
-    /// - Returns: Whether nobody did for some seconds: what follows from it need not follow each time.
+    /// - Returns: Whether it is the first use in more than five seconds, so that callers can skip work that is not needed for every use.
     @discardableResult
     func note() -> Bool {
         last.withLock { last in
@@ -59,6 +59,6 @@ final class Activity: Sendable {
         }
     }
 
-    /// For how long nobody has.
+    /// The time since the last recorded use.
     var idleTime: Duration { last.withLock { .now - $0 } }
 }

@@ -3,23 +3,23 @@ internal import KCM
 internal import SSOAgentClient
 internal import Synchronization
 
-/// What the agent tells its administrator: a line each, with no secrets in it. The last ones are kept for `GET /v1/status`.
+/// Writes the agent's log messages, one line each and without secrets, and keeps the last ones for `GET /v1/status`.
 final class Journal: Sendable {
     private let write: @Sendable (String) -> Void
     private let lines = Mutex<[StatusDocument.Message]>([])
 
-    /// Enough for what goes together; the log has the rest.
+    /// The number of messages kept; older ones are only in the log.
     static let limit = 8
 
     init(_ write: @escaping @Sendable (String) -> Void) { self.write = write }
 
-    /// Something that went as it should.
+    /// Logs an event that is not a failure.
     func note(_ text: String) { add(text, isFailure: false) }
 
-    /// Something that somebody should see to.
+    /// Logs a failure that needs attention.
     func failure(_ text: String) { add(text, isFailure: true) }
 
-    /// What the server of the caches reports.
+    /// Logs a report of the cache server.
     func add(_ report: ServerReport) {
         switch report {
         case .writesAgain: settle(ServerReport.writeFailure, "\(report)")
@@ -28,20 +28,20 @@ final class Journal: Sendable {
         }
     }
 
-    /// Whether the API's socket accepts connections: why not, or nil.
+    /// Logs why the API's socket cannot accept connections, or, for nil, that it accepts them again.
     func acceptsConnections(failure reason: String?) {
         let beginning = "connections to the agent have to wait"
         guard let reason else { return settle(beginning, "connections to the agent are accepted again.") }
         failure("\(beginning): \(reason).")
     }
 
-    /// What began so is true no more.
+    /// Removes the failures that start with `beginning` from the recent messages, because they no longer apply, and logs `text`.
     func settle(_ beginning: String, _ text: String) {
         lines.withLock { $0.removeAll { $0.isFailure && $0.text.hasPrefix(beginning) } }
         note(text)
     }
 
-    /// The last lines, the oldest first. A failure stays until there are as many others.
+    /// The last messages, oldest first. Other messages are dropped before the last failure.
     var recent: [StatusDocument.Message] { lines.withLock { $0 } }
 
     private func add(_ text: String, isFailure: Bool) {

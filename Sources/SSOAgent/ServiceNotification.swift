@@ -1,28 +1,29 @@
 internal import Foundation
 internal import UnixSystem
 
-/// Tells who started the agent that it is ready, or that it stops: the datagram protocol of sd_notify(3).
+/// Reports to the service manager that the agent is ready or stopping, by the datagram protocol of sd_notify(3).
 package struct ServiceNotification: Sendable {
     private let path: String?
 
-    /// `NOTIFY_SOCKET` of an environment; without it nothing is told to anybody.
+    /// Reads `NOTIFY_SOCKET` of an environment; without it, nothing is sent.
     package init(environment: [String: String]) { path = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The agent serves; with a sentence for `systemctl status`.
+    /// Reports that the agent serves, with a sentence for `systemctl status`.
     package func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
 
-    /// How a sign-in by a key went, with a sentence for `systemctl status`, which shows the last one. The second variable is for
-    /// `ksso agent run --background`, which reads the first; systemd ignores what begins with X_.
+    /// Reports the result of a keytab sign-in, with a sentence for `systemctl status`, which shows the last one. The `X_KSSO_SIGN_IN`
+    /// variable is for `ksso agent run --background`, which uses the first one that it receives; systemd ignores variables that start with
+    /// `X_`.
     package func signedIn(_ isSignedIn: Bool, _ status: String) {
         send("STATUS=\(status.split(whereSeparator: \.isNewline).joined(separator: " "))\n\(isSignedIn ? Self.done : Self.failed)")
     }
 
-    /// The line of a sign-in that succeeded.
+    /// The variable of a sign-in that succeeded.
     package static let done = "X_KSSO_SIGN_IN=done"
-    /// The line of a sign-in that failed.
+    /// The variable of a sign-in that failed.
     package static let failed = "X_KSSO_SIGN_IN=failed"
 
-    /// The agent ends: it takes no new requests.
+    /// Reports that the agent is stopping and accepts no new requests.
     package func stopping() { send("STOPPING=1") }
 
     private func send(_ message: String) {

@@ -4,23 +4,23 @@ package import KCM
 internal import Kerberos
 internal import SSOAgentClient
 
-/// Who may do what with the agent.
+/// Decides which peers may perform which operations of the agent.
 ///
-/// The agent's own user may do everything, unless `credentialBundleIdACL` names the programs that may use the tickets. Another user gets
-/// what `AllowedPeers` grants: tokens for the hosts named there and the rules of that payload, and nothing else. Within one user this is
-/// policy and no boundary: programs of one user can look into each other.
+/// The agent's own user may do everything, unless `credentialBundleIdACL` restricts the programs that may use the tickets. Another user
+/// gets only what `AllowedPeers` grants: tokens for the hosts listed there, and the rules of that payload. Between programs of one user,
+/// this is a policy and not a security boundary, because they can read each other's memory.
 package struct AccessPolicy: Sendable {
-    /// Whose agent it is.
+    /// The ID of the user whose agent this is.
     package let owner: UInt32
-    /// Each configuration's programs, where it names any.
+    /// The permitted programs of each configuration that lists any.
     private let callerLists: [[CredentialCaller]]
-    /// Each configuration's programs that get nothing.
+    /// The denied programs of all configurations.
     private let deniedCallers: [CredentialCaller]
-    /// The agent's own program, which holds the tickets anyway.
+    /// The agent's own executable, which is always permitted, because the agent has the tickets anyway.
     private let ownExecutable: String?
     private let identify: @Sendable (Int32) -> CallerIdentity
 
-    /// The policy of these configurations.
+    /// Creates the policy for these configurations.
     package init(owner: UInt32, configurations: [ExtensionConfiguration] = []) {
         self.init(owner: owner, configurations: configurations, ownExecutable: CallerIdentity(processID: getpid()).executable) {
             CallerIdentity(processID: $0)
@@ -40,28 +40,30 @@ package struct AccessPolicy: Sendable {
         self.identify = identify
     }
 
-    /// Whether a peer may use the credential caches. They hold the tickets of every realm, so each list must name the program.
+    /// Returns whether a peer may use the credential caches. They contain the tickets of every realm, so every list must permit the
+    /// program.
     package func permitsCaches(_ peer: PeerCredential) -> Bool {
         peer.userID == owner && callerLists.allSatisfy { permits($0, peer) } && !denies(deniedCallers, peer)
     }
 
-    /// Whether a peer may ask for anything at all.
+    /// Returns whether a peer may perform any operation.
     func knows(_ peer: PeerCredential, in configurations: [ExtensionConfiguration]) -> Bool {
         (try? visible(configurations, to: peer)) != nil
     }
 
-    /// Throws unless the caller is one of those whom an operation is for.
+    /// Throws unless a peer belongs to the audience of an operation.
     func check(_ peer: PeerCredential, for audience: AgentOperation.Audience, in configurations: [ExtensionConfiguration])
         throws(AgentProblem)
     {
         switch audience {
         case .owner: guard peer.userID == owner else { throw .forbidden("only the agent's own user may do this.") }
-        // It may have been named when it connected, and no more.
+        // The peer may have been listed when it connected and no longer be.
         case .peers: _ = try visible(configurations, to: peer)
         }
     }
 
-    /// The rules that concern a peer: all for the agent's own user; for another those that let it have tickets.
+    /// Returns the configurations that a peer may see: all of them for the agent's own user, and for another user those whose
+    /// `AllowedPeers` list it.
     func visible(_ configurations: [ExtensionConfiguration], to peer: PeerCredential) throws(AgentProblem) -> [ExtensionConfiguration] {
         guard peer.userID != owner else { return configurations }
         let visible = configurations.filter { configuration in configuration.allowedPeers.contains { $0.peer.matches(peer) } }
@@ -69,11 +71,11 @@ package struct AccessPolicy: Sendable {
         return visible.map(\.withoutNamesOfOthers)
     }
 
-    /// Throws unless the caller may have what it asks for.
+    /// Throws unless a peer may make a request.
     ///
     /// - Parameters:
-    ///   - plan: How the URL is answered; nil where no rule covers it.
-    ///   - configurations: All that are in force: the tickets may be those of another one's realm.
+    ///   - plan: The plan that answers the URL; nil if no rule covers the URL.
+    ///   - configurations: All active configurations, because the tickets may be those of another configuration's realm.
     func check(
         _ peer: PeerCredential,
         for request: AuthorizationRequest,
@@ -84,7 +86,7 @@ package struct AccessPolicy: Sendable {
             guard request.operation == .implicit, let plan, plan.configuration.allows(peer, host: plan.origin.host) else {
                 throw .forbidden("AllowedPeers lets neither user \(peer.userID) nor group \(peer.groupID) have a ticket for this host.")
             }
-            // Who answers, and how strictly, is the owner's choice alone.
+            // The principal and the strictness of mutual authentication are the owner's choice.
             guard request.principal == nil, request.mutualAuthentication == nil, request.options.isEmpty else {
                 throw .forbidden("only the agent's own user may choose the principal, the mutual authentication or options.")
             }
@@ -98,23 +100,23 @@ package struct AccessPolicy: Sendable {
         try check(peer, answersAs: name, plan: plan, in: configurations)
     }
 
-    /// Throws unless the lists let the caller use the tickets of the principal that answers for a plan.
+    /// Throws unless the lists of programs permit a peer to use the tickets of the principal that answers for a plan.
     func check(_ peer: PeerCredential, answersAs name: String, plan: AuthorizationPlan, in configurations: [ExtensionConfiguration])
         throws(AgentProblem)
     {
         guard peer.userID == owner, configurations.contains(where: \.limitsPrograms) else { return }
         let realm = (try? Principal(typed: name, defaultRealm: plan.realm))?.realm
-        // Of its own realm's configurations the one that covers the URL decides, by which the caller was checked.
+        // Within its own realm the configuration that covers the URL decides, and the caller has already been checked against it.
         if realm != plan.realm { try check(peer, usesTicketsOf: realm, in: configurations) }
     }
 
-    /// Throws unless the lists let the caller sign in to a realm, refresh its tickets or change a password there.
+    /// Throws unless the lists of programs permit a peer to sign in to a realm, refresh its tickets or change a password there.
     ///
-    /// A program that may have no ticket must not have one fetched, or try passwords, either. Signing out, the state and the end of the
-    /// agent give no program a ticket, and are what a person in trouble needs from any program: these stay open to the owner.
+    /// A program that may not use tickets must not have them acquired, or try passwords, either. Signing out, the status and stopping the
+    /// agent give no program a ticket, and a user in trouble needs them from any program, so they stay open to the owner.
     ///
-    /// - Parameter realm: The realm of the principal that the request was resolved to, which need not be the one that it names. If it is
-    ///   nil or empty, the KDC may choose any, so that every list counts.
+    /// - Parameter realm: The realm of the principal that the request was resolved to, which may differ from the realm in the request. If
+    ///   it is nil or empty, the KDC may choose any realm, so every list applies.
     func check(_ peer: PeerCredential, usesTicketsOf realm: String?, in configurations: [ExtensionConfiguration]) throws(AgentProblem) {
         let mayBeAny = realm?.isEmpty ?? true
         try check(peer, byListsOf: configurations.filter { $0.limitsPrograms && (mayBeAny || $0.usesTickets(of: realm)) })
@@ -138,7 +140,7 @@ package struct AccessPolicy: Sendable {
         return list.contains { $0.matches(executable: caller.executable, unit: caller.unit) }
     }
 
-    /// Whose program can't be seen may be one that is named.
+    /// Returns whether a list denies a peer. A process whose executable cannot be identified is denied.
     private func denies(_ list: [CredentialCaller], _ peer: PeerCredential) -> Bool {
         guard !list.isEmpty, peer.processID != getpid() else { return false }
         let caller = identify(peer.processID)
@@ -150,9 +152,9 @@ package struct AccessPolicy: Sendable {
 extension ExtensionConfiguration {
     fileprivate var limitsPrograms: Bool { credentialCallers != nil || !deniedCallers.isEmpty }
 
-    /// Whether tickets of a realm answer for this configuration: those of its own, and of its principal's, which may be another.
+    /// Whether tickets of a realm are used for this configuration: those of its own realm, and of its principal's realm, which may differ.
     ///
-    /// The case does not count: a realm that differs from a known one in case only is taken for it.
+    /// The comparison ignores case, because a realm that differs from a known one only in case is treated as that realm.
     fileprivate func usesTickets(of realm: String?) -> Bool {
         let realm = realm?.uppercased()
         guard self.realm.uppercased() != realm, let principalName else { return self.realm.uppercased() == realm }
@@ -160,7 +162,7 @@ extension ExtensionConfiguration {
         return principal.map { $0.realm.uppercased() == realm } ?? true
     }
 
-    /// What another user's client needs for its verdicts.
+    /// A copy without the data that another user's client does not need for its decisions.
     fileprivate var withoutNamesOfOthers: ExtensionConfiguration {
         var copy = self
         (copy.allowedPeers, copy.credentialCallers, copy.deniedCallers, copy.source) = ([], nil, [], "")
@@ -183,15 +185,16 @@ extension AllowedPeer.Peer {
     }
 }
 
-/// What the kernel says of a running process: its program and its systemd unit.
+/// The executable and the systemd unit of a running process, as reported by the kernel.
 ///
-/// A process may have ended, and its number may be another's, or it may have become another program: what is read is so now.
+/// The values describe the process that has the ID now: the original process may have exited and its ID been reused, or it may have
+/// executed another program.
 struct CallerIdentity: Sendable, Hashable {
-    /// The program's file; nil where it can't be seen, or was replaced while it ran.
+    /// The path of the executable; nil if it cannot be read or was replaced while the process ran.
     var executable: String?
-    /// The file that it was started from, where that was replaced while it ran: enough to deny it, and not to permit it.
+    /// The path of an executable that was replaced while the process ran. It suffices to deny the process, but not to permit it.
     var replacedExecutable: String?
-    /// The innermost systemd unit that it runs in, such as `nginx.service`.
+    /// The innermost systemd unit of the process, such as `nginx.service`.
     var unit: String?
 
     init(executable: String? = nil, replacedExecutable: String? = nil, unit: String? = nil) {
@@ -200,7 +203,7 @@ struct CallerIdentity: Sendable, Hashable {
         self.unit = unit
     }
 
-    /// Reads `/proc` (proc(5)); these files are the kernel's own, and reading them waits for nothing.
+    /// Reads `/proc` (proc(5)), which the kernel provides without blocking.
     init(processID: Int32) {
         executable = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/exe")
         if let path = executable, path.hasSuffix(Self.deletedMark) {
@@ -211,7 +214,7 @@ struct CallerIdentity: Sendable, Hashable {
 
     private static let deletedMark = " (deleted)"
 
-    /// The unit by the control group that systemd put the process into (cgroups(7)).
+    /// Returns the unit named by the control group that systemd assigned to the process (cgroups(7)).
     static func unit(inControlGroups text: String) -> String? {
         for line in text.split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)

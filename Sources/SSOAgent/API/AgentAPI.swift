@@ -12,8 +12,8 @@ internal import struct Foundation.Date
 
 /// The agent's HTTP API on a Unix socket (`openapi.yaml`).
 ///
-/// Each connection's peer is known by `SO_PEERCRED`; the same user may do everything, others what the ``AccessPolicy`` lets them.
-/// Nothing that blocks runs here: the engine has its own threads, and a token from a ticket at hand is made at once.
+/// Each connection's peer is identified by `SO_PEERCRED`. The same user may do everything; other users may do what the ``AccessPolicy``
+/// permits. Nothing blocks here: the engine has its own threads, and creating a token from a cached service ticket never blocks.
 package final class AgentAPI: Sendable {
     private let current: CurrentExtension
     let exchanges = ExchangeTable()
@@ -21,37 +21,35 @@ package final class AgentAPI: Sendable {
     let facts: @Sendable () async -> StatusDocument.Process
     let stop: @Sendable () -> Void
     let sessionsChanged: @Sendable () -> Void
-    /// Waits for a sign-in of the agent's own; whether it went well.
+    /// Waits for a sign-in by the agent itself, and returns whether it succeeded.
     let signsIn: @Sendable (_ realm: String, _ principal: String?) async -> Bool
     let used: @Sendable (_ principal: String) -> Void
     let isScreenLocked: @Sendable () -> Bool
-    /// Receives why connections have to wait, and nil when they are accepted again.
+    /// Receives why connections cannot be accepted, and nil when they are accepted again.
     let acceptFailure: @Sendable (String?) -> Void
-    /// How often a stream of events says that it is alive.
+    /// The interval of the heartbeat comments in an event stream.
     let heartbeat: TimeAmount
     let connections = ConnectionTable()
     let waiting = WaitingRequests()
-    /// How many are being answered.
+    /// The number of requests in progress.
     let requests = Atomic(0)
     let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
     private let servers = Mutex<[Task<Void, Never>]>([])
     private let group: any EventLoopGroup
 
-    /// An API that serves nobody yet.
+    /// Creates an API that does not serve yet.
     ///
     /// - Parameters:
-    ///   - current: What holds the sessions, and who may do what.
-    ///   - events: What `GET /v1/events` tells; the one who made the hub closes it.
-    ///   - facts: The agent's own state, for `GET /v1/status`; connections and exchanges are added to it.
-    ///   - stop: What `POST /v1/stop` does; its own answer is one of those that are waited for.
-    ///   - sessionsChanged: Called after a sign-in, a refresh and a sign-out.
-    ///   - signsIn: Has the agent sign in by itself, where it can for this realm and whom it is asked for, if anybody; whether it went
-    ///     well, so that who was not signed in is now.
-    ///   - used: Called when a token of a principal's was made.
-    ///   - isScreenLocked: Whether the screen is locked; asked where a profile says what becomes of a request then.
-    ///   - acceptFailure: Receives why connections have to wait, such as that the process has no descriptor left, and nil when they are
-    ///     accepted again.
-    ///   - heartbeat: How often a stream of events says that it is alive.
+    ///   - current: Provides the extension and the access policy.
+    ///   - events: The source of `GET /v1/events`; its creator closes it.
+    ///   - facts: Returns the agent's own state for `GET /v1/status`; this type adds the connections and exchanges.
+    ///   - stop: Performs `POST /v1/stop`; must let that request's own response be sent.
+    ///   - sessionsChanged: Called after each sign-in, refresh, password change and sign-out.
+    ///   - signsIn: Waits for the agent to sign in by itself to this realm, as this principal if one is given, and returns whether it did.
+    ///   - used: Called when a token of a principal has been created.
+    ///   - isScreenLocked: Returns whether the screen is locked; called only if the profile has a rule for that case.
+    ///   - acceptFailure: Receives why connections cannot be accepted, such as a lack of descriptors, and nil when they are accepted again.
+    ///   - heartbeat: The interval of the heartbeat comments in an event stream.
     package init(
         _ current: CurrentExtension,
         events: EventHub,
@@ -77,7 +75,7 @@ package final class AgentAPI: Sendable {
         group = MultiThreadedEventLoopGroup.singleton
     }
 
-    /// What is served now; a change of the profiles puts another in its place.
+    /// The active extension and access policy; a change of the profiles replaces them.
     var served: CurrentExtension.Office { current.current }
 
     /// Serves a socket; returns once connections are accepted. May be called for several sockets. One at a path that is served already
@@ -93,7 +91,8 @@ package final class AgentAPI: Sendable {
                     try channel.pipeline.syncOperations.addHandler(AcceptPauseHandler { acceptFailure($0) })
                 }
             }
-            // A client that has sent all that it has to say still reads the answer. One that is gone ends its connection all the same.
+            // A client that has sent its last request and shut down its sending side still reads the response. A closed connection still
+            // ends.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(standIn.descriptor) { channel in
                 AgentConnectionServer.setUp(channel, api: self, responder: responder)
@@ -103,8 +102,8 @@ package final class AgentAPI: Sendable {
         servers.withLock { $0.append(server) }
     }
 
-    /// Accepts no more, lets each request in progress end, but for those that wait for a person, ends the streams of events, and closes
-    /// what is left after the grace period.
+    /// Stops accepting connections, cancels the requests that wait for a person, lets the others finish, ends the event streams, and closes
+    /// the remaining connections after the grace period.
     package func shutDown(grace: Duration = .seconds(5)) async {
         let clock = ContinuousClock()
         let deadline = Task {
@@ -121,7 +120,7 @@ package final class AgentAPI: Sendable {
 
     private static func accept(_ listener: NIOAsyncChannel<AgentConnectionServer?, Never>, _ connections: ConnectionTable) async {
         await withDiscardingTaskGroup { group in
-            // An error of the listening socket ends it; the connections go on.
+            // An error of the listening socket ends the loop; existing connections stay open.
             try? await listener.executeThenClose { inbound in
                 for try await connection in inbound {
                     guard let connection else { continue }

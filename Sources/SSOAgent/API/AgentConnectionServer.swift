@@ -8,23 +8,24 @@ internal import NIOCore
 internal import SSOAgentClient
 internal import Synchronization
 
-/// One connection of the API.
+/// The server side of one API connection.
 struct AgentConnectionServer: Sendable {
     private let http: HTTP1Channel
     private let value: HTTP1Channel.Value
     private let logger: Logger
     private let executor: EventLoopTaskExecutor
 
-    /// A connection that says nothing is closed after this.
+    /// A connection without traffic is closed after this time.
     private static let idleTimeout = TimeAmount.minutes(5)
 
-    /// Puts HTTP into a new connection; nil for one that is closed at once, because its peer is a stranger or has too many.
+    /// Adds the HTTP handlers to a new connection; nil if the connection is closed at once, because its peer has no access or too many
+    /// connections.
     static func setUp(
         _ channel: any Channel,
         api: AgentAPI,
         responder: RouterResponder<AgentContext>
     ) -> EventLoopFuture<AgentConnectionServer?> {
-        // Whom no rule names is not listened to: nothing that it sends takes room.
+        // A peer that no rule names is rejected before it can send data that takes memory.
         let served = api.served
         guard let peer = PeerCredential(channel), served.access.knows(peer, in: served.kerberos.policy.configurations),
             api.connections.add(channel, user: peer.userID)
@@ -35,7 +36,7 @@ struct AgentConnectionServer: Sendable {
         channel.closeFuture.whenComplete { [waiting = api.waiting] _ in waiting.cancel(on: channel) }
         let logger = api.logger
         var configuration = HTTP1Channel.Configuration(idleTimeout: idleTimeout)
-        // An auth-request carries the fields of any request that nginx took.
+        // An auth-request carries all header fields of a request that nginx accepted.
         configuration.httpDecoder.maxHeaderFieldSize = 128 * 1024
         configuration.httpDecoder.maxHeaderListSize = 256 * 1024
         let http = HTTP1Channel(
@@ -51,24 +52,24 @@ struct AgentConnectionServer: Sendable {
             .map { AgentConnectionServer(http: http, value: $0, logger: logger, executor: executor) }
     }
 
-    /// Answers requests until the connection ends.
+    /// Handles requests until the connection closes.
     func run() async {
         await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: logger) }
     }
 }
 
-/// What a request is answered with: whose it is, and over which connection it came.
+/// The context of a request: its peer and its connection.
 struct AgentContext: RequestContext {
     typealias Source = AgentContextSource
 
     var coreContext: CoreRequestContextStorage
-    /// Who sent it.
+    /// The peer that sent the request.
     let peer: PeerCredential
     /// The connection.
     let channel: any Channel
-    /// What answers the request, and by whose rules; what came into office while the body did counts.
+    /// The extension and access policy for the request; read again once the body has arrived.
     var served: CurrentExtension.Office
-    /// What the request carried, once it has come.
+    /// The body of the request, once it has arrived.
     let body = AgentRequestBody()
 
     init(source: AgentContextSource) {
@@ -79,7 +80,7 @@ struct AgentContext: RequestContext {
     }
 }
 
-/// What a context is made from.
+/// The values that a context is created from.
 struct AgentContextSource: RequestContextSource {
     let logger: Logger
     let channel: any Channel
@@ -87,13 +88,14 @@ struct AgentContextSource: RequestContextSource {
     let served: CurrentExtension.Office
 }
 
-/// The whole body of a request, held until the operation takes it: nobody else has it then, so that a secret in it can be wiped.
+/// Holds the whole body of a request until the operation takes it. The operation then has the only reference, so that it can wipe a secret
+/// in the body.
 final class AgentRequestBody: Sendable {
     private let bytes = Mutex(ByteBuffer())
 
     func put(_ body: ByteBuffer) { bytes.withLock { $0 = body } }
 
-    /// The body; after that there is none.
+    /// Returns and removes the body.
     func take() -> ByteBuffer {
         bytes.withLock { bytes in
             defer { bytes = ByteBuffer() }
@@ -102,8 +104,8 @@ final class AgentRequestBody: Sendable {
     }
 }
 
-/// Runs a connection's task on the connection's own event loop: a request then costs no change of threads, which would cost more than
-/// its token. Actors with threads of their own, such as the realms', stay on those.
+/// Runs a connection's task on the connection's own event loop, because a thread switch would cost more than creating a token. Actors with
+/// their own threads, such as those of the realms, stay on them.
 final class EventLoopTaskExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 

@@ -54,7 +54,7 @@ extension AgentAPI {
         do throws(AuthorizationError) {
             step = try await exchange.respond(to: Array(message.token))
         } catch {
-            // The ticket may still be replaced.
+            // The refused ticket may still be replaced.
             if error.code == .refusedByServer {
                 exchanges.putBack(exchange, principal: principal, id: id, user: context.peer.userID)
             }
@@ -91,12 +91,12 @@ extension AgentAPI {
 
     private static func authorization(_ message: AuthorizeRequest, _ context: AgentContext) throws -> AuthorizationRequest {
         var request = try message.authorizationRequest()
-        // Others may use a session; they can't have its user asked for one.
+        // Other users may use a session, but they cannot cause a prompt.
         if context.peer.userID != geteuid() { request.isUserInterfaceEnabled = false }
         return request
     }
 
-    /// Why a challenge can't be answered; nil where it can, or where the caller has looked at it.
+    /// Returns why a challenge cannot be answered; nil if it can, or if the caller sent none because it has checked the challenge itself.
     private func challengeReason(_ message: AuthorizeRequest) -> DecisionReason? {
         guard let challenge = message.challenge else { return nil }
         switch NegotiateChallenge.find(in: [challenge]) {
@@ -110,15 +110,15 @@ extension AgentAPI {
 }
 
 extension HTTPFields {
-    /// The fields by name.
+    /// The header fields as a dictionary.
     var wire: [String: String] { reduce(into: [:]) { $0[$1.name.rawName] = $1.value } }
 }
 
 extension AgentAPI {
-    /// What a request gets, whichever route it came by: it must be the caller's to make, the screen's lock has its say, and whose tickets
-    /// it used is noted.
+    /// Performs an authorization request for any route: checks that the caller may make it, applies the screen lock's rule, and records the
+    /// use of the principal's tickets.
     ///
-    /// - Throws: `AgentProblem` for a caller who may not ask this, `AuthorizationError`.
+    /// - Throws: `AgentProblem` if the caller may not make the request, or `AuthorizationError`.
     func outcome(of request: AuthorizationRequest, _ context: AgentContext) async throws -> AuthorizationOutcome {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: request, context)
@@ -137,7 +137,7 @@ extension AgentAPI {
         return outcome
     }
 
-    /// How the URL is answered; nil where no rule covers it. Throws unless the caller may ask for it.
+    /// Returns the plan that answers the URL, or nil if no rule covers it. Throws unless the caller may make the request.
     func permittedPlan(for request: AuthorizationRequest, _ context: AgentContext) throws(AgentProblem) -> AuthorizationPlan? {
         let plan = context.served.kerberos.decision(for: request.url).plan
         let served = context.served
@@ -145,15 +145,15 @@ extension AgentAPI {
         return plan
     }
 
-    /// Throws unless the caller may use the tickets of the principal that answers: which one that is may depend on the caches alone
-    /// (`credentialUseMode`).
+    /// Throws unless the caller may use the tickets of the principal that answers. With `credentialUseMode`, only the caches decide which
+    /// principal that is.
     func check(_ identity: AuthorizationIdentity, _ plan: AuthorizationPlan?, _ context: AgentContext) throws(AgentProblem) {
         guard let plan else { return }
         let served = context.served
         try served.access.check(context.peer, answersAs: identity.principal, plan: plan, in: served.kerberos.policy.configurations)
     }
 
-    /// Who finds nobody signed in waits for the agent's own sign-in, where that is the one that is needed, and asks again.
+    /// If no session exists while the agent can sign in with its own keytab, the request waits for that sign-in and is retried once.
     func signingIn<Answer>(
         for request: AuthorizationRequest,
         _ plan: AuthorizationPlan?,
@@ -170,7 +170,7 @@ extension AgentAPI {
 }
 
 extension AuthorizationRequest {
-    /// The same as a guest's, if that is whose it is.
+    /// Returns a copy that is marked as another user's request, if the user is not the owner.
     fileprivate func asked(by user: UInt32, of owner: UInt32) -> AuthorizationRequest {
         var request = self
         if user != owner { request.guest = user }
@@ -179,16 +179,16 @@ extension AuthorizationRequest {
 }
 
 extension AgentAPI {
-    /// Why a request is not handled while the screen is locked; nil where it is.
+    /// Returns why a request is not handled while the screen is locked; nil if it is handled.
     ///
-    /// - Throws: `AuthorizationError` where the profile cancels it.
+    /// - Throws: `AuthorizationError` if the profile cancels the request.
     func heldBack(by plan: AuthorizationPlan?) throws(AuthorizationError) -> DecisionReason? {
         guard let reason = lockReason(for: plan) else { return nil }
         guard plan?.configuration.screenLockedBehavior != .cancel else { throw AuthorizationError(.canceled, reason.detail) }
         return reason
     }
 
-    /// Why the screen's lock keeps a request from its ticket; nil where it does not.
+    /// Returns why the locked screen prevents a request; nil if it does not.
     func lockReason(for plan: AuthorizationPlan?) -> DecisionReason? {
         guard let behavior = plan?.configuration.screenLockedBehavior, isScreenLocked() else { return nil }
         let detail =

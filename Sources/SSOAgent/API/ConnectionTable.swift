@@ -3,7 +3,7 @@ internal import Kerberos
 internal import NIOCore
 internal import Synchronization
 
-/// The open connections and streams of events, so that they can be counted and ended.
+/// The open connections and event streams, counted so that they can be limited and closed.
 final class ConnectionTable: Sendable {
     private struct State {
         /// By the paths at which they are bound.
@@ -17,16 +17,17 @@ final class ConnectionTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// Connections of one user, and those of all: a quarter of the descriptors, so that the caches and the KDCs have theirs.
+    /// The limits for one user and for all users. All users together get a quarter of the descriptors, so that enough remain for the caches
+    /// and the KDCs.
     private let limits: (user: Int, all: Int)
 
-    /// - Parameter descriptors: How many the process may have open.
+    /// - Parameter descriptors: The process's limit of open descriptors.
     init(descriptors: Int = ProcessProtection.fileLimit) {
         let all = max(8, min(4096, descriptors / 4))
         limits = (min(1024, all), all)
     }
 
-    /// How many are open.
+    /// The number of open connections.
     var count: Int { state.withLock { $0.connections.count } }
 
     /// Adds a listening channel, and closes the former one at the same path. Connections that are open stay open.
@@ -41,12 +42,12 @@ final class ConnectionTable: Sendable {
         return isTaken
     }
 
-    /// Takes a connection in; false where its user has too many, or when everything ends.
+    /// Adds a connection; returns false if a limit is reached, or during shutdown.
     func add(_ channel: any Channel, user: UInt32) -> Bool {
         let key = ObjectIdentifier(channel)
         let isTaken = state.withLock { state in
             guard !state.isEnding, state.counts[user, default: 0] < limits.user else { return false }
-            // Other users leave half to the agent's own.
+            // Other users can use only half of the connections, so that the rest is left for the agent's own user.
             guard state.connections.count < (user == geteuid() ? limits.all : limits.all / 2) else { return false }
             state.connections[key] = (channel, user)
             state.counts[user, default: 0] += 1
@@ -65,7 +66,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// A stream that is ended with everything else.
+    /// Adds an event stream and returns its number; 0 during shutdown, when the stream is finished at once.
     func add(stream: AsyncStream<EventStreamPart>.Continuation) -> Int {
         let number = state.withLock { state -> Int in
             state.nextStream += 1
@@ -76,10 +77,10 @@ final class ConnectionTable: Sendable {
         return number
     }
 
-    /// Forgets a stream.
+    /// Removes a stream.
     func remove(stream: Int) { state.withLock { $0.streams[stream] = nil } }
 
-    /// Accepts no more, ends the streams, and has each connection close itself after the response that it owes.
+    /// Stops accepting connections, ends the streams, and makes each connection close after its pending response.
     func quiesce() {
         let (listeners, channels, streams) = state.withLock { state in
             state.isEnding = true
@@ -90,7 +91,7 @@ final class ConnectionTable: Sendable {
         for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
     }
 
-    /// Closes what is still open.
+    /// Closes the remaining connections.
     func closeAll() {
         for channel in state.withLock({ $0.connections.values.map(\.channel) }) { channel.close(promise: nil) }
     }

@@ -5,10 +5,10 @@ internal import NIOCore
 internal import SSOAgentClient
 
 extension AgentAPI {
-    /// `GET /v1/events`: what happens from now on, as server-sent events (HTML Living Standard, section 9.2).
+    /// `GET /v1/events`: the events from now on, as server-sent events (HTML Living Standard, section 9.2).
     ///
-    /// A comment goes out where nothing else does, so that each end sees that the other is gone. A listener that does not read loses the
-    /// oldest events first.
+    /// Comments are sent periodically, so that each side detects when the other is gone. If a client does not read, its oldest events are
+    /// dropped first.
     func events(_ request: Request, _ context: AgentContext) async throws -> Response {
         let events = events.events()
         let (parts, continuation) = AsyncStream.makeStream(of: EventStreamPart.self, bufferingPolicy: .bufferingNewest(64))
@@ -45,9 +45,9 @@ extension AgentAPI {
     }
 }
 
-/// What goes over a stream of events.
+/// A part of an event stream.
 enum EventStreamPart: Sendable {
     case event(AgentEvent)
-    /// Nothing happened; the connection is alive.
+    /// A comment that shows that the connection is alive.
     case heartbeat
 }

@@ -1,26 +1,26 @@
 internal import HTTPNegotiate
 internal import Synchronization
 
-/// The security contexts that wait for a server's token, each for the user that it was opened for.
+/// The security contexts that wait for a server's token, each bound to the user that started it.
 ///
-/// Bounded: whoever never sends the server's token loses the oldest of his own first. Each ends after two minutes, longer than any
-/// server needs.
+/// The table is bounded: if a user has too many, the user's oldest ones are removed. Each expires after two minutes, which is longer than
+/// any server needs.
 final class ExchangeTable: Sendable {
     fileprivate struct Entry {
         let exchange: any AuthorizationExchange
         let user: UInt32
-        /// Who answers with it.
+        /// The principal that the context authenticates.
         let principal: String
-        /// Its place in the user's queue; an older place of the same exchange is stale.
+        /// The entry's place in the user's queue. An older place of the same exchange is stale.
         let serial: Int
         let expires: ContinuousClock.Instant
     }
 
     fileprivate struct State {
         var entries: [String: Entry] = [:]
-        /// How many of the entries are a user's.
+        /// The number of entries per user.
         var counts: [UInt32: Int] = [:]
-        /// Each user's, the oldest first; those that ended are passed over when it is their turn.
+        /// Each user's places, oldest first. Places of removed entries are skipped when they come first.
         var order: [UInt32: Deque] = [:]
         var lastSerial = 0
 
@@ -44,7 +44,7 @@ final class ExchangeTable: Sendable {
         }
     }
 
-    /// A queue that gives back the room of what was taken.
+    /// A queue that frees the memory of removed elements.
     fileprivate struct Deque {
         typealias Place = (id: String, serial: Int)
         private var places: [Place] = []
@@ -55,7 +55,7 @@ final class ExchangeTable: Sendable {
 
         mutating func append(_ place: Place) { places.append(place) }
 
-        /// Takes out the places that a rule does not keep.
+        /// Removes the places that do not satisfy the predicate.
         mutating func keep(where isKept: (Place) -> Bool) {
             places = places[start...].filter(isKept)
             start = 0
@@ -72,35 +72,36 @@ final class ExchangeTable: Sendable {
     private let state = Mutex(State())
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// The most that one user has.
+    /// The maximum number of exchanges per user.
     static let limit = 1024
-    /// How long a server's token is waited for.
+    /// How long an exchange waits for a server's token.
     static let lifetime = Duration.seconds(120)
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) { self.now = now }
 
-    /// How many wait.
+    /// The number of exchanges in the table.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Keeps an exchange; gives the number that nobody guesses.
+    /// Adds an exchange and returns its ID, which cannot be guessed.
     func insert(_ exchange: any AuthorizationExchange, principal: String, user: UInt32) -> String {
         let id = Self.makeID()
         putBack(exchange, principal: principal, id: id, user: user)
         return id
     }
 
-    /// Keeps an exchange that goes on.
+    /// Puts back an exchange that continues.
     func putBack(_ exchange: any AuthorizationExchange, principal: String, id: String, user: UInt32) {
         let now = now()
         let dropped: [Entry] = state.withLock { state in
             state.insert(exchange, principal: principal, id: id, user: user, expires: now + Self.lifetime)
             return state.makeRoom(for: user, now: now)
         }
-        // Each frees a security context, which nobody else has to wait for.
+        // Releasing the entries here frees their security contexts outside the lock, so that no other caller waits for that.
         withExtendedLifetime(dropped) {}
     }
 
-    /// Takes an exchange out, so that no two tokens are fed to it at once; nil for one that is another's, has ended or never was.
+    /// Removes and returns an exchange, so that it cannot process two tokens at once; nil if it is another user's, has expired or never
+    /// existed.
     func take(_ id: String, user: UInt32) -> (exchange: any AuthorizationExchange, principal: String)? {
         let now = now()
         return state.withLock { state in
@@ -109,9 +110,9 @@ final class ExchangeTable: Sendable {
         }
     }
 
-    /// Ends those that have expired, and those of principals who are signed in no more: each holds a key.
+    /// Removes the exchanges that have expired, and those of principals that have signed out, because each contains a session key.
     ///
-    /// - Parameter principals: Who is signed in; nil where that is not known.
+    /// - Parameter principals: The principals that are signed in; nil if that is not known.
     func removeStale(signedIn principals: Set<String>?) {
         let now = now()
         let dropped: [Entry] = state.withLock { state in
@@ -121,10 +122,10 @@ final class ExchangeTable: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Ends all.
+    /// Removes all exchanges.
     func removeAll() { state.withLock { $0 = State() } }
 
-    /// 128 bits of the system's generator.
+    /// Returns 128 random bits of the system's generator.
     private static func makeID() -> String {
         var generator = SystemRandomNumberGenerator()
         return String(generator.next(), radix: 36) + "-" + String(generator.next(), radix: 36)
@@ -132,7 +133,7 @@ final class ExchangeTable: Sendable {
 }
 
 extension ExchangeTable.State {
-    /// Takes out what has expired and what is too many, and the places of what was taken.
+    /// Removes expired and excess entries, and the places of removed ones. Returns the removed entries.
     fileprivate mutating func makeRoom(for user: UInt32, now: ContinuousClock.Instant) -> [ExchangeTable.Entry] {
         var dropped: [ExchangeTable.Entry] = []
         while let oldest = order[user]?.first {
@@ -142,7 +143,7 @@ extension ExchangeTable.State {
             }
             order[user]?.removeFirst()
         }
-        // One that waits long stands before the places of many that have ended.
+        // An entry that waits for long can precede the places of many removed entries.
         if let places = order[user]?.count, places > 2 * ExchangeTable.limit {
             order[user]?.keep { [entries] in entries[$0.id]?.serial == $0.serial }
         }

@@ -6,14 +6,14 @@ internal import KerberosEngine
 internal import SSOAgentClient
 
 extension AgentAPI {
-    /// `GET /v1/auth-request`: for nginx's `auth_request`. The URL in `X-Original-URL` gets its `Authorization`, or 401 or 403 with the
-    /// reason; nginx makes an error of anything else.
+    /// `GET /v1/auth-request`: for nginx's `auth_request`. Returns `Authorization` for the URL in `X-Original-URL`, or status 401 or 403
+    /// with the reason. nginx treats any other status as an error, such as 429 for too many waiting requests.
     func authRequest(_ request: Request, _ context: AgentContext) async throws -> Response {
         do {
             switch try await outcome(of: try Self.originalRequest(request), context) {
             case .headers(let grant):
                 var headers = grant.headers
-                // A token is of use once.
+                // A token can be used only once.
                 headers[.cacheControl] = "no-store"
                 return Response(status: .ok, headers: headers)
             case .completed: return Self.refusal(.forbidden, "there is no header for this.")
@@ -31,7 +31,7 @@ extension AgentAPI {
         }
     }
 
-    /// Held to the strict rules: a part of it may be what a stranger asked nginx for.
+    /// Applies the strict URL rules, because part of the URL may come from an untrusted client of nginx.
     private static func originalRequest(_ request: Request) throws -> AuthorizationRequest {
         let urls = request.headers[values: .originalURL]
         guard urls.count == 1, let text = urls.first else {
@@ -42,7 +42,7 @@ extension AgentAPI {
         return AuthorizationRequest(url: url)
     }
 
-    /// The reason on one line of ASCII, as a field has it.
+    /// Creates a response with the reason in one line of ASCII, as a header field requires.
     private static func refusal(_ status: HTTPResponse.Status, _ reason: String) -> Response {
         let text = String(String.UnicodeScalarView(reason.unicodeScalars.prefix(500).map { (" "..."~").contains($0) ? $0 : "?" }))
         return Response(status: status, headers: [.reason: text, .cacheControl: "no-store"])

@@ -6,7 +6,7 @@ internal import NIOHTTP1
 internal import SSOAgentClient
 
 extension AgentProblem {
-    /// What a failure is for a client.
+    /// Maps an error to the problem that clients receive.
     init(_ error: any Error) {
         switch error {
         case let problem as AgentProblem: self = problem
@@ -39,7 +39,7 @@ extension AgentProblem {
         }
     }
 
-    /// The body is no document of the kind.
+    /// The problem for a body that cannot be decoded.
     static func malformed(_ error: any Error) -> AgentProblem {
         let what: String
         switch error {
@@ -56,17 +56,17 @@ extension AgentProblem {
         )
     }
 
-    /// The request lacks something, or says too much.
+    /// The problem for a request that lacks a value or has conflicting ones.
     static func badRequest(_ detail: String) -> AgentProblem {
         AgentProblem(status: 400, title: "The request can't be used", code: "malformedRequest", detail: detail)
     }
 
-    /// The caller may not do this.
+    /// The problem for a caller without permission.
     static func forbidden(_ detail: String) -> AgentProblem {
         AgentProblem(status: 403, title: "The caller may not do this", code: "forbidden", detail: detail)
     }
 
-    /// The exchange has ended, or is another's: the two are not told apart.
+    /// The problem for an exchange that has ended or belongs to another user; the response does not distinguish them.
     static var unknownExchange: AgentProblem {
         AgentProblem(
             status: 404,

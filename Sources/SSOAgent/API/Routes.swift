@@ -10,10 +10,10 @@ internal import Synchronization
 internal import struct Foundation.Data
 
 extension AgentAPI {
-    /// The largest body that is read: a token of the server, or a large profile's options.
+    /// The maximum size of a request body; a server's token or a profile's options can be large.
     static let bodyLimit = 256 * 1024
 
-    /// All operations, each with whom it is for.
+    /// All operations with their audiences.
     static func operations(of api: AgentAPI) -> [AgentOperation] {
         let exchange = AgentPath.authorize("{exchange}")
         return [
@@ -35,12 +35,12 @@ extension AgentAPI {
         ]
     }
 
-    /// The operations' router.
+    /// Creates the router for the operations.
     func routes() -> Router<AgentContext> {
         let router = Router(context: AgentContext.self)
         for operation in Self.operations(of: self) {
             router.on(RouterPath(operation.path), method: operation.method) { request, context in
-                // The router has answers of its own to some errors, which are no problems.
+                // The router converts some errors to responses of its own, which are not problem documents.
                 do {
                     return try await self.carryOut(operation, request, context)
                 } catch {
@@ -51,19 +51,19 @@ extension AgentAPI {
         return router
     }
 
-    /// The rules are those of the moment when the request is there to its end: who holds it back does not keep those that it began under.
+    /// Runs an operation under the rules that apply when the request is complete. A caller cannot keep older rules by delaying the body.
     private func carryOut(_ operation: AgentOperation, _ request: Request, _ context: AgentContext) async throws -> Response {
-        // Nobody's body is read who is refused anyway.
+        // The body is not read if the caller has no permission.
         try context.served.check(context.peer, for: operation.audience)
         var context = context
-        // A GET has none, although nginx may announce the one of the request that it asks about.
+        // The body of a GET is not read, although nginx may announce the one of its original request.
         if operation.method != .get { context.body.put(try await request.body.collect(upTo: Self.bodyLimit)) }
         context.served = served
         try context.served.check(context.peer, for: operation.audience)
         return try await operation.run(request, context)
     }
 
-    /// Answers a request; every failure becomes a problem (RFC 9457).
+    /// Responds to a request; every failure becomes a problem document (RFC 9457).
     func response(to request: Request, context: AgentContext, responder: RouterResponder<AgentContext>) async -> Response {
         requests.add(1, ordering: .relaxed)
         defer { requests.subtract(1, ordering: .relaxed) }
@@ -79,12 +79,12 @@ extension AgentAPI {
         return response
     }
 
-    /// A page of a browser that reaches the socket through a proxy is no caller: it says where it is from.
+    /// Rejects a request with an `Origin` field, which comes from a web page that reaches the socket through a proxy.
     private func check(_ request: Request) throws {
         guard request.headers[.origin] == nil else { throw AgentProblem.forbidden("requests from web pages are not answered.") }
     }
 
-    /// The body's one document.
+    /// Decodes the body as one JSON document.
     func document<Value: Decodable>(_ type: Value.Type, of context: AgentContext) throws -> Value {
         do {
             return try AgentJSON.decode(type, from: Data(context.body.take().readableBytesView))
@@ -93,14 +93,14 @@ extension AgentAPI {
         }
     }
 
-    /// A response with one document.
+    /// Creates a response with one JSON document.
     static func response(_ document: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
         response(try AgentJSON.encode(document), status: status, type: "application/json")
     }
 
-    /// A response that tells a failure.
+    /// Creates a response with a problem document.
     static func response(_ problem: AgentProblem) -> Response {
-        // The type is plain text and numbers: it can always be written.
+        // The problem consists of text and numbers, so that encoding it cannot fail.
         let data = (try? AgentJSON.encode(problem)) ?? Data()
         var response = response(data, status: HTTPResponse.Status(code: problem.status), type: "application/problem+json")
         if response.status == .tooManyRequests { response.headers[.retryAfter] = "1" }
@@ -108,16 +108,16 @@ extension AgentAPI {
     }
 
     private static func response(_ data: Data, status: HTTPResponse.Status, type: String) -> Response {
-        // Tokens are of use once, and documents change: nothing is kept by whoever stands between.
+        // Tokens can be used only once and documents change, so that no intermediary may store a response.
         let headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: data)))
     }
 }
 
 extension HTTPField.Name {
-    /// Which configurations are in force.
+    /// The version of the active configurations.
     static let configurationVersion = known(AgentHeader.configurationVersion)
-    /// Why an auth-request gives no ticket.
+    /// The reason why an auth-request gets no token.
     static let reason = known(AgentHeader.reason)
     /// The URL that an auth-request is about.
     static let originalURL = known(AgentHeader.originalURL)
@@ -128,13 +128,13 @@ extension HTTPField.Name {
     }
 }
 
-/// One operation of the API: its method, its path as `openapi.yaml` has it, whom it is for, and what carries it out.
+/// An operation of the API: its method, its path in `openapi.yaml`, its audience and its handler.
 struct AgentOperation {
-    /// Whose requests are heard.
+    /// The callers that may use an operation.
     enum Audience: String {
-        /// The agent's own user's alone.
+        /// Only the agent's own user.
         case owner
-        /// Also those of whom `AllowedPeers` names; what such a one may have is decided by the operation.
+        /// Also the users that `AllowedPeers` lists; the operation decides what they get.
         case peers
     }
 

@@ -12,7 +12,7 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let (message, source) = try Self.signIn(&body)
-        // The one that was checked, and not what another look would find.
+        // Signs in exactly the principal that was checked, without resolving the name again.
         let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: source.credential)
         let options = InitialCredentialOptions(
             lifetime: message.lifetime.map { .seconds($0) },
@@ -103,7 +103,7 @@ extension AgentAPI {
         return try Self.response(SignOutDocument(ended: ended, left: left))
     }
 
-    /// Reads a document with a secret in it, and wipes the bytes that it came in. The decoder's own copy of the text is beyond reach.
+    /// Decodes a document that contains a secret, and wipes the received bytes. The decoder's own copy of the text cannot be wiped.
     private static func secretDocument<Value: Decodable>(_ type: Value.Type, in body: inout ByteBuffer) throws -> Value {
         var bytes = Data(body.readableBytesView)
         defer {
@@ -118,17 +118,17 @@ extension AgentAPI {
         }
     }
 
-    /// With what a request signs in.
+    /// The credential that a request signs in with.
     private enum SignInSource {
         case given(InitialCredentialSource)
         case certificate(String?, pin: Secret?)
         case person
 
-        /// What names a principal by itself, if anything does.
+        /// The credential that can determine the principal by itself, if any.
         var credential: InitialCredentialSource? { if case .given(let source) = self { source } else { nil } }
     }
 
-    /// Reads a sign-in, and takes the secrets out of it.
+    /// Decodes a sign-in request, and moves the secrets out of it.
     private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, SignInSource) {
         var message = try secretDocument(LoginRequest.self, in: &body)
         let (password, pin) = (message.password.map { Secret($0) }, message.pin.map { Secret($0) })

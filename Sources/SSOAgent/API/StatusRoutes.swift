@@ -14,7 +14,7 @@ extension AgentAPI {
         return try Self.response(document)
     }
 
-    /// The agent tells of itself even while the caches, which may be another server's, can't be read.
+    /// Returns the agent's status even if the caches, which may be another server's, cannot be read.
     private func document() async -> StatusDocument {
         var document: StatusDocument
         do throws(KerberosError) {
@@ -25,7 +25,7 @@ extension AgentAPI {
         }
         document.agent = true
         document.process = await facts()
-        // An agent with no caches of its own works on the system's.
+        // An agent without caches of its own uses the system's.
         document.cacheMode = document.process?.caches == nil ? "system" : "agent"
         document.process?.connections = connections.count
         document.process?.exchanges = exchanges.count
@@ -45,7 +45,7 @@ extension AgentAPI {
         return try Self.response(document)
     }
 
-    /// `POST /v1/stop`: what is in progress ends first.
+    /// `POST /v1/stop`: the requests in progress finish first.
     func stop(_ request: Request, _ context: AgentContext) async throws -> Response {
         stop()
         return Response(status: .accepted)
@@ -53,14 +53,14 @@ extension AgentAPI {
 }
 
 extension StatusDocument {
-    /// What the engine has found.
+    /// Creates the document for the engine's sessions.
     package init(_ list: SessionList) {
         self.init(sessions: list.sessions.map { Session($0) })
     }
 }
 
 extension StatusDocument.Session {
-    /// One session of the engine.
+    /// Converts a session of the engine.
     package init(_ session: KerberosEngine.Session) {
         self.init(
             realm: session.realm,
@@ -90,7 +90,7 @@ extension Session.Acquisition {
 }
 
 extension ExplanationDocument {
-    /// What the engine says of a URL.
+    /// Converts an explanation of the engine.
     package init(_ explanation: Explanation) {
         self.init(
             url: explanation.url,

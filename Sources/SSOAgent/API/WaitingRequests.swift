@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The requests that may wait for a person. One ends when its client goes away, and all do when the agent does.
+/// The requests that may wait for a person. A request is canceled when its connection closes, and all are canceled when the agent stops.
 final class WaitingRequests: Sendable {
     private struct Entry {
         let channel: ObjectIdentifier
@@ -16,7 +16,7 @@ final class WaitingRequests: Sendable {
 
     private let state = Mutex(State())
 
-    /// Does a request's work, on the connection's own thread.
+    /// Runs a request's work on the connection's event loop.
     func run<Value: Sendable, Failure: Error>(
         on channel: any Channel,
         _ work: @escaping @Sendable () async throws(Failure) -> Value
@@ -34,20 +34,20 @@ final class WaitingRequests: Sendable {
             state.requests[state.lastNumber] = Entry(channel: ObjectIdentifier(channel)) { task.cancel() }
             return state.lastNumber
         }
-        // It may have been closed before the request was known here.
+        // The connection may have closed before the request was registered.
         if number == nil || !channel.isActive { task.cancel() }
         defer { if let number { state.withLock { $0.requests[number] = nil } } }
         return try await task.value.get()
     }
 
-    /// Calls off what came over a connection that has been closed.
+    /// Cancels the requests of a connection that has closed.
     func cancel(on channel: any Channel) {
         let key = ObjectIdentifier(channel)
         let requests = state.withLock { $0.requests.values.filter { $0.channel == key } }
         for request in requests { request.cancel() }
     }
 
-    /// Calls off everything, now and from now on.
+    /// Cancels all requests, including later ones.
     func cancelAll() {
         let requests = state.withLock { state in
             state.isEnding = true

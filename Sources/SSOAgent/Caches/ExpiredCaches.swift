@@ -5,7 +5,7 @@ internal import Kerberos
 internal import KerberosEngine
 
 extension Agent {
-    /// How long expired caches are kept. The user of an agent is there as long as the agent is: the primary cache stays.
+    /// How long expired caches are kept. The primary cache is always kept, because an agent runs only while its user is present.
     var retention: CacheRetention {
         CacheRetention(
             period: options.expiredCachePeriod,
@@ -16,14 +16,14 @@ extension Agent {
 }
 
 extension CredentialCache {
-    /// Whether a keytab or a stored password gets its ticket again, however long that was not possible.
+    /// Whether the tickets can be reacquired with a keytab or a stored password, even if that has failed for a long time.
     var isAcquiredAgain: Bool {
         setting(Session.acquisitionSetting).map { Session.isAcquiredAgain(setting: String(decoding: $0, as: UTF8.self)) } ?? false
     }
 }
 
 extension AbandonedCache {
-    /// What the log says of its removal.
+    /// The log message for the removal.
     var sentence: String {
         if madeRoom {
             let name = "\(cache.name) of \(cache.principal.text)".escapedForDisplay()

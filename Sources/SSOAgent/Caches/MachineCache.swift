@@ -4,26 +4,27 @@ internal import Kerberos
 internal import SSOAgentClient
 internal import Synchronization
 
-/// The credential caches of every user of a machine, at the socket where libkrb5 looks for them: no API, no renewal, no profiles.
+/// Serves the credential caches of every user of a machine, at the socket where libkrb5 looks for them. It has no API, no renewal and no
+/// profiles.
 ///
-/// Who asks is known by `SO_PEERCRED`, and each user sees what is theirs alone. It needs no right of its own: systemd may bind the socket
-/// for a user that can do nothing else.
+/// It identifies each client by `SO_PEERCRED`, and each user sees only their own caches. It needs no privileges: systemd may bind the
+/// socket for an unprivileged user.
 package final class MachineCache: Sendable {
-    /// What it works with.
+    /// The configuration of the server.
     package struct Options: Sendable {
-        /// The socket, where systemd hands none over.
+        /// The path of the socket, if systemd passes none.
         package var socket = MachineCache.standardSocket
-        /// Where the tickets are, a folder for each user; it is made where it is missing, and private.
+        /// The directory of the tickets, with a private folder for each user; it is created if missing.
         package var directory: String
-        /// How many caches one user may have; those of the user's subordinate numbers count too.
+        /// The maximum number of caches of one user, including those of the user's subordinate user IDs.
         package var maximumCaches = StoreLimits.defaultCaches
-        /// The file with the ranges of subordinate user numbers.
+        /// The file with the ranges of subordinate user IDs.
         package var subordinateUsers = "/etc/subuid"
-        /// How long a cache is kept whose tickets can neither be used nor renewed; nil keeps it.
+        /// How long a cache is kept after its tickets can neither be used nor renewed; nil keeps it.
         package var expiredCachePeriod: Duration? = .seconds(7 * 86_400)
-        /// Variables of systemd.
+        /// The environment, for the variables of systemd.
         package var environment: [String: String]
-        /// What an administrator should read: a line each.
+        /// Receives the log messages for the administrator, one line each.
         package var log: @Sendable (String) -> Void
 
         package init(directory: String, environment: [String: String], log: @escaping @Sendable (String) -> Void) {
@@ -33,22 +34,22 @@ package final class MachineCache: Sendable {
         }
     }
 
-    /// Where libkrb5 and Heimdal look when no configuration says otherwise.
+    /// The path that libkrb5 and Heimdal use if no configuration names another.
     package static let standardSocket = "/var/run/.heim_org.h5l.kcm-socket"
 
     private let options: Options
-    /// Where programs find the socket; nil before it serves.
+    /// The location of the socket; nil before it is served.
     private let place = Mutex<SocketPlace?>(nil)
 
-    /// One that serves nobody yet.
+    /// Creates a server that does not serve yet.
     package init(_ options: Options) { self.options = options }
 
-    /// Serves until the closure returns; then answers what has arrived and ends. The tickets stay for the next one.
+    /// Serves until the closure returns, then answers the pending requests and returns. The tickets are kept for the next start.
     ///
-    /// - Throws: `SocketError` where something else serves the socket, `StorageError` where the folder can't be used, ``AgentError``.
+    /// - Throws: `SocketError` if another process serves the socket, `StorageError` if the directory cannot be used, or ``AgentError``.
     package func run(until end: @escaping @Sendable () async -> Void) async throws {
         let subordinates = SubordinateUsers.Current()
-        // Before the file is read, so that no change is missed.
+        // The watch starts before the file is read, so that no change is missed.
         let watch = FileWatch { [path = options.subordinateUsers] in [path] }
         await readSubordinateUsers(subordinates)
         var settings = KCMServer.Options(
@@ -86,7 +87,7 @@ package final class MachineCache: Sendable {
             }
             let found = SocketPlace(socket: .caches, path: socket.path, file: socket.file, isOwn: isOwn)
             place.withLock { $0 = found }
-            // The one of systemd stays: the next program has systemd start the next server.
+            // systemd's socket stays, so that the next client makes systemd start the next server.
             defer { place.withLock { _ = $0?.removeOwnFile() } }
             try await server.serve(socket)
             notification.ready("serves the credential caches of every user")
@@ -104,13 +105,13 @@ package final class MachineCache: Sendable {
         await server.shutDown()
     }
 
-    /// Whether a user has a session, by systemd-logind; everybody has where there is none.
+    /// Returns whether a user has a session, according to systemd-logind; true if logind is not running.
     private static func hasSession(_ user: UInt32) -> Bool {
         let folder = "/run/systemd/users"
         return !FileManager.default.fileExists(atPath: folder) || FileManager.default.fileExists(atPath: "\(folder)/\(user)")
     }
 
-    /// Sees that programs find the socket. Returns when another process serves them.
+    /// Checks that clients find the socket, and returns when another process listens there.
     private func watchSocket(of server: KCMServer) async {
         var reported: String?
         while (try? await Task.sleep(for: .seconds(2))) != nil {
@@ -139,7 +140,7 @@ package final class MachineCache: Sendable {
         }
     }
 
-    /// On a thread of its own, for names may come from the network. Returns whether something has changed.
+    /// Reads the file on a background thread, because name lookups may use the network. Returns whether the ranges have changed.
     @discardableResult private func readSubordinateUsers(_ current: SubordinateUsers.Current) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [path = options.subordinateUsers] in
@@ -148,7 +149,7 @@ package final class MachineCache: Sendable {
         }
     }
 
-    /// One user is one of many here.
+    /// The limits are lower than an agent's, because many users share this server.
     private static var limits: ServerLimits {
         ServerLimits(
             connections: 64,
@@ -168,9 +169,9 @@ package final class MachineCache: Sendable {
     }
 }
 
-/// The ranges of subordinate user numbers (subuid(5)): whose number it is, of those that a user may take in containers.
+/// The ranges of subordinate user IDs (subuid(5)), which map each user ID used in containers to its owner.
 struct SubordinateUsers: Hashable, Sendable {
-    /// A range, and the number that stands for its owner.
+    /// A range of user IDs and its owner's ID.
     private struct Range: Hashable {
         var numbers: ClosedRange<UInt32>
         var owner: UInt32
@@ -178,15 +179,15 @@ struct SubordinateUsers: Hashable, Sendable {
 
     private var ranges: [Range] = []
 
-    /// The file where ranges are granted.
+    /// The system's file of subordinate user IDs.
     static let path = "/etc/subuid"
 
-    /// No range.
+    /// Creates an empty mapping.
     init() {}
 
-    /// Reads the content of the file. A line that is none is skipped.
+    /// Parses the content of the file. Malformed lines are skipped.
     ///
-    /// - Parameter number: The number of a user's name, nil where no one has the name.
+    /// - Parameter number: Returns the user ID for a name, or nil if there is no such user.
     init(_ text: String, number: (String) -> UInt32?) {
         for line in text.split(whereSeparator: \.isNewline) {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -194,13 +195,13 @@ struct SubordinateUsers: Hashable, Sendable {
                 continue
             }
             let end = start.addingReportingOverflow(count - 1)
-            // What root runs in containers is not root: it has its own share.
+            // Root's containers do not count as root: each range of root has its own quota.
             let owner = UInt32(fields[0]) ?? number(String(fields[0])) ?? 0
             ranges.append(Range(numbers: start...(end.overflow ? .max : end.partialValue), owner: owner == 0 ? start : owner))
         }
     }
 
-    /// Reads the file of this machine; no range where there is none. It may wait for the servers that the names come from.
+    /// Reads the file; the mapping is empty if the file is missing. It may wait for the network servers that resolve user names.
     init(path: String = SubordinateUsers.path) {
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         self.init(text) { name in
@@ -211,18 +212,18 @@ struct SubordinateUsers: Hashable, Sendable {
         }
     }
 
-    /// With whom a user is counted: the owner of the number, else the user.
+    /// Returns the user ID whose quota a user counts against: the range's owner, or else the user.
     func owner(of user: UInt32) -> UInt32 {
         ranges.first { $0.numbers.contains(user) }?.owner ?? user
     }
 
-    /// All that is known now, for a server that asks on its own thread.
+    /// The current mapping, shared with a server that reads it on its own thread.
     final class Current: Sendable {
         private let value = Mutex(SubordinateUsers())
 
         func owner(of user: UInt32) -> UInt32 { value.withLock { $0.owner(of: user) } }
 
-        /// Takes another value; whether it differs.
+        /// Replaces the mapping and returns whether it has changed.
         func replace(_ users: SubordinateUsers) -> Bool {
             value.withLock { value in
                 defer { value = users }

@@ -5,7 +5,7 @@ internal import NIOPosix
 final class DBusConnection: Sendable {
     private let channel: any Channel
     private let handler: NIOLoopBound<DBusChannelHandler>
-    /// How long an answer may take.
+    /// The time limit for a reply.
     private static let timeout = TimeAmount.seconds(25)
 
     private init(_ channel: any Channel, _ handler: NIOLoopBound<DBusChannelHandler>) {
@@ -13,14 +13,14 @@ final class DBusConnection: Sendable {
         self.handler = handler
     }
 
-    /// Connects and says who we are.
+    /// Connects to a bus and authenticates.
     ///
     /// - Parameters:
-    ///   - path: The bus's socket.
-    ///   - user: The number of the user who asks.
-    ///   - signal: Gets each signal, on an event loop: it must not wait.
-    ///   - closed: Called once when the connection is gone, on an event loop.
-    /// - Throws: `DBusError`, or why nobody is there.
+    ///   - path: The path of the bus's socket.
+    ///   - user: The ID of the user to authenticate as.
+    ///   - signal: Receives each signal on an event loop; it must not block.
+    ///   - closed: Called once on an event loop when the connection has closed.
+    /// - Throws: `DBusError`, or the error of the connection attempt.
     static func open(
         path: String,
         user: UInt32,
@@ -58,7 +58,7 @@ final class DBusConnection: Sendable {
         }
     }
 
-    /// Calls a method and returns what it returns.
+    /// Calls a method and returns its results.
     ///
     /// - Throws: `DBusError`.
     func call(_ call: DBusCall) async throws -> [DBusValue] {
@@ -69,12 +69,12 @@ final class DBusConnection: Sendable {
         return try answer.values()
     }
 
-    /// Ends the connection. From any thread.
+    /// Closes the connection. Can be called from any thread.
     func close() { channel.close(promise: nil) }
 }
 
 extension DBusCall {
-    /// A call of the bus's own.
+    /// Creates a call to the bus itself.
     static func bus(_ member: String, _ arguments: String...) -> DBusCall {
         DBusCall(
             destination: "org.freedesktop.DBus",
@@ -86,7 +86,7 @@ extension DBusCall {
     }
 }
 
-/// One connection to a bus: says who we are, sends calls, and hands on the answers and the signals. On its event loop alone.
+/// Authenticates on a bus connection, sends calls, and delivers replies and signals. Confined to its event loop.
 final class DBusChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -135,7 +135,7 @@ final class DBusChannelHandler: ChannelInboundHandler {
         }
     }
 
-    /// Sends a call; the promise gets the answer, an error of the other side's too.
+    /// Sends a call. The promise receives the reply, which may be an error message of the other side.
     func send(_ call: DBusCall, timeout: TimeAmount, _ promise: EventLoopPromise<DBusMessage>) {
         guard let context, isAuthenticated else { return promise.fail(DBusError.closed) }
         serial = serial == .max ? 1 : serial + 1
@@ -145,7 +145,8 @@ final class DBusChannelHandler: ChannelInboundHandler {
         write(call.encoded(serial: number), context)
     }
 
-    /// The user's number in decimal, each letter in hexadecimal: the EXTERNAL mechanism, in which the kernel vouches for it.
+    /// Starts authentication with the EXTERNAL mechanism, in which the kernel confirms the user. The argument is the user ID in decimal,
+    /// each digit encoded in hexadecimal.
     private func introduce(_ context: ChannelHandlerContext) {
         let hex = Array(String(user).utf8).map { String($0, radix: 16) }.joined()
         write([0] + Array("AUTH EXTERNAL \(hex)\r\n".utf8), context)
@@ -170,7 +171,7 @@ final class DBusChannelHandler: ChannelInboundHandler {
         switch message.kind {
         case .signal: signal(message)
         case .methodReturn, .error: message.replySerial.flatMap { waiting.removeValue(forKey: $0) }?.succeed(message)
-        // Nobody has anything to ask of us; who asks all the same waits in vain.
+        // This process offers no methods. Calls are ignored.
         case .methodCall, nil: break
         }
     }
@@ -187,9 +188,10 @@ final class DBusChannelHandler: ChannelInboundHandler {
     }
 }
 
-/// Where the system's message bus is.
+/// Finds the socket of the system bus.
 enum DBusAddress {
-    /// The socket that `DBUS_SYSTEM_BUS_ADDRESS` names, or the one that every system has. Nil where the variable names none that is a path.
+    /// Returns the path in `DBUS_SYSTEM_BUS_ADDRESS`, or the standard path if the variable is not set. Returns nil if the variable names no
+    /// path.
     static func systemSocket(environment: [String: String]) -> String? {
         guard let addresses = environment["DBUS_SYSTEM_BUS_ADDRESS"], !addresses.isEmpty else { return "/run/dbus/system_bus_socket" }
         for address in addresses.split(separator: ";") where address.hasPrefix("unix:") {
@@ -200,7 +202,7 @@ enum DBusAddress {
         return nil
     }
 
-    /// A percent sign and two digits stand for a byte.
+    /// Decodes percent-encoded bytes.
     private static func unescaped(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -218,16 +220,16 @@ enum DBusAddress {
     }
 }
 
-/// Why a conversation with a message bus fails.
+/// An error of a bus connection.
 enum DBusError: Error, Hashable {
-    /// Bytes are not what the protocol allows, or more than is taken.
+    /// The received bytes violate the protocol or exceed a limit.
     case malformed
-    /// The bus does not know this user.
+    /// The bus rejected the user.
     case refused
-    /// The connection is gone.
+    /// The connection is closed.
     case closed
-    /// There was no answer in time.
+    /// No reply came in time.
     case timedOut
-    /// The other side answered with an error of this name.
+    /// The reply is an error of this name.
     case failed(name: String)
 }

@@ -1,4 +1,4 @@
-/// A message that has arrived: its header, and the body as it came, which is read when somebody wants it.
+/// A received message: its header, and the body, which is decoded on demand.
 struct DBusMessage: Hashable, Sendable {
     enum Kind: UInt8, Sendable {
         case methodCall = 1
@@ -7,25 +7,25 @@ struct DBusMessage: Hashable, Sendable {
         case signal = 4
     }
 
-    /// Nil for one that later versions of the protocol know.
+    /// The message type; nil if a later version of the protocol defines it.
     let kind: Kind?
     let serial: UInt32
-    /// The call that it answers.
+    /// The serial number of the call that this message answers.
     private(set) var replySerial: UInt32?
     private(set) var path: String?
     private(set) var interface: String?
     private(set) var member: String?
     private(set) var errorName: String?
-    /// Who sent it: the bus itself says so.
+    /// The unique name of the sender, set by the bus.
     private(set) var sender: String?
     private var signature = ""
     private let body: [UInt8]
     private let isBigEndian: Bool
 
-    /// The length of what stands before the header's fields, their own length included.
+    /// The length of the part before the header fields, including the length of those fields.
     static let fixedLength = 16
 
-    /// Reads one whole message.
+    /// Decodes one complete message.
     init(_ bytes: [UInt8]) throws(DBusError) {
         let length = try DBusMessage.length(bytes)
         guard length.header + length.body == bytes.count else { throw .malformed }
@@ -42,7 +42,7 @@ struct DBusMessage: Hashable, Sendable {
         guard !signature.isEmpty || body.isEmpty else { throw .malformed }
     }
 
-    /// The lengths of a message's two parts, by what stands before the header's fields.
+    /// Returns the lengths of a message's header and body, which the first ``fixedLength`` bytes contain.
     static func length(_ bytes: some Collection<UInt8>) throws(DBusError) -> (header: Int, body: Int) {
         let bytes = Array(bytes.prefix(fixedLength))
         guard bytes.count == fixedLength, [UInt8(ascii: "l"), UInt8(ascii: "B")].contains(bytes[0]), bytes[3] == 1 else { throw .malformed }
@@ -73,7 +73,7 @@ struct DBusMessage: Hashable, Sendable {
         }
     }
 
-    /// What it carries.
+    /// Decodes the body.
     func values() throws(DBusError) -> [DBusValue] {
         var reader = DBusReader(body, isBigEndian: isBigEndian)
         var values: [DBusValue] = []
@@ -83,15 +83,18 @@ struct DBusMessage: Hashable, Sendable {
     }
 }
 
-/// Cuts the bytes of a bus into messages. Any user of the bus can send us one, so that none of them ends the connection.
+/// Splits the bytes of a bus connection into messages. Any user of the bus can send messages to this process, so that an invalid one does
+/// not close the connection.
 struct DBusFrameDecoder {
-    /// A longer message is passed over: ten thousand login sessions fit, and nobody can make us keep more.
+    /// The maximum length of a message, enough for ten thousand login sessions. Longer messages are skipped, so that no sender can make
+    /// this process allocate more.
     static let maximumLength = 4 << 20
-    /// No bus passes on a longer one (D-Bus specification, "Message Format"): where it seems to, the bytes are out of step.
+    /// The maximum length that a bus forwards (D-Bus specification, "Message Format"). A longer one means that the byte stream is out of
+    /// sync.
     static let protocolMaximum = 128 << 20
 
     private var bytes: [UInt8] = []
-    /// How many bytes are to come of a message that is passed over.
+    /// The number of bytes still to come of a message that is skipped.
     private var skipped = 0
 
     mutating func append(_ more: some Collection<UInt8>) {
@@ -100,9 +103,9 @@ struct DBusFrameDecoder {
         bytes += more.dropFirst(count)
     }
 
-    /// The next whole message that can be read; nil where it has not arrived.
+    /// Returns the next complete and valid message; nil if more bytes are needed.
     ///
-    /// - Throws: `DBusError.malformed` where nobody can tell at which byte the next one begins: the connection is to be closed.
+    /// - Throws: `DBusError.malformed` if the start of the next message cannot be determined; the connection must be closed.
     mutating func next() throws(DBusError) -> DBusMessage? {
         while let frame = try nextFrame() {
             if let message = try? DBusMessage(frame) { return message }
@@ -128,7 +131,7 @@ struct DBusFrameDecoder {
     }
 }
 
-/// A call of a method whose arguments are texts.
+/// A method call whose arguments are strings.
 struct DBusCall: Hashable, Sendable {
     var destination: String
     var path: String
@@ -136,17 +139,17 @@ struct DBusCall: Hashable, Sendable {
     var member: String
     var arguments: [String] = []
 
-    /// The bytes of the message, the low byte of a number first.
+    /// Encodes the message in little-endian byte order.
     func encoded(serial: UInt32) -> [UInt8] {
         var body = Writer()
         for argument in arguments { body.put(argument) }
         var header = Writer()
-        // No service is started for it.
+        // The flag NO_AUTO_START: the bus starts no service for the call.
         header.bytes = [UInt8(ascii: "l"), DBusMessage.Kind.methodCall.rawValue, 2, 1]
         header.put(UInt32(body.bytes.count))
         header.put(serial)
         var fields = Writer()
-        // They begin at a multiple of 8 in the message, and here too.
+        // The fields start at a multiple of 8 in the message and in this buffer.
         fields.put(field: 1, "o", path)
         fields.put(field: 2, "s", interface)
         fields.put(field: 3, "s", member)

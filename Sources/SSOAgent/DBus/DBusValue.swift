@@ -1,14 +1,14 @@
-/// A value that has arrived. Numbers are as wide as the widest.
+/// A received value. Integers are widened to 64 bits.
 indirect enum DBusValue: Hashable, Sendable {
     case boolean(Bool)
     case signed(Int64)
     case unsigned(UInt64)
     case double(Double)
-    /// A text, the path of an object, or a signature.
+    /// A string, an object path, or a signature.
     case string(String)
     /// The elements of an array or the members of a structure.
     case list([DBusValue])
-    /// A key and its value.
+    /// A key and its value in a dictionary.
     case entry(DBusValue, DBusValue)
 
     var bool: Bool? { if case .boolean(let value) = self { value } else { nil } }
@@ -16,7 +16,7 @@ indirect enum DBusValue: Hashable, Sendable {
     var string: String? { if case .string(let value) = self { value } else { nil } }
     var list: [DBusValue]? { if case .list(let values) = self { values } else { nil } }
 
-    /// The values by name of a dictionary whose keys are texts.
+    /// The values by key of a dictionary with string keys.
     var dictionary: [String: DBusValue] {
         (list ?? []).reduce(into: [:]) { result, element in
             if case .entry(.string(let key), let value) = element { result[key] = value }
@@ -31,10 +31,10 @@ indirect enum DBusType: Hashable, Sendable {
     case structure([DBusType])
     case entry(DBusType, DBusType)
 
-    /// How deep containers may stand in each other, variants included; what logind sends is four deep.
+    /// The maximum nesting depth of containers, including variants; logind's messages have a depth of four.
     static let maximumDepth = 32
 
-    /// Where a value of it begins: at a multiple of so many bytes.
+    /// The alignment of a value in bytes.
     var alignment: Int {
         switch self {
         case .byte, .signature, .variant: 1
@@ -44,7 +44,7 @@ indirect enum DBusType: Hashable, Sendable {
         }
     }
 
-    /// The types of a signature.
+    /// Parses a signature.
     static func types(in signature: String) throws(DBusError) -> [DBusType] {
         var rest = Array(signature.utf8)[...]
         guard rest.count <= 255 else { throw .malformed }
@@ -99,7 +99,7 @@ indirect enum DBusType: Hashable, Sendable {
     }
 }
 
-/// Reads values out of the bytes of a message, which begin where every alignment begins. What leads beyond the end is malformed.
+/// Decodes values from the bytes of a message. The first byte must be aligned to 8. Reading beyond the end throws `DBusError.malformed`.
 struct DBusReader {
     private let bytes: [UInt8]
     private let isBigEndian: Bool
@@ -112,7 +112,7 @@ struct DBusReader {
 
     var isAtEnd: Bool { offset == bytes.count }
 
-    /// Passes over padding, which is zero.
+    /// Skips padding, which must be zero.
     mutating func align(_ alignment: Int) throws(DBusError) {
         for byte in try take(-offset & (alignment - 1)) where byte != 0 { throw .malformed }
     }
@@ -130,14 +130,14 @@ struct DBusReader {
         return ordered.reduce(0) { $0 << 8 | Integer(truncatingIfNeeded: $1) }
     }
 
-    /// A text of a length that stands before it, with a zero behind it.
+    /// Reads a string of a known length, which is followed by a zero byte.
     private mutating func text(_ length: Int) throws(DBusError) -> String {
         let bytes = try take(length)
         guard try take(1).first == 0, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else { throw .malformed }
         return text
     }
 
-    /// - Parameter depth: In how many containers it stands.
+    /// - Parameter depth: The number of enclosing containers.
     mutating func value(_ type: DBusType, depth: Int = 0) throws(DBusError) -> DBusValue {
         guard depth <= DBusType.maximumDepth else { throw .malformed }
         switch type {
@@ -180,7 +180,7 @@ struct DBusReader {
         guard length <= bytes.count - offset else { throw .malformed }
         let end = offset + length
         var values: [DBusValue] = []
-        // Each element takes a byte at least: it comes to an end.
+        // Each element takes at least one byte, so that the loop ends.
         while offset < end { values.append(try value(element, depth: depth)) }
         guard offset == end else { throw .malformed }
         return .list(values)

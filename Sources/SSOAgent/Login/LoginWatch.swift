@@ -3,23 +3,23 @@ internal import HTTPNegotiate
 internal import KerberosEngine
 internal import Synchronization
 
-/// Sees that a user locks the screen or leaves the machine, through systemd-logind.
+/// Detects through systemd-logind that the user locks the screen or logs out.
 package final class LoginWatch: Sendable {
-    /// How a watch works.
+    /// The configuration of a watch.
     package struct Options: Sendable {
-        /// The variables that say where the system's bus is.
+        /// The environment, whose variables name the socket of the system bus.
         package var environment: [String: String]
-        /// Whose login sessions.
+        /// The ID of the user whose login sessions are watched.
         package var user: UInt32
-        /// Whether anybody wants to know: until then no bus is asked.
+        /// Returns whether the result is needed. While it returns false, the watch does not connect to the bus.
         package var isWanted: @Sendable () -> Bool
-        /// Gets a line when it is wanted and can't be known.
+        /// Receives a line when the result is needed but logind does not answer.
         package var log: @Sendable (String) -> Void
-        /// How often the sessions are looked at although no signal came: one whose last process lingers ends without one.
+        /// How often the sessions are checked without a signal, because a session whose last process lingers ends without one.
         package var interval = Duration.seconds(30)
-        /// The longest wait before the bus is tried again.
+        /// The longest pause between attempts to connect to the bus.
         package var longestWait = Duration.seconds(30)
-        /// Where logind has answered for less long, its loss is the same trouble as the one before, and no news.
+        /// If logind answered for less than this time, losing it again is not logged again.
         package var steadyTime = Duration.seconds(60)
 
         package init(
@@ -37,23 +37,23 @@ package final class LoginWatch: Sendable {
 
     private let options: Options
     private struct Seen {
-        /// What logind said last: while nobody tells, a locked screen stays locked.
+        /// The last state that logind reported. A screen that was locked counts as locked while logind does not answer.
         var state: LoginState?
-        /// Since when it answers; nil while it does not.
+        /// Since when logind answers; nil while it does not.
         var answersSince: ContinuousClock.Instant?
         var isToldOf = false
     }
     private let seen = Mutex(Seen())
 
-    /// A watch that sees nothing yet.
+    /// Creates a watch that has not started.
     package init(_ options: Options) { self.options = options }
 
-    /// Whether the screen is locked, by what logind said last; false where it has said nothing. From any thread.
+    /// Whether the screen is locked by logind's last report; false if there was none. Can be read from any thread.
     package var isScreenLocked: Bool { seen.withLock { $0.state?.isLocked == true } }
 
-    /// Watches until the task is canceled; a bus that is away is tried again. Run it once.
+    /// Watches until the task is canceled, and reconnects to the bus when the connection is lost. Call it once.
     ///
-    /// - Parameter note: Gets what happens; it must not wait.
+    /// - Parameter note: Receives each change; it must not block.
     package func run(_ note: @escaping @Sendable (LoginChange) -> Void) async {
         let firstWait = min(Duration.seconds(1), options.longestWait)
         var wait = firstWait
@@ -70,7 +70,7 @@ package final class LoginWatch: Sendable {
         }
     }
 
-    /// Follows what a bus tells until it is gone.
+    /// Processes the bus's signals until the connection closes.
     private func follow(_ note: @escaping @Sendable (LoginChange) -> Void) async {
         guard let path = DBusAddress.systemSocket(environment: options.environment) else { return }
         let inbox = LoginInbox()
@@ -96,7 +96,7 @@ package final class LoginWatch: Sendable {
                 connection.close()
             }
         } catch {
-            // Whatever it was, the bus is asked anew.
+            // The caller reconnects, whatever the error was.
         }
     }
 
@@ -111,7 +111,7 @@ package final class LoginWatch: Sendable {
         do {
             state = try await logind.state(of: options.user)
         } catch DBusError.failed {
-            return  // logind ended meanwhile: that is told
+            return  // logind exited meanwhile, which the bus reports by a signal
         }
         let changes = seen.withLock { seen in
             defer { seen.state = state }
@@ -121,9 +121,9 @@ package final class LoginWatch: Sendable {
         for change in LoginChange.allCases where changes.contains(change) { note(change) }
     }
 
-    /// Nobody tells any more. It is logged once, until logind has answered for some time.
+    /// Records that logind does not answer. This is logged once, until logind has answered for ``Options/steadyTime``.
     ///
-    /// - Returns: Whether it had.
+    /// - Returns: Whether logind had answered for that long.
     @discardableResult private func lose() -> Bool {
         let (wasSteady, isNew) = seen.withLock { seen in
             let wasSteady = seen.answersSince.map { .now - $0 >= options.steadyTime } ?? false
@@ -144,9 +144,9 @@ package final class LoginWatch: Sendable {
     }
 }
 
-/// What the bus has told since somebody last looked.
+/// The signals received from the bus since the last look.
 final class LoginInbox: Sendable {
-    /// A session was told to lock itself, by somebody who says to be logind.
+    /// A request to lock a session, from a sender that may or may not be logind.
     struct LockRequest: Hashable, Sendable {
         var sender: String
         var session: String
@@ -157,7 +157,7 @@ final class LoginInbox: Sendable {
         var requests: Set<LockRequest> = []
     }
 
-    /// Yields when there is something to look at; ends with the connection.
+    /// Yields when the sessions should be checked; finishes when the connection closes.
     let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
     private let contents = Mutex(Contents())
@@ -168,7 +168,8 @@ final class LoginInbox: Sendable {
 
     func close() { bell.finish() }
 
-    /// Takes a signal. Any user of the bus can send us one: once it is known who logind is, those of others are not even looked at.
+    /// Stores a signal. Any user of the bus can send signals to this process. Once logind's bus name is known, signals from other senders
+    /// are ignored.
     func put(_ message: DBusMessage) {
         guard let sender = message.sender else { return }
         let matters = contents.withLock { contents in
@@ -182,9 +183,9 @@ final class LoginInbox: Sendable {
         if matters { ring() }
     }
 
-    /// The sessions that logind has told to lock themselves.
+    /// Returns and removes the sessions that logind has asked to lock.
     ///
-    /// - Parameter owner: logind's connection; nil where none runs.
+    /// - Parameter owner: logind's unique bus name; nil if none is running.
     func takeRequests(of owner: String?) -> Set<String> {
         contents.withLock { contents in
             defer { contents = Contents(owner: owner) }
@@ -193,7 +194,7 @@ final class LoginInbox: Sendable {
     }
 }
 
-/// What a user did at the machine, as far as it ends sessions.
+/// A user action that can end sessions.
 package enum LoginChange: Sendable, Hashable, CaseIterable {
     /// The screen was locked.
     case locked
@@ -202,7 +203,7 @@ package enum LoginChange: Sendable, Hashable, CaseIterable {
 }
 
 extension Agent {
-    /// What sees that the user locks the screen or leaves, where a profile in force makes something of it.
+    /// Creates the watch for screen locks and logouts. It is active only while an active profile depends on them.
     func makeLoginWatch(_ current: CurrentExtension) -> LoginWatch {
         LoginWatch(
             LoginWatch.Options(
@@ -216,7 +217,7 @@ extension Agent {
 }
 
 extension ExtensionConfiguration {
-    /// Whether it matters what the user does at the machine.
+    /// Whether the profile depends on screen locks or logouts.
     fileprivate var dependsOnLogin: Bool {
         sessionLimits.signOutOnLock || sessionLimits.signOutOnSessionEnd || screenLockedBehavior != nil
     }

@@ -6,25 +6,25 @@ package import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
 
-/// The extension that is in office, and who may use it. Other profiles need another one: whoever asked the old one gets its answer from
-/// it, and what comes later goes to the new one. The tickets are in the caches and stay.
+/// The active extension and its access policy. A change of the profiles replaces both: requests in progress finish with the old ones, and
+/// later requests use the new ones. The tickets are in the caches and stay.
 package final class CurrentExtension: Sendable {
-    /// What belongs together: ask for it once for each request.
+    /// An extension and its access policy, read once for each request so that they match.
     struct Office: Sendable {
         let kerberos: KerberosExtension
         let access: AccessPolicy
-        /// Sent with each response of the API, so that clients learn of a change.
+        /// Sent with each response of the API, so that clients detect a change.
         let version = String(UInt64.random(in: .min ... .max), radix: 36)
 
-        /// Throws unless the peer is one of those whom an operation is for.
+        /// Throws unless the peer belongs to the audience of an operation.
         func check(_ peer: PeerCredential, for audience: AgentOperation.Audience) throws(AgentProblem) {
             try access.check(peer, for: audience, in: kerberos.policy.configurations)
         }
 
-        /// The full name of the principal that signs in, or changes its password. Throws unless the lists of programs let the peer do it:
-        /// the realm that a request names need not be the one of the principal that it is resolved to, such as the first one of a keytab.
+        /// Returns the full name of the principal for a sign-in or a password change. Throws unless the lists of programs permit the peer
+        /// to use that principal's realm, which may differ from the realm in the request, such as that of the first principal of a keytab.
         ///
-        /// - Returns: The name as it was given, nil included, if it can't be resolved; every list permits the peer then.
+        /// - Returns: The name as given, including nil, if it cannot be resolved; then every list must permit the peer.
         func signingIn(
             _ peer: PeerCredential,
             as name: String?,
@@ -39,7 +39,7 @@ package final class CurrentExtension: Sendable {
             return principal.description
         }
 
-        /// Throws unless the lists of programs let the peer have tickets of a realm fetched; nil is every realm.
+        /// Throws unless the lists of programs permit the peer to use the tickets of a realm; nil means every realm.
         func check(_ peer: PeerCredential, usesTicketsOf realm: String?) throws(AgentProblem) {
             try access.check(peer, usesTicketsOf: realm, in: kerberos.policy.configurations)
         }
@@ -49,29 +49,29 @@ package final class CurrentExtension: Sendable {
     private let observers = Mutex<[@Sendable () -> Void]>([])
 
     /// - Parameters:
-    ///   - initial: The first one.
-    ///   - access: Who may use it; nil: this user, and whom its configurations name.
+    ///   - initial: The first extension.
+    ///   - access: Its access policy; nil means the policy of its configurations, with this user as the owner.
     package init(_ initial: KerberosExtension, access: AccessPolicy? = nil) {
         office = Mutex(Office(kerberos: initial, access: access ?? Self.access(to: initial)))
     }
 
-    /// The extension to ask now. Ask for it anew for each request.
+    /// The active extension. Read it again for each request.
     package var value: KerberosExtension { office.withLock { $0.kerberos } }
 
-    /// Who may do what now.
+    /// The active access policy.
     package var access: AccessPolicy { office.withLock { $0.access } }
 
-    /// Both, and which they are.
+    /// The active extension, its access policy and their version.
     var current: Office { office.withLock { $0 } }
 
-    /// Puts another one in its place; who may use it goes by its configurations, unless that is given.
+    /// Replaces the extension. The access policy is that of its configurations unless one is given.
     package func replace(with successor: KerberosExtension, access: AccessPolicy? = nil) {
         let next = Office(kerberos: successor, access: access ?? Self.access(to: successor))
         office.withLock { $0 = next }
         for observer in observers.withLock({ $0 }) { observer() }
     }
 
-    /// Has this called each time after another one was put in its place.
+    /// Adds a closure that is called after each replacement.
     func onReplacement(_ observer: @escaping @Sendable () -> Void) { observers.withLock { $0.append(observer) } }
 
     private static func access(to kerberos: KerberosExtension) -> AccessPolicy {

@@ -2,17 +2,17 @@ internal import Dispatch
 internal import Foundation
 
 #if os(Linux)
-    /// Says when files or folders are written, replaced, made, removed, or given to somebody else (inotify(7)).
+    /// Reports when files or folders are written, replaced, created, removed, or change their owner or mode (inotify(7)).
     ///
-    /// A folder is watched with all that is in it. So is each folder on the way, by the one name that matters there, and one that is
-    /// missing as soon as it is made; a link is watched, and what it leads to.
+    /// A folder is watched with its direct content. Each parent folder is watched for the one name on the path, so that a missing folder is
+    /// watched as soon as it is created. A symbolic link is watched together with its target.
     package struct FileWatch: Sendable {
-        /// Yields after a change. Several changes that nobody looked at are one.
+        /// Yields after a change. Changes between two reads are combined into one.
         package let changes: AsyncStream<Void>
 
-        /// Begins to watch, until the stream is dropped. Nil where the kernel gives no watch.
+        /// Starts to watch, until the stream is dropped. Nil if the kernel provides no inotify watches.
         ///
-        /// - Parameter paths: What is watched, asked anew after each change. It may look at files.
+        /// - Parameter paths: Returns the paths to watch; called again after each change. It may access files.
         package init?(_ paths: @escaping @Sendable () -> [String]) {
             guard let table = FileWatchTable() else { return nil }
             guard table.update(paths()) else {
@@ -20,16 +20,16 @@ internal import Foundation
                 return nil
             }
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            // Safe: from here on the queue alone has it.
+            // Safe: from here on only the queue uses it.
             nonisolated(unsafe) let watches = table
-            // Safe: libdispatch lets any thread cancel a source; nothing else is done with it once it is active.
+            // Safe: libdispatch lets any thread cancel a source, and nothing else is done with an active one.
             nonisolated(unsafe) let source = DispatchSource.makeReadSource(
                 fileDescriptor: table.descriptor,
                 queue: DispatchQueue(label: "ksso.files")
             )
             unsafe source.setEventHandler {
                 guard unsafe watches.takeChanges() else { return }
-                // First the new watches: what changes after the look that follows is seen again.
+                // The watches are updated first, so that a change after the reader's next look is reported again.
                 _ = unsafe watches.update(paths())
                 continuation.yield()
             }
@@ -42,35 +42,35 @@ internal import Foundation
             changes = stream
         }
     }
-    /// The watches of one inotify descriptor, and what matters of each. Not Sendable: it belongs to one queue.
+    /// The watches of one inotify descriptor with the names of interest in each. Not Sendable: only one queue uses it.
     final class FileWatchTable {
-        /// What matters of the folder, or the file, behind a watch.
+        /// What is of interest in a watched folder or file.
         private struct Interest {
             var path: String
-            /// The names that lead on to what is watched.
+            /// The names that are watched, or that lead to a watched path.
             var names: Set<String> = []
-            /// Whether everything matters.
+            /// Whether every change is of interest.
             var isWhole = false
         }
 
         let descriptor: Int32
         private var interests: [Int32: Interest] = [:]
 
-        /// Of a folder on the way: no word of the files that are written there, which in a home are many.
+        /// The events of a parent folder, without those of writing files, of which a home folder has many.
         private static let way = UInt32(IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
-        /// Of what is watched, and of its folder. What is opened for reading alone changes nothing.
+        /// The events of a watched path and of its folder. Opening for reading causes no event.
         private static let whole = way | UInt32(IN_CLOSE_WRITE)
 
-        /// Nil where the user has as many descriptors of this kind as the kernel allows.
+        /// Nil if the user has reached the kernel's limit of inotify instances.
         init?() {
             descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
             guard descriptor >= 0 else { return nil }
         }
 
-        /// Nothing is seen any more.
+        /// Closes the descriptor, which ends all watches.
         func end() { close(descriptor) }
 
-        /// Watches these paths and no others; false where the kernel gives no more watches.
+        /// Watches these paths and no others; returns false if the kernel provides no more watches.
         func update(_ paths: [String]) -> Bool {
             let old = interests
             interests = [:]
@@ -79,7 +79,7 @@ internal import Foundation
             return isComplete
         }
 
-        /// From the root on: what is made meanwhile is seen by the folder above it.
+        /// Adds the watches from the root down, so that what is created meanwhile is seen by the watch of its parent.
         private func add(_ path: String) -> Bool {
             var folder = "/"
             let names = path.split(separator: "/").map(String.init)
@@ -92,9 +92,9 @@ internal import Foundation
         }
 
         private func add(_ path: String, _ mask: UInt32, _ note: (inout Interest) -> Void) -> Bool {
-            // One folder may be on several ways.
+            // A folder can be on several paths, so that the masks are combined.
             let watch = unsafe inotify_add_watch(descriptor, path, mask | UInt32(IN_MASK_ADD))
-            // What is missing, or may not be read, is seen from above or below.
+            // A path that is missing or unreadable is covered by the watches of the folders above or below it.
             guard watch >= 0 else { return errno != ENOSPC && errno != ENOMEM }
             note(&interests[watch, default: Interest(path: path)])
             return true
@@ -104,7 +104,7 @@ internal import Foundation
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         }
 
-        /// Takes the events that are there; whether one of them matters.
+        /// Reads the pending events and returns whether one of them is of interest.
         func takeChanges() -> Bool {
             var found = false
             unsafe withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -127,16 +127,16 @@ internal import Foundation
         }
 
         private func matters(_ watch: Int32, _ mask: UInt32, _ name: String) -> Bool {
-            // Some were lost.
+            // The queue has overflowed and events were lost.
             if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
             guard let interest = interests[watch] else { return false }
-            // The folder itself, or a file.
+            // The event is of the folder itself, or of a watched file.
             if name.isEmpty { return interest.isWhole || mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF) != 0 }
             guard interest.isWhole || interest.names.contains(name) else { return false }
             return mask & UInt32(IN_CREATE) == 0 || !Self.isBeingWritten(interest.path + "/" + name)
         }
 
-        /// Whether a file was only opened: its end is another event.
+        /// Returns whether a file was only created and is still empty: another event follows when it is closed.
         private static func isBeingWritten(_ path: String) -> Bool {
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
             return attributes[.type] as? FileAttributeType == .typeRegular && attributes[.size] as? Int == 0

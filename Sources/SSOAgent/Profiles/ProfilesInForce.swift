@@ -7,21 +7,21 @@ internal import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
 
-/// The profiles that the agent works by, and what becomes of them when they are read again.
+/// The profiles that the agent uses, and the decision about what a new search finds.
 struct ProfilesInForce: Sendable {
-    /// What to do about what was found.
+    /// The result of comparing a new search with the active profiles.
     enum Verdict: Sendable, Hashable {
-        /// They are the same.
+        /// The profiles have not changed.
         case unchanged
-        /// The machine's policy can't be used; it may be being written. So all stays as it was.
+        /// The system-wide policy cannot be used, possibly because it is being written. The active profiles stay.
         case stay(broken: [ProfileWarning])
-        /// They are others; the realms are named by none of them any more.
+        /// The profiles have changed. No profile names these realms any more.
         case replace(removedRealms: [String])
     }
 
-    /// In their order.
+    /// The active profiles in order of precedence.
     private(set) var profiles: [Profile]
-    /// What was told of already.
+    /// The warnings already logged.
     private var told: Set<ProfileWarning>
 
     init(_ found: ProfileSearchResult) {
@@ -29,7 +29,7 @@ struct ProfilesInForce: Sendable {
         told = Set(found.warnings)
     }
 
-    /// What to do about what was found now.
+    /// Compares a new search with the active profiles.
     func verdict(on found: ProfileSearchResult) -> Verdict {
         let broken = found.warnings.filter { $0.error?.code == .policyUnusable }
         guard broken.isEmpty else { return .stay(broken: broken) }
@@ -39,8 +39,8 @@ struct ProfilesInForce: Sendable {
         return .replace(removedRealms: removed.sorted())
     }
 
-    /// Whether what was found may be something that is being replaced: an editor takes the old file away first, a program that writes in
-    /// place is not done.
+    /// Returns whether the result may be that of files in the process of being replaced: some editors remove the old file first, and a
+    /// program that writes in place may not be done.
     func mayPass(_ found: ProfileSearchResult) -> Bool {
         switch verdict(on: found) {
         case .unchanged: found.warnings.contains { !told.contains($0) }
@@ -49,41 +49,41 @@ struct ProfilesInForce: Sendable {
         }
     }
 
-    /// Whether sessions would end by what was found.
+    /// Returns whether the result would end sessions.
     func endsSessions(_ found: ProfileSearchResult) -> Bool {
         if case .replace(let removed) = verdict(on: found) { !removed.isEmpty } else { false }
     }
 
-    /// The warnings that are new, and are told now; and those that were told and are true no more.
+    /// Returns the new warnings, and the logged warnings that no longer apply. Records the new ones as logged.
     mutating func news(in found: ProfileSearchResult) -> (warnings: [ProfileWarning], settled: [ProfileWarning]) {
         let before = told
         told = Set(found.warnings)
         return (found.warnings.filter { !before.contains($0) }, before.subtracting(told).sorted { $0.source < $1.source })
     }
 
-    /// Takes them over.
+    /// Makes the profiles of a search the active ones.
     mutating func replace(with found: ProfileSearchResult) { profiles = found.profiles }
 }
 
 extension Agent {
-    /// When the profiles were read last, and which are in force.
+    /// The time of the last reading of the profiles, and the active profiles.
     struct Reading: Sendable {
         var date = Date()
         var sources: [String] = []
     }
 
-    /// Why the profiles are read again.
+    /// The reason for reading the profiles again.
     enum Occasion: Sendable {
         case change
         case request
     }
 
-    /// Reads the profiles again, also where nobody sees that they have changed. From any thread.
+    /// Reads the profiles again, even if no change was detected. Can be called from any thread.
     package func readProfilesAgain() { occasions.continuation.yield(.request) }
 
     /// Reads the profiles for the first time.
     ///
-    /// - Throws: `ProfileError` when one that was named can't be used.
+    /// - Throws: `ProfileError` if an explicitly named profile cannot be used.
     func readProfiles() async throws -> ProfileSearchResult {
         let found = try await options.search.runAside()
         for warning in found.warnings { journal.failure("warning: \(warning.message)") }
@@ -91,7 +91,7 @@ extension Agent {
         return found
     }
 
-    /// Puts the profiles in force as they change: krb5.conf, the extension and who may use it, the sessions.
+    /// Applies changed profiles to krb5.conf, the extension, the access policy and the sessions.
     func followProfiles(
         _ first: ProfileSearchResult,
         _ watch: FileWatch?,
@@ -117,7 +117,7 @@ extension Agent {
                 guard (try? await Task.sleep(for: options.settling)) != nil else { return }
                 found = await search(inForce.profiles)
             }
-            // Whoever asked has seen to it; else a file may be on its way from one place to another.
+            // A request is applied at once. After a detected change, a file may be in the process of being moved.
             if occasion == .change, inForce.endsSessions(found) {
                 guard (try? await Task.sleep(for: options.removalGrace)) != nil else { return }
                 found = await search(inForce.profiles)
@@ -145,12 +145,12 @@ extension Agent {
         }
     }
 
-    /// On a thread that may wait for a disk.
+    /// Searches on a thread that may block on a disk.
     private func search(_ inForce: [Profile]) async -> ProfileSearchResult {
         await BlockingCall.run { [search = options.search] in search.runAgain(keeping: inForce) }
     }
 
-    /// False where all stays as it was.
+    /// Applies profiles; returns false if the active profiles stay.
     private func replace(
         _ profiles: [Profile],
         _ current: CurrentExtension,

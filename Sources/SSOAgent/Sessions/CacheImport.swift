@@ -4,10 +4,11 @@ internal import SSOAgentClient
 
 package import struct Foundation.Date
 
-/// Copies the tickets that the user had before the agent came: those of the system's default cache and of the collection it stands in.
+/// Copies the tickets that the user had before the agent started: those of the system's default cache and of its collection.
 ///
-/// Marks go along, so that what another program acquired stays its own, and its cache is left as it is. A cache that this project filled is
-/// destroyed once its tickets, or later ones of the same principal, are here: else a sign-out would hold until the next agent comes.
+/// The marks are copied too, so that tickets acquired by another program stay marked as that program's, and its cache is left unchanged. A
+/// cache that this project filled is destroyed once its tickets, or newer ones of the same principal, have been copied. Otherwise a
+/// sign-out would be undone when the next agent starts.
 package struct CacheImport: Sendable {
     private let source: KerberosClient
     private let target: KerberosClient
@@ -16,10 +17,10 @@ package struct CacheImport: Sendable {
 
     /// - Parameters:
     ///   - source: A client whose default cache is the system's.
-    ///   - target: A client whose default cache is a collection: the agent's.
-    ///   - isLogin: Whether the source is a cache that a login has just made. Its tickets replace earlier ones of other programs, and it
-    ///     stays as it is, because the program that made it also removes it.
-    ///   - clock: What time it is.
+    ///   - target: A client whose default cache is the agent's collection.
+    ///   - isLogin: Whether the source is a cache that a login has just created. Its tickets replace earlier ones of other programs, and it
+    ///     is left unchanged, because the program that created it also removes it.
+    ///   - clock: Returns the current time.
     package init(
         from source: KerberosClient,
         to target: KerberosClient,
@@ -32,12 +33,13 @@ package struct CacheImport: Sendable {
         self.clock = clock
     }
 
-    /// Copies what holds and is not there yet, principal by principal; a cache that can't be read is passed over. The first one becomes
-    /// the primary cache where the target had none. Of two sign-ins of one principal by this project the later one stays.
+    /// Copies the valid tickets that the target lacks, principal by principal. Caches that cannot be read are skipped. If the target was
+    /// empty, the first copied cache becomes its primary cache. If both sides have a sign-in of one principal by this project, the later
+    /// one is kept.
     ///
-    /// - Returns: Whose tickets were copied.
-    /// - Throws: `KerberosError` when the target can't be read or written; after a login also when its tickets are not there afterwards, so
-    ///   that the caller goes on using the login's own cache.
+    /// - Returns: The principals whose tickets were copied.
+    /// - Throws: `KerberosError` if the target cannot be read or written. After a login, also if the login's cache cannot be read or has no
+    ///   valid ticket-granting ticket, so that the caller keeps using that cache.
     @discardableResult
     package func run() async throws(KerberosError) -> [Principal] {
         let standard = try await target.defaultCacheName()
@@ -58,7 +60,7 @@ package struct CacheImport: Sendable {
             let name = if let other { other.name } else { try await target.newCacheName(type: standard.type) }
             try await copy(contents, to: name)
             if isEmpty, copied.isEmpty { try await target.makePrimary(name) }
-            // What is left there is no reason not to serve.
+            // Failing to destroy the source cache does not prevent the agent from serving.
             if contents.isOwn, !isLogin { try? await source.destroy(contents.name) }
             present[contents.principal] = contents
             copied.append(contents.principal)
@@ -70,7 +72,7 @@ package struct CacheImport: Sendable {
         return copied
     }
 
-    /// What is in the source. What a login has made must be readable: its user counts on it.
+    /// Returns the contents of the source's caches. A login's cache must be readable, because its user relies on it.
     private func sources() async throws(KerberosError) -> [CredentialCacheContents] {
         guard isLogin else { return await read(source, (try? await source.cacheNames()) ?? []) }
         var caches: [CredentialCacheContents] = []
@@ -84,7 +86,7 @@ package struct CacheImport: Sendable {
             present.isValid(at: other.time(at: clock()))
         else { return true }
         guard other.isOwn else { return ticket.times.expires > present.times.expires }
-        // What this project acquired it also renews, until the ticket's renewable life or a keytab's end.
+        // Tickets of this project are renewed until their renewable life ends, or reacquired without an end if possible.
         guard !(other.marks[Session.acquisitionSetting].map(Session.isAcquiredAgain(setting:)) ?? false) else { return false }
         let renewable = present.isRenewable ? present.times.renewUntil : nil
         return ticket.times.expires > max(present.times.expires, renewable ?? present.times.expires)
@@ -109,10 +111,11 @@ package struct CacheImport: Sendable {
 }
 
 extension CredentialCacheContents {
-    /// Whether it came from a later sign-in of this project, or renewal, than the other, which is this project's too.
+    /// Whether the contents are of a later sign-in or renewal than the other's, if both are this project's.
     fileprivate func replaces(_ other: CredentialCacheContents) -> Bool { isOwn && other.isOwn && !isNoLater(than: other) }
 
-    /// Whether its ticket-granting ticket begins no later than the other's. One KDC gave both, so that its clock tells.
+    /// Whether the ticket-granting ticket starts no later than the other's. Both times are by the KDC's clock, so that they can be
+    /// compared.
     fileprivate func isNoLater(than other: CredentialCacheContents) -> Bool {
         guard let own = ticketGrantingTicket, let others = other.ticketGrantingTicket else { return ticketGrantingTicket == nil }
         return own.times.starts <= others.times.starts
@@ -120,13 +123,13 @@ extension CredentialCacheContents {
 }
 
 extension Agent {
-    /// Takes over the tickets that the user had before the agent came. What stands in the way of that is told, and is no reason not to
-    /// serve.
+    /// Imports the tickets that the user had before the agent started. A failure is logged and does not prevent the agent from serving.
     func importTickets() async {
         guard options.mode == .agent else { return }
         let source = RealmConfiguration(realm: "", base: .files(options.systemConfiguration))
         let system = KerberosClient(source)
-        // Those of a cache server of the machine's are everybody's already, and a copy would be neither renewed nor ended with them.
+        // A system-wide cache server already serves its tickets to every program, and copies would be neither renewed nor destroyed with
+        // them.
         guard (try? await system.defaultCacheName().type) != "KCM" else { return }
         let target = RealmConfiguration(
             realm: "",

@@ -1,17 +1,17 @@
 package import struct Foundation.Date
 
-/// What time it is, and a wait that can be called off.
+/// A source of the current time, with a cancelable sleep.
 package protocol WakeClock: Sendable {
-    /// Both clocks' time.
+    /// The current time by both clocks.
     var now: Moment { get }
     /// Seconds since some fixed moment, without the time that the machine slept: measures how long something takes.
     var awake: Double { get }
 
-    /// Returns when the clock that only runs shows a time; throws when the task is canceled.
+    /// Returns when the uptime clock reaches a time; throws when the task is canceled.
     func sleep(until uptime: Double) async throws
 }
 
-/// The machine's clocks.
+/// The system's clocks.
 package struct SystemClock: WakeClock {
     private let start = ContinuousClock.now
     private let awakeStart = SuspendingClock.now
@@ -27,16 +27,16 @@ package struct SystemClock: WakeClock {
     }
 
     package func sleep(until uptime: Double) async throws {
-        // On Linux this clock counts the time that the machine sleeps.
+        // On Linux, this clock includes the time during which the machine is suspended.
         try await Task.sleep(until: start + .seconds(uptime), clock: .continuous)
     }
 }
 
-/// A moment by both of the machine's clocks: the one that people set, and the one that only runs.
+/// A point in time by both of the machine's clocks: the adjustable wall clock and the monotonic uptime clock.
 package struct Moment: Sendable, Hashable {
-    /// What the wall clock shows.
+    /// The time by the wall clock.
     package var wall: Date
-    /// Seconds since some fixed moment, the time that the machine slept included. It never jumps.
+    /// The seconds since a fixed start, including the time during which the machine was suspended. It never jumps.
     package var uptime: Double
 
     package init(wall: Date, uptime: Double) {
@@ -45,14 +45,14 @@ package struct Moment: Sendable, Hashable {
     }
 }
 
-/// A date that is over when either clock says so: a wall clock that is put back must not put it off.
+/// A date that has passed as soon as either clock says so, because setting the wall clock back must not delay it.
 struct Deadline: Hashable {
     let wall: Date
     let uptime: Double
 
     /// - Parameters:
-    ///   - wall: The date, by the wall clock.
-    ///   - moment: When the date became known; the other clock counts from there.
+    ///   - wall: The date by the wall clock.
+    ///   - moment: The time at which the date became known, from which the uptime clock counts.
     init(_ wall: Date, knownSince moment: Moment) {
         self.wall = wall
         uptime = moment.uptime + wall.timeIntervalSince(moment.wall)
@@ -60,6 +60,6 @@ struct Deadline: Hashable {
 
     func isOver(at now: Moment) -> Bool { remaining(at: now) <= 0 }
 
-    /// In seconds; negative when it is over.
+    /// The remaining time in seconds; negative if the date has passed.
     func remaining(at now: Moment) -> Double { min(wall.timeIntervalSince(now.wall), uptime - now.uptime) }
 }

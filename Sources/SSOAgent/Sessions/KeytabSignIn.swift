@@ -3,16 +3,16 @@ internal import Kerberos
 internal import KerberosEngine
 internal import Synchronization
 
-/// Signs in with a key when the agent starts, and tries again while that fails. After that the keeper looks after the session; where one
-/// has ended all the same, the next request that needs it, and profiles that name its realm again, have it signed in anew.
+/// Signs in with a keytab when the agent starts, and retries while that fails. After that, the keeper renews the session. If the session
+/// has ended nevertheless, the next request that needs it, or profiles that name its realm again, start another sign-in.
 final class KeytabSignIn: Sendable {
     private typealias Outcome = Result<Principal, KerberosError>
 
-    /// The attempt that is under way, or else the last one.
+    /// The current attempt, or the last one if none is in progress.
     private struct Attempt {
         let number: Int
         let task: Task<Outcome, Never>
-        /// How it ended, and when; nil while it is under way.
+        /// The outcome and the time at which the attempt ended; nil while it is in progress.
         var end: (outcome: Outcome, at: ContinuousClock.Instant)?
     }
 
@@ -23,22 +23,22 @@ final class KeytabSignIn: Sendable {
         var haveProfilesChanged = false
     }
 
-    /// Why another attempt may be made.
+    /// The reason for another attempt.
     private enum Occasion {
         case start, timer, profiles, request
 
-        /// Whether it is worth another attempt after one that has ended so.
+        /// Whether this reason justifies another attempt after one with this outcome.
         func isWorthAnother(after outcome: Outcome, _ age: Duration) -> Bool {
             switch outcome {
-            // Only a look shows whether there is still a session. No timer signs in whom somebody has signed out.
+            // Only the caches show whether the session still exists. The timer does not undo a sign-out.
             case .success: return self == .profiles || self == .request
             case .failure(let error):
                 let kind = RefreshOutcome(error)
                 switch self {
                 case .start, .timer: return true
-                // A key that the KDC refuses, sent too often, locks the account.
+                // Sending a key that the KDC refuses too often locks the account.
                 case .profiles: return kind != .refused && kind != .needsPerson
-                // Else each request would wait for a KDC that is away.
+                // Otherwise each request would wait for a KDC that is unreachable.
                 case .request: return kind == .unreachable && age >= KeytabSignIn.pauseAfterUnreachable
                 }
             }
@@ -48,16 +48,16 @@ final class KeytabSignIn: Sendable {
     private let keytab: AgentOptions.Keytab
     private let current: CurrentExtension
     private let journal: Journal
-    /// Looks whose the key is, whoever waits for a KDC meanwhile.
+    /// A client for reading the keytab that does not wait while other operations wait for a KDC.
     private let reader = KerberosClient(RealmConfiguration(realm: ""))
     private let state = Mutex(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// Between attempts at most, and after a refusal.
+    /// The longest pause between attempts, which is also the pause after a refusal.
     private static let longestWait = Duration.seconds(300)
     private static let pauseAfterUnreachable = Duration.seconds(5)
 
-    /// Begins the first attempt, so that whoever asks from now on can wait for it.
+    /// Starts the first attempt, so that requests can wait for it from now on.
     init(_ keytab: AgentOptions.Keytab, current: CurrentExtension, journal: Journal) {
         self.keytab = keytab
         self.current = current
@@ -70,9 +70,9 @@ final class KeytabSignIn: Sendable {
         }
     }
 
-    /// Sees to the attempts, and tells how they went, until the task is canceled. Run it once.
+    /// Runs attempts and reports their results until the task is canceled. Call it once.
     ///
-    /// - Parameter notification: Is told how each attempt went that changes what it was told before.
+    /// - Parameter notification: Receives the result of the first attempt, each failure and the first success after a failure.
     func run(_ notification: ServiceNotification) async {
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
@@ -106,7 +106,7 @@ final class KeytabSignIn: Sendable {
         }
     }
 
-    /// Ends the attempt that is under way, and begins no other: whoever waits is answered.
+    /// Cancels the attempt in progress and prevents others, so that waiting requests are answered.
     func stop() {
         let attempt = state.withLock { state in
             state.isStopped = true
@@ -115,8 +115,9 @@ final class KeytabSignIn: Sendable {
         attempt?.task.cancel()
     }
 
-    /// Whether the agent has signed in whom a request needs: false at once where the key is another's. Else this waits for the attempt that
-    /// is under way, or makes another where the session has ended, or where no KDC answered a while ago. However many ask, there is one.
+    /// Returns whether the agent has signed in the principal that a request needs; false at once if the keytab is for another principal.
+    /// Waits for the attempt in progress, or starts another if the session has ended, or if the last attempt found no KDC some time ago.
+    /// Concurrent callers share one attempt.
     func hasSignedIn(realm: String, principal name: String?) async -> Bool {
         guard let own = try? await principal(in: current.value) else { return false }
         if let name {
@@ -141,13 +142,13 @@ final class KeytabSignIn: Sendable {
         return kerberos.policy.configurations.contains { $0.realm == own.realm }
     }
 
-    /// Whose key it is: no KDC is asked.
+    /// Returns the principal of the keytab without contacting a KDC.
     private func principal(in kerberos: KerberosExtension) async throws(KerberosError) -> Principal {
         if let name = keytab.principal { return try await kerberos.principal(name) }
         return try await reader.firstPrincipal(inKeytab: .keytab(keytab.path))
     }
 
-    /// The attempt under way, or a new one where the occasion is worth it, or the last one.
+    /// Returns the attempt in progress, or starts another if the occasion justifies one, or else returns the last one.
     private func attempt(_ occasion: Occasion) -> Attempt {
         state.withLock { state in
             var previous: Principal?
@@ -163,7 +164,8 @@ final class KeytabSignIn: Sendable {
         }
     }
 
-    /// - Parameter previous: Who was signed in before. Whoever asks may have looked just before that.
+    /// - Parameter previous: The principal of the last successful attempt. Its session may exist again by now, in which case no sign-in is
+    ///   needed.
     private func signIn(unless previous: Principal?) async -> Outcome {
         let outcome: Outcome
         do throws(KerberosError) {
@@ -180,7 +182,7 @@ final class KeytabSignIn: Sendable {
         return outcome
     }
 
-    /// Nil when the task that waits is canceled.
+    /// Waits for an attempt's outcome; nil if the waiting task is canceled.
     private static func outcome(of attempt: Attempt) async -> Outcome? {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
         Task {

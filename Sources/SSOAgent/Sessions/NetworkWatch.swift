@@ -7,14 +7,14 @@ internal import Dispatch
 #endif
 
 #if os(Linux)
-    /// Sees that the machine's network changes: the kernel's own messages (rtnetlink) of links, addresses and routes.
+    /// Detects changes of the machine's network by the kernel's rtnetlink messages about links, addresses and routes.
     package struct NetworkWatch: Sendable {
-        /// Yields after a change. Several changes that nobody looked at are one.
+        /// Yields after a change. Changes between two reads are combined into one.
         package let changes: AsyncStream<Void>
 
-        /// Begins to watch, until the stream is dropped. Nil where the kernel gives no such socket.
+        /// Starts to watch, until the stream is dropped. Nil if the kernel provides no such socket.
         package init?() {
-            // Protocol 0 is NETLINK_ROUTE. Not blocking: the source's handler reads until there is nothing more.
+            // Protocol 0 is NETLINK_ROUTE. The socket is non-blocking, because the handler reads until no message is left.
             let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
             guard descriptor >= 0 else { return nil }
             var address = Address()
@@ -27,7 +27,7 @@ internal import Dispatch
                 return nil
             }
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            // Safe: libdispatch lets any thread cancel a source; nothing else is done with it once it is active.
+            // Safe: libdispatch lets any thread cancel a source, and nothing else is done with an active one.
             nonisolated(unsafe) let source = DispatchSource.makeReadSource(
                 fileDescriptor: descriptor,
                 queue: DispatchQueue(label: "ksso.network")
@@ -42,7 +42,7 @@ internal import Dispatch
             changes = stream
         }
 
-        /// `sockaddr_nl` of linux/netlink.h, which the module of the C library leaves out.
+        /// `sockaddr_nl` of linux/netlink.h, which the C library's module does not export.
         private struct Address {
             var family = UInt16(AF_NETLINK)
             var padding: UInt16 = 0
@@ -51,7 +51,7 @@ internal import Dispatch
             var groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
         }
 
-        /// Reads all that waits; whether something of it can make a KDC reachable, or not.
+        /// Reads all pending messages, and returns whether one of them can affect the reachability of a KDC.
         private static func hasChange(_ descriptor: Int32) -> Bool {
             var buffer = [UInt8](repeating: 0, count: 32768)
             var hasChange = false
@@ -62,7 +62,7 @@ internal import Dispatch
                 } else if count < 0, errno == EINTR {
                     continue
                 } else if count < 0, errno == ENOBUFS {
-                    hasChange = true  // more than the socket holds: what was lost may have mattered
+                    hasChange = true  // the socket's buffer overflowed, and a lost message may have mattered
                 } else {
                     return hasChange
                 }
@@ -71,20 +71,20 @@ internal import Dispatch
     }
 #endif
 
-/// The messages of one datagram from rtnetlink (linux/netlink.h, linux/rtnetlink.h), as far as their headers go.
+/// The messages of one rtnetlink datagram (linux/netlink.h, linux/rtnetlink.h), reduced to their headers.
 struct RouteMessages: Sequence, IteratorProtocol {
     /// One message.
     struct Message: Hashable {
-        /// `RTM_NEWLINK` and the like.
+        /// The message type, such as `RTM_NEWLINK`.
         let type: UInt16
-        /// Who made a route: `rtm_protocol`; nil where it is no route.
+        /// The origin of a route (`rtm_protocol`); nil if the message is not about a route.
         let origin: UInt8?
 
-        /// Whether a KDC may be reachable now that was not, or the other way round.
+        /// Whether the change can make a KDC reachable or unreachable.
         var matters: Bool {
             switch type {
             case 16, 17, 20, 21: true  // RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR
-            // The kernel's own routes come with addresses, and those of router advertisements (9) are repeated every few seconds.
+            // Routes by the kernel (2) accompany address changes, and those of router advertisements (9) are repeated every few seconds.
             case 24, 25: origin != 2 && origin != 9  // RTM_NEWROUTE, RTM_DELROUTE
             default: false
             }
@@ -99,7 +99,7 @@ struct RouteMessages: Sequence, IteratorProtocol {
         guard rest.count >= 16 else { return nil }
         let start = rest.startIndex
         func number(_ offset: Int, _ count: Int) -> Int {
-            // The byte order is the machine's.
+            // The fields are in the machine's byte order.
             let bytes = rest[(start + offset)..<(start + offset + count)]
             return (1.littleEndian == 1 ? Array(bytes.reversed()) : Array(bytes)).reduce(0) { $0 << 8 | Int($1) }
         }

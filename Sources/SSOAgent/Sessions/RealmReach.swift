@@ -2,14 +2,14 @@ internal import HTTPNegotiate
 internal import SSOAgentClient
 
 extension SessionSchedule {
-    /// Notes that the machine's network has changed: the KDCs are asked soon, and again after failures, for a quarter of a minute.
+    /// Records a change of the network. The KDCs are probed soon, and after failures again for about 15 seconds.
     package mutating func networkChanged(at now: Moment) {
         for (key, entry) in entries where dueDate(entry)?.isOver(at: now) == true { entries[key]?.isWanted = true }
         for realm in Set(configurations.map(\.realm)).union(entries.values.map(\.session.realm)) {
             var reach = realms[realm] ?? RealmReach()
             reach.pause = RealmReach.firstPause
             if reach.isProbing { reach.hasChanged = true }
-            // Changes that go on do not put it off.
+            // Further changes do not delay a probe that is already scheduled.
             let soon = now.uptime + RealmReach.settling
             reach.nextProbe = min(reach.nextProbe ?? soon, soon)
             realms[realm] = reach
@@ -26,7 +26,7 @@ extension SessionSchedule {
         }
     }
 
-    /// Takes over whether a KDC of the realm has answered.
+    /// Records whether a KDC of the realm has answered a probe.
     package mutating func probeFinished(realm: String, isReachable: Bool, at now: Moment) {
         guard var reach = realms[realm] else { return }
         reach.isProbing = false
@@ -41,7 +41,7 @@ extension SessionSchedule {
         if isReachable { retry(realm, at: now) }
     }
 
-    /// Begins anew what waits after failures, and what waits for an answer that would have come by now.
+    /// Makes retries after failures due now, and abandons attempts whose reply should have arrived by now.
     private mutating func retry(_ realm: String, at now: Moment) {
         for (key, entry) in entries where entry.session.realm == realm {
             if entry.failures > 0 { entries[key]?.notBefore = now.uptime }
@@ -50,7 +50,7 @@ extension SessionSchedule {
         }
     }
 
-    /// Tells of it when it is another answer than the last.
+    /// Sends an event if the reachability differs from the last known one.
     mutating func note(_ realm: String, isReachable: Bool, at now: Moment) {
         guard realms[realm, default: RealmReach()].isReachable != isReachable else { return }
         realms[realm, default: RealmReach()].isReachable = isReachable
@@ -63,23 +63,23 @@ extension SessionSchedule {
     }
 }
 
-/// Whether the KDCs of a realm can be reached, as far as is known, and the looks at them after a change of the network.
+/// The known reachability of a realm's KDCs, and the schedule of the probes after a network change.
 struct RealmReach: Sendable, Hashable {
-    /// Nil as long as nobody has asked.
+    /// Nil until a result is known.
     var isReachable: Bool?
-    /// When to ask next, by the clock that only runs.
+    /// The uptime of the next probe.
     var nextProbe: Double?
-    /// A question is under way.
+    /// Whether a probe is in progress.
     var isProbing = false
-    /// The network changed meanwhile: what is under way began before, and its answer may be of the network that was.
+    /// Whether the network changed during the probe, so that its result may be outdated.
     var hasChanged = false
-    /// The wait after the next failure, in seconds.
+    /// The pause after the next failure, in seconds.
     var pause = firstPause
 
-    /// Addresses and routes of one network come one by one, in seconds.
+    /// The delay before a probe, in seconds, because the addresses and routes of a network appear one by one.
     static let settling = 0.5
     static let firstPause = 1.0
-    /// A network that still leads to no KDC when it has been there for so long is left to the attempts for its sessions.
+    /// The longest pause between probes, in seconds. After it, only the sessions' own attempts contact the KDCs.
     static let longestPause = 8.0
 
     func wait(at now: Moment) -> Double? { isProbing ? nil : nextProbe.map { $0 - now.uptime } }

@@ -5,16 +5,16 @@ internal import KerberosEngine
 internal import struct Foundation.Date
 
 extension SessionSchedule {
-    /// Takes over how an attempt to get a session's ticket anew has ended.
+    /// Records the outcome of an attempt to replace a session's ticket.
     package mutating func refreshFinished(_ key: SeenSession.Key, _ outcome: RefreshOutcome, at now: Moment) {
         guard var entry = entries[key] else { return }
         entry.attempt = nil
         if outcome == .refreshed { entry.isWanted = false }
         switch outcome {
         case .refreshed:
-            // It may have been seen in the cache already, and told of.
+            // The new ticket may have been observed in the cache and reported already.
             entry.isRefreshed = entry.attempted == entry.session.ticket
-            // A clock that is far ahead makes every ticket look old. It is not asked for again and again all the same.
+            // With a clock that is far ahead, every ticket looks old. This limit prevents renewing in a loop.
             entry.notBefore = now.uptime + min(Self.longestWait, entry.session.ticket.lifetime / 3)
         case .unreachable, .failed, .gone:
             entry.failures += 1
@@ -22,16 +22,16 @@ extension SessionSchedule {
         case .needsPerson where entry.session.reacquisition != .key, .refused where entry.session.reacquisition == .none:
             entry.isStopped = true
         case .refused, .needsPerson:
-            // A key that was changed comes with the keytab's next file, and a card is put back.
+            // A changed key comes with a new keytab file, and a removed smart card can be inserted again.
             entry.failures = 0
             entry.notBefore = now.uptime + Self.refusalPause
         case .abandoned: entry.notBefore = now.uptime
         }
-        // A certificate that is refused or gone is not tried without end. Where no KDC answered, nothing was tried.
+        // A certificate that is refused or missing is not retried endlessly. If no KDC answered, nothing was tried.
         if entry.isLastAttempt, outcome == .refused || outcome == .failed { entry.isStopped = true }
-        // Somebody signed in meanwhile: that ticket's certificate was not tried.
+        // The principal has signed in meanwhile, and that ticket's certificate has not been tried.
         if entry.attempted != entry.session.ticket { entry.isStopped = false }
-        // The failure of a ticket that was replaced in the meantime is not reported.
+        // The failure for a ticket that was replaced meanwhile is not reported.
         let isFailure = [.unreachable, .failed, .refused, .needsPerson].contains(outcome) && entry.attempted == entry.session.ticket
         if isFailure, !entry.isFailureTold { happenings.append(SessionEvent(.failed, entry.session, reason: outcome)) }
         entry.isFailureTold = entry.isFailureTold || isFailure
@@ -47,7 +47,7 @@ extension SessionSchedule {
         guard let entry = entries[key], entry.attempt == nil, !entry.isStopped, !entry.isEnding, entry.missingSince == nil,
             now.uptime >= entry.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }
-        // An end that is over can't be put off by renewing.
+        // An expired ticket cannot be renewed.
         let isOver = entry.session.ticket.expires <= now.wall
         if isOver, entry.session.reacquisition == .none { return }
         entries[key]?.attempt = now.uptime
@@ -56,13 +56,13 @@ extension SessionSchedule {
         pending.append(.refresh(key))
     }
 
-    /// When a ticket is to be got anew: after two thirds of its life, or as the profile says. Nil when it can't be, or
-    /// when it would end no later than it does.
+    /// The date at which the agent replaces a ticket: after two thirds of its lifetime, or as the profile says. Nil if the ticket cannot be
+    /// replaced, if a renewal would not extend it, or if the profile leaves it to the requests.
     func refreshDate(_ entry: Entry) -> Deadline? {
         entry.isWanted || configurations.monitorsCredentials(of: entry.session.realm) ? dueDate(entry) : nil
     }
 
-    /// The same, whoever sees to it.
+    /// The same date, even if the profile leaves the renewal to the requests.
     func dueDate(_ entry: Entry) -> Deadline? {
         let ticket = entry.session.ticket
         guard !entry.isStopped else { return nil }
@@ -74,32 +74,32 @@ extension SessionSchedule {
     }
 }
 
-/// What came of an attempt to get a session's ticket anew, as far as the next one depends on it.
+/// The outcome of an attempt to replace a session's ticket, as far as the next attempt depends on it.
 package enum RefreshOutcome: String, Sendable, Hashable {
-    /// There is another ticket.
+    /// The ticket was replaced.
     case refreshed
     /// No KDC answered.
     case unreachable
-    /// It may go better another time.
+    /// The attempt failed for a reason that may pass.
     case failed
-    /// The KDC has spoken, or there is nothing to try with: the same again soon helps nobody and may lock the account.
+    /// The KDC refused, or there is no credential to try. Repeating the attempt soon is useless and may lock the account.
     case refused
-    /// It can't go on without somebody who is asked.
+    /// The attempt requires a prompt.
     case needsPerson
     /// The session ended meanwhile.
     case gone
-    /// It was given up to begin anew.
+    /// The attempt was canceled so that a new one can start.
     case abandoned
 }
 
 extension RefreshOutcome {
-    /// What a failure of the engine means.
+    /// Classifies an error of the engine.
     package init(_ error: KerberosError) {
         self =
             switch error.code {
             case .kdcUnreachable, .realmUnknown: .unreachable
             case .canceled: .abandoned
-            // A KDC without its database says the same as one with another key, and comes back.
+            // A KDC without its database reports the same error as one with another key, but recovers.
             case .ticketRefused where error.isGeneric: .failed
             case .notInteractive: .needsPerson
             case .wrongPassword, .accountLocked, .accountExpired, .passwordExpired, .unknownPrincipal, .policyRefused,
@@ -111,13 +111,13 @@ extension RefreshOutcome {
     }
 }
 
-/// How long to wait before the next attempt: ever longer, up to a limit, and not all machines at the same moment.
+/// The pause before the next attempt, which grows up to a limit and varies randomly, so that not all machines retry at once.
 package struct Backoff: Sendable {
     /// The wait after the first failure, in seconds.
     package var first: Double
-    /// No wait is longer, in seconds.
+    /// The longest pause, in seconds.
     package var limit: Double
-    /// A number from 0 up to 1, another one each time.
+    /// Returns a random number from 0 up to, but not including, 1.
     package var jitter: @Sendable () -> Double
 
     package init(first: Double = 10, limit: Double = 300, jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }) {
@@ -126,7 +126,7 @@ package struct Backoff: Sendable {
         self.jitter = jitter
     }
 
-    /// The wait after so many failures in a row, in seconds: from a half of what is due to the whole.
+    /// The pause after this many consecutive failures, in seconds: between half and all of the exponential delay.
     func delay(afterFailures count: Int) -> Double {
         var delay = first
         for _ in 1..<max(1, count) where delay < limit { delay *= 2 }

@@ -3,11 +3,11 @@ package import KerberosEngine
 
 package import struct Foundation.Date
 
-/// What a schedule has to know of a session.
+/// The state of a session that a schedule needs.
 package struct SeenSession: Sendable, Hashable {
-    /// What makes it the same session when it is seen again: a principal may have several caches.
+    /// Identifies a session between looks. It includes the cache, because a principal can have several.
     package struct Key: Sendable, Hashable {
-        /// Whose it is, realm included.
+        /// The principal's full name, including the realm.
         package var principal: String
         /// The full name of the cache.
         package var cache: String
@@ -18,14 +18,14 @@ package struct SeenSession: Sendable, Hashable {
         }
     }
 
-    /// The ticket-granting ticket: another one is another ticket. Its times are by this machine's clock, whatever the KDC's shows.
+    /// The ticket-granting ticket; tickets are equal only if all properties are. Its times are converted to this machine's clock.
     package struct Ticket: Sendable, Hashable {
         package var authenticated: Date
         package var starts: Date
         package var expires: Date
-        /// Until when it can be renewed; nil when it can't.
+        /// The end of its renewable life; nil if it is not renewable.
         package var renewUntil: Date?
-        /// Tells it from another one with the same times: the KDC counts in seconds.
+        /// Distinguishes tickets with the same times, because the KDC's times are in whole seconds.
         package var fingerprint: Int
 
         package init(authenticated: Date, starts: Date, expires: Date, renewUntil: Date? = nil, fingerprint: Int = 0) {
@@ -36,24 +36,24 @@ package struct SeenSession: Sendable, Hashable {
             self.fingerprint = fingerprint
         }
 
-        /// In seconds.
+        /// The lifetime in seconds.
         var lifetime: Double { expires.timeIntervalSince(starts) }
     }
 
     package var key: Key
     package var realm: String
     package var ticket: Ticket
-    /// With what the session can be acquired again without asking.
+    /// The credential with which the session can be reacquired without a prompt.
     package var reacquisition: Session.Reacquisition
     /// When the principal signed in.
     package var signedInAt: Date
-    /// The services that there are tickets for, by the hashes of their names. Ten thousand names that are kept from one look to the next
-    /// would lie between what each look frees, so that none of it could be given back.
+    /// The hashes of the names of the services that have tickets. Keeping ten thousand names between looks would fragment the memory that
+    /// each look frees, so that none of it could be returned to the system.
     package var services: Set<Int>
 
-    /// When the password was changed with this project; nil where that is not known.
+    /// When the password was changed with this project; nil if unknown.
     package var passwordChanged: Date?
-    /// When the password expires; nil where that is not known.
+    /// When the password expires; nil if unknown.
     package var passwordExpires: Date?
 
     package init(
@@ -78,7 +78,7 @@ package struct SeenSession: Sendable, Hashable {
 }
 
 extension SeenSession {
-    /// A session as the engine sees it.
+    /// Converts a session of the engine.
     init(_ session: Session) {
         let times = session.ticketTimes
         func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }

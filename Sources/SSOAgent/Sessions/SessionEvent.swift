@@ -3,31 +3,31 @@ internal import Synchronization
 
 package import struct Foundation.Date
 
-/// What happened to the ticket of one principal in one cache.
+/// A change of one principal's ticket in one cache.
 package struct SessionEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of change.
     package enum Kind: String, Sendable {
         /// The principal signed in, with this project or with another program.
         case new
-        /// The ticket was renewed, or acquired again without asking.
+        /// The ticket was renewed or reacquired without a prompt.
         case renewed
-        /// The cache is gone, or holds no ticket-granting ticket of the principal any more.
+        /// The cache is gone, or no longer contains a ticket-granting ticket of the principal.
         case destroyed
-        /// The agent could not renew the ticket: sent once for each ticket, however often the agent tries.
+        /// The agent could not renew the ticket. Sent once per ticket, however often the agent tries.
         case failed
     }
 
     package let kind: Kind
-    /// Whose ticket it is, realm included.
+    /// The principal of the ticket, including the realm.
     package let principal: String
     package let realm: String
     /// The full name of the cache.
     package let cache: String
-    /// When the ticket expires, by this machine's clock; for ``Kind/destroyed`` the last that was known.
+    /// When the ticket expires, by this machine's clock; for ``Kind/destroyed`` the last known value.
     package let expires: Date
-    /// Until when it can be renewed; nil when it can't.
+    /// The end of its renewable life; nil if it is not renewable.
     package let renewUntil: Date?
-    /// Why it failed; nil for the other kinds.
+    /// The reason of the failure; nil for the other kinds.
     package let reason: RefreshOutcome?
 
     init(_ kind: Kind, _ session: SeenSession, reason: RefreshOutcome? = nil) {
@@ -40,7 +40,7 @@ package struct SessionEvent: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The event as a program's environment; it holds no secret. What does not apply is empty.
+    /// The event as environment variables for a program, without secrets. Values that do not apply are empty.
     package var variables: [String: String] {
         [
             "KSSO_EVENT": kind.rawValue,
@@ -50,13 +50,13 @@ package struct SessionEvent: Sendable, Hashable {
             "KSSO_EXPIRES": expires.formatted(.iso8601),
             "KSSO_RENEW_UNTIL": renewUntil?.formatted(.iso8601) ?? "",
             "KSSO_REASON": reason?.rawValue ?? "",
-            // For klist and others that the program may run.
+            // For klist and other programs that the program may run.
             "KRB5CCNAME": cache,
         ]
     }
 }
 
-/// Hands each event to whoever listens.
+/// Delivers each event to all listeners.
 package final class EventHub: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<AgentEvent>.Continuation] = [:]
@@ -66,7 +66,7 @@ package final class EventHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// A listener that does not read keeps this many events; the oldest go first.
+    /// The number of events buffered for a listener that does not read; the oldest are dropped.
     private static let backlog = 64
 
     package init() {}
@@ -88,12 +88,12 @@ package final class EventHub: Sendable {
         return stream
     }
 
-    /// Tells all who listen.
+    /// Sends an event to all listeners.
     package func send(_ event: AgentEvent) {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield(event) }
     }
 
-    /// Ends every stream, and those that are asked for later at once.
+    /// Ends every stream, including later ones at once.
     package func close() {
         let listeners = state.withLock { state in
             state.isClosed = true
@@ -102,36 +102,36 @@ package final class EventHub: Sendable {
         for listener in listeners { listener.finish() }
     }
 
-    /// How many listen.
+    /// The number of listeners.
     package var listenerCount: Int { state.withLock { $0.listeners.count } }
 }
 
-/// Has the administrator's program run for each event, a few at a time, and reports a failure of it once.
+/// Runs the administrator's program for each event, a few at a time, and logs each of its failures once.
 ///
-/// Isolation: events come from any thread; the rest belongs to the task of ``run(_:)``.
+/// Isolation: events come from any thread; all other state belongs to the task of ``run(_:)``.
 struct EventRuns: Sendable {
     private enum Occasion: Sendable {
         case happened(SessionEvent)
-        /// A run has ended, with what was wrong with it.
+        /// A run has ended; `fault` describes its failure.
         case ended(fault: String?)
     }
 
     private let occasions = AsyncStream.makeStream(of: Occasion.self)
     private let journal: Journal
 
-    /// So many runs at once.
+    /// The maximum number of concurrent runs.
     static let limit = 4
-    /// So many events wait for a run; of more, the oldest are dropped.
+    /// The maximum number of waiting events; if there are more, the oldest are dropped.
     static let backlog = 64
 
     init(_ journal: Journal) { self.journal = journal }
 
-    /// Notes an event. From any thread.
+    /// Adds an event. Can be called from any thread.
     func note(_ event: SessionEvent) { occasions.continuation.yield(.happened(event)) }
 
-    /// Works until the task is canceled; the runs that are under way are canceled with it, and have ended when this returns.
+    /// Runs the program until the task is canceled. This also cancels the runs in progress and waits for them to end.
     ///
-    /// - Parameter program: Runs the program for an event, and returns what was wrong with it.
+    /// - Parameter program: Runs the program for an event, and returns a description of its failure, or nil.
     func run(_ program: @escaping @Sendable (SessionEvent) async -> String?) async {
         await withDiscardingTaskGroup { group in
             var (waiting, running, reported): ([SessionEvent], Int, String?) = ([], 0, nil)

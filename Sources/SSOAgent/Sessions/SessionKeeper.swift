@@ -3,10 +3,10 @@ internal import Kerberos
 internal import KerberosEngine
 internal import Synchronization
 
-/// Keeps the sessions alive, and ends them when the profiles say so: carries out what a ``SessionSchedule`` decides, and tells the
-/// ``EventHub``.
+/// Keeps the sessions alive, and ends them when the profiles require it: carries out the actions of a ``SessionSchedule``, and sends its
+/// events to the ``EventHub``.
 ///
-/// Isolation: what it is told comes by an inbox from any thread; the schedule is the actor's own.
+/// Isolation: input comes through the inbox from any thread; the schedule belongs to the actor.
 package actor SessionKeeper {
     private let current: CurrentExtension
     private let events: EventHub
@@ -19,11 +19,11 @@ package actor SessionKeeper {
     private var schedule: SessionSchedule
     private var tasks: [Work: Task<Void, Never>] = [:]
     private var timer: Task<Void, Never>?
-    /// A storm of changes is looked at every now and then, not change by change.
+    /// The earliest uptime of the next look, so that frequent changes are looked at together.
     private var lookNotBefore = -Double.infinity
     private var wantsLook = true
 
-    /// So many leave memory behind that is worth giving back.
+    /// The number of tickets from which a look frees enough memory to be worth returning to the system.
     private static let manyTickets = 1000
 
     private enum Work: Hashable {
@@ -34,14 +34,14 @@ package actor SessionKeeper {
     }
 
     /// - Parameters:
-    ///   - current: The extension whose sessions are kept.
-    ///   - events: Who is told.
-    ///   - clock: What time it is.
-    ///   - network: Yields when the machine's network may have changed; nil is never.
-    ///   - schedule: What decides; by default one for the extension's profiles.
-    ///   - happened: Hears what happens to each session.
-    ///   - log: Gets a line for each failure, with no secrets in it.
-    ///   - note: Gets a line for each sign-out that no person or program asked for.
+    ///   - current: Provides the extension whose sessions are kept alive.
+    ///   - events: Receives the events.
+    ///   - clock: The source of the time.
+    ///   - network: Yields when the machine's network may have changed; nil means never.
+    ///   - schedule: Decides about the sessions; by default one for the extension's profiles.
+    ///   - happened: Receives the changes of each session.
+    ///   - log: Receives a line for each failure, without secrets.
+    ///   - note: Receives a line for each sign-out that no person or program asked for.
     package init(
         _ current: CurrentExtension,
         events: EventHub,
@@ -64,16 +64,16 @@ package actor SessionKeeper {
         self.note = note
     }
 
-    /// The sessions may have changed: look. It costs next to nothing to say so often.
+    /// Reports that the sessions may have changed. It is cheap to call often.
     package nonisolated func poke() { inbox.wantLook() }
 
-    /// A principal's tickets were used; nil is everybody's. It puts off the end of an idle session.
+    /// Records a use of a principal's tickets, or of all tickets for nil. A use delays the end of an idle session.
     package nonisolated func noteUse(of principal: String?) { inbox.noteUse(of: principal, at: clock.now) }
 
-    /// The user has locked the screen, or left.
+    /// Records that the user has locked the screen or logged out.
     package nonisolated func note(_ change: LoginChange) { inbox.put { $0.logins.insert(change) } }
 
-    /// Other profiles are in force, and the extension has been replaced.
+    /// Records that other profiles are active and the extension has been replaced.
     package nonisolated func configure(_ configurations: [ExtensionConfiguration]) {
         inbox.put {
             $0.configurations = configurations
@@ -81,7 +81,7 @@ package actor SessionKeeper {
         }
     }
 
-    /// Works until the task is canceled; what is under way is canceled with it, and has ended when this returns. Run it once.
+    /// Runs until the task is canceled. This also cancels the tasks in progress and waits for them to end. Call it once.
     package func run() async {
         if let network {
             tasks[.network] = Task { [inbox] in
@@ -98,10 +98,10 @@ package actor SessionKeeper {
 
     private func turn() async {
         let contents = inbox.take()
-        // A session that began a moment ago ends with its profile as well.
+        // The look finds recent sessions, so that they end with their profile as well.
         if contents.configurations != nil { await look() }
         take(contents)
-        // Whoever signed in a moment ago is among those who are signed out.
+        // The look finds recent sign-ins, so that they are signed out as well.
         if !contents.logins.isEmpty { (wantsLook, lookNotBefore) = (true, clock.now.uptime) }
         if wantsLook, clock.now.uptime >= lookNotBefore { await look() }
         let now = clock.now
@@ -109,7 +109,7 @@ package actor SessionKeeper {
         for action in schedule.actions(at: now) { carryOut(action) }
         for event in schedule.takeHappenings() { happened(event) }
         let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
-        // What the clock can't tell apart would make it turn without end.
+        // A shorter wait than the clock's resolution would cause an endless loop.
         setTimer(at: now.uptime + max(wait, 0.01))
     }
 
@@ -136,14 +136,14 @@ package actor SessionKeeper {
         if contents.isPoked { wantsLook = true }
     }
 
-    /// Reads the caches. One that can't be read leaves all as it was.
+    /// Reads the caches. If they cannot be read, the known state stays.
     private func look() async {
         let begun = clock.awake
         inbox.willLook()
         do throws(KerberosError) {
             let seen = try await current.value.sessions().sessions.map(SeenSession.init)
             schedule.observe(seen, at: clock.now)
-            // Every ticket was read.
+            // The look has read every ticket.
             if seen.reduce(0, { $0 + $1.services.count }) > Self.manyTickets { ProcessMemory.giveBackFreed() }
         } catch {
             log("the credential caches can't be read: \(error)")
@@ -182,9 +182,9 @@ extension SessionKeeper {
         tasks[.refresh(key)] = Task { [inbox, log, kerberos = current.value] in
             let outcome: RefreshOutcome
             do throws(KerberosError) {
-                // Looked up for this alone: no copy of the keys is kept here.
+                // The session is looked up only for this purpose, so that no copy of its keys is kept here.
                 let session = try await kerberos.sessions().sessions.first { SeenSession.Key($0) == key }
-                // Another ticket than the one that is due is what is wanted.
+                // If the session has another ticket than the due one, it has been replaced already.
                 if let session, SeenSession(session).ticket == due { try await kerberos.refresh(session) }
                 outcome = session == nil ? .gone : .refreshed
             } catch {
@@ -211,23 +211,23 @@ extension SessionKeeper {
     }
 }
 
-/// What has come in for a keeper since it last looked. What comes many times in between is there once.
+/// Collects a keeper's input until the keeper takes it. Repeated inputs of one kind are combined.
 final class KeeperInbox: Sendable {
     struct Contents {
-        /// The caches may have changed.
+        /// Whether the caches may have changed.
         var isPoked = false
         var hasNetworkChanged = false
-        /// Whose tickets were used last when; nil is everybody's.
+        /// The last use of each principal's tickets; the nil key stands for all principals.
         var uses: [String?: Moment] = [:]
         var logins: Set<LoginChange> = []
         var configurations: [ExtensionConfiguration]?
         var results: [KeeperResult] = []
     }
 
-    /// Yields when there is something to take, once for all that comes in until it is taken.
+    /// Yields once when input is available, and not again until it is taken.
     let rings: AsyncStream<Void>
     private let bell: AsyncStream<Void>.Continuation
-    /// Nil when nothing has come in.
+    /// Nil if there is no input.
     private let contents = Mutex<Contents?>(nil)
     private let isLookWanted = Atomic(false)
     private let uses = Mutex<[String?: Moment]>([:])
@@ -245,16 +245,18 @@ final class KeeperInbox: Sendable {
         if isFirst { bell.yield() }
     }
 
-    /// The caches may have changed. Until the keeper looks it is told once: thousands of changes come in the second before.
+    /// Records that the caches may have changed. Only the first call between two looks has an effect, because there may be thousands a
+    /// second.
     func wantLook() {
         guard !isLookWanted.exchange(true, ordering: .acquiringAndReleasing) else { return }
         put { $0.isPoked = true }
     }
 
-    /// What changes from now on may be missed by the look that begins.
+    /// Makes later changes request another look, because the look that starts now may miss them.
     func willLook() { isLookWanted.store(false, ordering: .sequentiallyConsistent) }
 
-    /// Notes a use, of which there may be thousands a second: it wakes nobody, since it is of interest only when something else is done.
+    /// Records a use. It does not wake the keeper, because there may be thousands a second, and a use matters only when the keeper has
+    /// other work.
     func noteUse(of principal: String?, at moment: Moment) { uses.withLock { $0[principal] = moment } }
 
     func take() -> Contents {
@@ -267,10 +269,10 @@ final class KeeperInbox: Sendable {
     }
 }
 
-/// How something that the schedule asked for has ended.
+/// The result of an action of the schedule.
 enum KeeperResult: Sendable {
     case refresh(SeenSession.Key, RefreshOutcome)
     case probe(realm: String, isReachable: Bool)
-    /// Nil: it failed.
+    /// `ended` is nil if the sign-out failed.
     case signOut(principal: String, ended: Set<SeenSession.Key>?)
 }

@@ -5,8 +5,7 @@ internal import struct Foundation.Date
 internal import struct Foundation.DateComponents
 
 extension SessionSchedule {
-    /// Takes over other profiles. The sessions of a realm that none of them names any more, and one did, end; those that other programs
-    /// began stay.
+    /// Applies other profiles. If no profile names a realm any more, the realm's sessions end, except those that other programs began.
     package mutating func configure(_ configurations: [ExtensionConfiguration], at now: Moment) {
         let removed = Set(self.configurations.map(\.realm)).subtracting(configurations.map(\.realm))
         self.configurations = configurations
@@ -20,7 +19,7 @@ extension SessionSchedule {
         }
     }
 
-    /// Ends a session whose time is over, and tells of it before.
+    /// Signs out a session that has reached its end, and sends an event shortly before that.
     mutating func end(_ key: SeenSession.Key, at now: Moment) {
         guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil else { return }
         if entry.isProfileGone, now.uptime >= entry.endNotBefore {
@@ -37,7 +36,7 @@ extension SessionSchedule {
         }
     }
 
-    /// Ends the sessions that the profiles end when the user locks the screen, or leaves.
+    /// Ends the sessions that the profiles end when the user locks the screen or logs out.
     package mutating func note(_ change: LoginChange, at now: Moment) {
         for key in entries.keys.sorted(by: { ($0.principal, $0.cache) < ($1.principal, $1.cache) }) {
             guard let entry = entries[key], !entry.isEnding, limits(of: entry).contains(where: { $0.ends(sessionsOn: change) }) else {
@@ -56,7 +55,7 @@ extension SessionSchedule {
         pending.append(.signOut(principal: principal, includingOthers: includingOthers))
     }
 
-    /// When the profiles end a session; nil when they do not.
+    /// The earliest time at which the profiles end a session; nil if they do not.
     func end(of entry: Entry, at now: Moment) -> Deadline? { firstEnd(of: entry, at: now)?.deadline }
 
     private func firstEnd(of entry: Entry, at now: Moment) -> (deadline: Deadline, reason: SignOutReason)? {
@@ -88,7 +87,7 @@ extension SessionSchedule {
         return ends
     }
 
-    /// A day that has no such time, since clocks are put forward in it, has the first moment after.
+    /// Returns the next date with this time of day. On a day without it, because clocks are put forward, the first moment after it counts.
     private func next(_ time: SessionLimits.TimeOfDay, after date: Date) -> Date? {
         let components = DateComponents(hour: time.hour, minute: time.minute, second: 0)
         return calendar.nextDate(after: date, matching: components, matchingPolicy: .nextTime)
@@ -104,11 +103,11 @@ extension SessionLimits {
     }
 }
 
-/// Why the agent signs a principal out although no person or program asked for it.
+/// The reason for a sign-out that no person or program asked for.
 enum SignOutReason: Sendable, Hashable {
     case locked, sessionEnded, maximumLifetime, timeOfDay, idle, profileRemoved
 
-    /// For a line of the log, with the key of the profile.
+    /// The reason for a log message, with the profile's key.
     var description: String {
         switch self {
         case .locked: "because the screen was locked (SignOutOnLock)"

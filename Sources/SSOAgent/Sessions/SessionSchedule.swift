@@ -4,61 +4,61 @@ package import SSOAgentClient
 package import struct Foundation.Calendar
 package import struct Foundation.Date
 
-/// Decides what becomes of the sessions: when a ticket is got anew, when it is tried again, when a session ends, what is told of it.
+/// Decides when tickets are renewed, when failed attempts are retried, when sessions end, and which events are sent.
 ///
-/// It reads no clock and does nothing itself: it is told what is seen and how attempts ended, and says what to do. Dates are held by
-/// both clocks (``Moment``), so that a wall clock that is set, and a machine that slept, change little: a date that has passed while
-/// nobody looked counts at the next look.
+/// It reads no clock and has no side effects: its methods record what was observed and how attempts ended, and return the actions to
+/// perform. Dates are tracked by both clocks (``Moment``), so that setting the wall clock or suspending the machine has little effect: a
+/// date that passed unnoticed counts at the next look.
 package struct SessionSchedule: Sendable {
-    /// What to do.
+    /// An action to perform.
     package enum Action: Sendable, Hashable {
-        /// Get the session's ticket anew, and report how it went.
+        /// Replace the session's ticket, and report the outcome.
         case refresh(SeenSession.Key)
-        /// Give up an attempt that waits for what is no more; it is reported as abandoned.
+        /// Cancel an attempt that waits for a reply that will not come; it is reported as abandoned.
         case abandon(SeenSession.Key)
-        /// See whether a KDC of the realm answers, and report it. The principal is one that the KDC may be asked about.
+        /// Probe whether a KDC of the realm answers, and report the result. The probe may ask the KDC about the principal.
         case probe(realm: String, principal: String?)
-        /// End the sessions of a principal, and report when that is done. Those that other programs began too, or not.
+        /// Sign out a principal, with or without the tickets that other programs acquired, and report the result.
         case signOut(principal: String, includingOthers: Bool)
-        /// Tell all who listen.
+        /// Send an event to all listeners.
         case send(AgentEvent)
     }
 
-    /// One session, and what was done for it.
+    /// A session and the state of its renewal.
     struct Entry {
         var session: SeenSession
-        /// When this ticket was first seen.
+        /// When this ticket was first observed.
         var seen: Moment
         var lastUse: Moment
-        /// When the attempt that is under way began, by the clock that only runs.
+        /// The uptime at which the attempt in progress began; nil if there is none.
         var attempt: Double?
-        /// The ticket that was to be replaced.
+        /// The ticket that the last attempt was to replace.
         var attempted: SeenSession.Ticket?
-        /// Whether it began after the end of a ticket that a certificate got: none comes after it.
+        /// Whether the attempt with a certificate began after its ticket expired: no other attempt follows it.
         var isLastAttempt = false
         var failures = 0
-        /// No attempt before this, by the clock that only runs.
+        /// The uptime before which no attempt starts.
         var notBefore = -Double.infinity
-        /// Where the profile leaves tickets to the requests: whether the network has changed since one was due.
+        /// Whether the network has changed since the renewal was due, for profiles that leave renewals to the requests.
         var isWanted = false
-        /// A refresh has succeeded: the next look shows another ticket, which may have the same times.
+        /// Whether a refresh has succeeded: the next look finds another ticket, which may have the same times.
         var isRefreshed = false
-        /// There is nothing more to try with, so that a person has to sign in: until there is another ticket.
+        /// Whether nothing is left to try, so that a person has to sign in. Reset when another ticket is observed.
         var isStopped = false
         var isExpiryTold = false
-        /// That this ticket could not be renewed was told.
+        /// Whether the failure to renew this ticket was reported.
         var isFailureTold = false
         var toldEnd: Date?
-        /// No profile names its realm any more: what this project began is to end.
+        /// Whether no profile names the realm any more, so that the sessions of this project are to end.
         var isProfileGone = false
-        /// A sign-out is under way.
+        /// Whether a sign-out is in progress.
         var isEnding = false
-        /// After a sign-out that failed none before this, by the clock that only runs.
+        /// The uptime before which a failed sign-out is not retried.
         var endNotBefore = -Double.infinity
         var missingSince: Double?
-        /// What the user did at the machine ends it since then.
+        /// When a user action ended the session.
         var endOrdered: Moment?
-        /// And what that was.
+        /// The user action that ended the session.
         var endOrderedBy: LoginChange?
     }
 
@@ -68,31 +68,31 @@ package struct SessionSchedule: Sendable {
     var backoff: Backoff
     var calendar: Calendar
     private var hasLooked = false
-    /// When the caches were first open to others. A sign-in between then and the first look is news all the same.
+    /// When other programs could first use the caches. A sign-in between then and the first look counts as new.
     package var began: Date?
-    /// The last change of a password that is known, by principal.
+    /// The last known password change by principal.
     var passwordChanges: [String: Date] = [:]
-    /// When it was told last that a password expires, by principal.
+    /// When the password's expiry was last reported, by principal.
     var expiryNotices: [String: Date] = [:]
-    /// Why the last sign-out of each principal was ordered.
+    /// The reason for the last sign-out of each principal.
     var signOutReasons: [String: SignOutReason] = [:]
-    /// What the next call of ``actions(at:)`` says before anything else.
+    /// Actions that the next call of ``actions(at:)`` returns first.
     var pending: [Action] = []
-    /// What happened since ``takeHappenings()``.
+    /// Session events since the last ``takeHappenings()``.
     var happenings: [SessionEvent] = []
 
-    /// The longest wait, in seconds: what the wall clock does is seen at the next look.
+    /// The longest wait between looks, in seconds, because changes of the wall clock are noticed only at a look.
     static let longestWait = 60.0
-    /// How long before its end a session's end is told, in seconds.
+    /// How long before a session's end the event is sent, in seconds.
     static let warningTime = 300.0
-    /// How long a key that was refused is not sent again, in seconds.
+    /// How long a refused key is not sent again, in seconds.
     static let refusalPause = 300.0
-    /// For so long a cache may be without its ticket while another program writes it, in seconds.
+    /// How long a cache may lack its ticket, in seconds, because another program may be writing it.
     static let absence = 1.0
 
     /// - Parameters:
-    ///   - configurations: The profiles in force: their limits, and the realms of interest.
-    ///   - backoff: How long to wait after failures.
+    ///   - configurations: The active profiles, with their limits and realms.
+    ///   - backoff: The pauses after failures.
     ///   - calendar: The calendar and time zone of `SignOutAt`.
     package init(
         _ configurations: [ExtensionConfiguration] = [],
@@ -104,7 +104,7 @@ package struct SessionSchedule: Sendable {
         self.calendar = calendar
     }
 
-    /// Takes over what a look at the caches showed.
+    /// Records the sessions that a look at the caches found.
     package mutating func observe(_ sessions: [SeenSession], at now: Moment) {
         for session in sessions {
             observe(session, at: now)
@@ -118,7 +118,7 @@ package struct SessionSchedule: Sendable {
     private mutating func observe(_ session: SeenSession, at now: Moment) {
         guard var entry = entries[session.key] else {
             var entry = Entry(session: session, seen: now, lastUse: now)
-            // What was there at the start is news to nobody.
+            // Sessions that exist at the start are not reported.
             entry.isExpiryTold = !hasLooked && session.ticket.expires <= now.wall
             entries[session.key] = entry
             if session.ticket.expires > now.wall {
@@ -133,7 +133,7 @@ package struct SessionSchedule: Sendable {
             entry.isRefreshed = false
             entry.isStopped = false
             entry.failures = 0
-            // By a clock that is far ahead this one is over too: no news.
+            // With a clock that is far ahead, the new ticket is expired too, which is not reported again.
             entry.isExpiryTold = entry.isExpiryTold && session.ticket.expires <= now.wall
             entry.isFailureTold = false
             if session.ticket.expires > now.wall {
@@ -141,7 +141,7 @@ package struct SessionSchedule: Sendable {
                 let isSameSignIn = session.signedInAt == entry.session.signedInAt
                 happenings.append(SessionEvent(isSameSignIn ? .renewed : .new, session))
             }
-            // A person has signed in, or somebody with a keytab; what was renewed is the same sign-in.
+            // A person or a keytab has signed in. A renewal keeps the time of its sign-in.
             if session.signedInAt != entry.session.signedInAt {
                 entry.lastUse = now
                 entry.isEnding = false
@@ -153,12 +153,12 @@ package struct SessionSchedule: Sendable {
         entries[session.key] = entry
     }
 
-    /// The KDC counts in seconds.
+    /// Returns whether the sign-in is not older than ``began``, which is rounded down because the KDC's times are in whole seconds.
     private func isSinceBegin(_ session: SeenSession) -> Bool {
         began.map { session.signedInAt.timeIntervalSince1970 >= $0.timeIntervalSince1970.rounded(.down) } ?? false
     }
 
-    /// A cache without its ticket: gone, or being written by a program that empties it first.
+    /// Handles a cache without its ticket: it is gone, or another program has emptied it to write it.
     private mutating func miss(_ key: SeenSession.Key, at now: Moment) {
         guard var entry = entries[key] else { return }
         let since = entry.missingSince ?? now.uptime
@@ -172,25 +172,25 @@ package struct SessionSchedule: Sendable {
         if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
     }
 
-    /// Notes that a principal's tickets were used, which may be told late; nil is everybody's.
+    /// Records a use of a principal's tickets, or of all tickets for nil. Uses may be recorded late.
     package mutating func noteUse(of principal: String?, at moment: Moment) {
         for (key, entry) in entries where (principal ?? key.principal) == key.principal && entry.lastUse.uptime < moment.uptime {
             entries[key]?.lastUse = moment
         }
     }
 
-    /// Takes over what a sign-out has ended; nil where it failed. The rest goes on; where a limit still says that it ends, and after a
-    /// failure, the sign-out is tried again.
+    /// Records which sessions a sign-out has ended; nil if it failed. The others continue. The sign-out is retried after a failure, and if
+    /// a limit still requires it.
     package mutating func signOutFinished(_ principal: String, ended: Set<SeenSession.Key>?, at now: Moment) {
         for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
             entries[key]?.isEnding = false
-            // What is left then is other programs'.
+            // The remaining sessions are those of other programs.
             if ended != nil { entries[key]?.isProfileGone = false }
             entries[key]?.endNotBefore = now.uptime + Self.longestWait
         }
     }
 
-    /// What is to be done now. What it says is taken as begun.
+    /// Returns the actions that are due, and marks them as started.
     package mutating func actions(at now: Moment) -> [Action] {
         for key in entries.keys.sorted(by: { ($0.principal, $0.cache) < ($1.principal, $1.cache) }) {
             noteExpiry(of: key, at: now)
@@ -203,13 +203,13 @@ package struct SessionSchedule: Sendable {
         return pending
     }
 
-    /// What happened to the sessions since the last call, in order. What was there at the first look is no news.
+    /// Returns and removes the session events since the last call, in order. Sessions that existed at the first look cause no event.
     package mutating func takeHappenings() -> [SessionEvent] {
         defer { happenings = [] }
         return happenings
     }
 
-    /// How long to wait for the next look, if nothing happens, in seconds.
+    /// The wait until the next look if nothing happens, in seconds.
     package func wait(at now: Moment) -> Double {
         var waits = [Self.longestWait]
         for entry in entries.values {
@@ -225,7 +225,7 @@ package struct SessionSchedule: Sendable {
             }
         }
         waits += realms.values.compactMap { $0.wait(at: now) }
-        // What is over has been dealt with, or waits for an answer.
+        // Dates that have passed have been handled, or wait for a result.
         return waits.filter { $0 > 0 }.min() ?? Self.longestWait
     }
 
@@ -233,7 +233,7 @@ package struct SessionSchedule: Sendable {
         guard let entry = entries[key] else { return }
         let isOver = entry.session.ticket.expires <= now.wall
         if isOver, !entry.isExpiryTold { tell(.credentialExpired, entry.session, at: now) }
-        // A clock that was wrong and is set right: the ticket holds again, and its end will be news.
+        // If a wrong clock is corrected, the ticket is valid again, and its expiry will be reported.
         entries[key]?.isExpiryTold = isOver
     }
 
@@ -243,9 +243,9 @@ package struct SessionSchedule: Sendable {
 }
 
 extension SessionSchedule {
-    /// Tells of a change of a password, once for all caches that say so.
+    /// Reports a password change once for all caches that contain it.
     ///
-    /// - Parameter isNews: Whether it can have happened since the last look.
+    /// - Parameter isNews: Whether the change can have happened since the last look.
     mutating func notePasswordChange(_ session: SeenSession, isNews: Bool, at now: Moment) {
         let principal = session.key.principal
         guard let changed = session.passwordChanged, passwordChanges[principal].map({ $0 < changed }) ?? true else { return }
@@ -253,12 +253,12 @@ extension SessionSchedule {
         if isNews { tell(.passwordChanged, session, at: now, date: changed) }
     }
 
-    /// Tells that a password expires soon, at most once a day.
+    /// Reports at most once a day that a password expires soon.
     mutating func notePasswordExpiry(of key: SeenSession.Key, at now: Moment) {
         guard let session = entries[key]?.session, let expires = session.passwordExpires,
             configurations.passwordRules(for: session.realm).isNoticeDue(expires: expires, now: now.wall)
         else { return }
-        // A clock that was set back must not silence it for long.
+        // Setting the clock back must not suppress the report for long.
         if let told = expiryNotices[key.principal], abs(now.wall.timeIntervalSince(told)) < 86_400 { return }
         expiryNotices[key.principal] = now.wall
         tell(.passwordExpiring, session, at: now, date: expires)

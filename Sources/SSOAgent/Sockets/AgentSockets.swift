@@ -3,14 +3,15 @@ internal import KCM
 internal import SSOAgentClient
 internal import UnixSystem
 
-/// The two sockets of an agent: those that systemd or its predecessor handed over, the rest made in the runtime folder.
+/// The two sockets of an agent: inherited from systemd or from the previous program of this process, or else bound in the runtime
+/// directory.
 struct AgentSockets: ~Copyable {
     var kcm: ListeningSocket?
     var api: ListeningSocket?
-    /// Where clients find them.
+    /// The paths at which clients find the sockets.
     private(set) var places: [SocketPlace] = []
 
-    /// - Throws: `SocketError` or ``AgentError``; what was made here until then is removed.
+    /// - Throws: `SocketError` or ``AgentError``, after removing the sockets bound so far.
     init(_ options: AgentOptions) throws {
         do {
             try takeInherited(options)
@@ -29,7 +30,7 @@ struct AgentSockets: ~Copyable {
         let inherited = InheritedSockets(environment: options.environment, processID: getpid())
         for (descriptor, isOwn) in inherited.descriptors.map({ ($0, false) }) + inherited.own.map({ ($0, true) }) {
             let socket = try ListeningSocket(inherited: descriptor)
-            // In a unit for several users the folder is in the name: /run/ksso-NAME.kcm.sock.
+            // In a unit for several users the folder is part of the name: /run/ksso-NAME.kcm.sock.
             if socket.path.hasSuffix("kcm.sock") {
                 guard options.mode == .agent else {
                     refuse(socket, options)
@@ -51,8 +52,8 @@ struct AgentSockets: ~Copyable {
         }
     }
 
-    /// An agent that keeps no tickets takes no connection for them, and a socket that nothing serves would hang each program that finds
-    /// it.
+    /// Removes the cache socket, because this agent stores no tickets, and every program that connects to a socket that no process serves
+    /// would hang.
     private func refuse(_ socket: consuming ListeningSocket, _ options: AgentOptions) {
         socket.file?.unlink(socket.path)
         if let link = FileIdentity(linkAt: options.runtime.kcmSocket) { link.unlink(options.runtime.kcmSocket) }
@@ -85,30 +86,30 @@ struct AgentSockets: ~Copyable {
     }
 }
 
-/// Where clients find one of an agent's sockets.
+/// The location of one of the agent's sockets.
 struct SocketPlace: Sendable {
     let socket: RuntimeDirectory.Socket
-    /// What the socket is bound to.
+    /// The path that the socket is bound to.
     let path: String
-    /// The file that is there while the socket is this agent's.
+    /// The identity of the file at that path while the socket is this agent's.
     var file: FileIdentity?
-    /// Whether the agent bound it, and removes it at the end. Otherwise it is systemd's.
+    /// Whether the agent bound the socket and removes it at the end. Otherwise systemd bound it.
     var isOwn: Bool
-    /// The path in the runtime folder that leads there, if the socket is elsewhere.
+    /// The symbolic link in the runtime directory, if the socket is elsewhere.
     var link: String?
-    /// A descriptor of the agent's own socket, by which the next program of this process goes on listening.
+    /// A duplicate descriptor of the agent's own socket, by which the next program of this process keeps listening.
     var copy: Int32?
 
-    /// What has become of it.
+    /// Whether clients still find the socket.
     enum State {
         case unchanged
-        /// Clients find nothing there, or a file that no process listens at.
+        /// The path has no file, or a file on which no process listens.
         case lost
-        /// Clients find another process.
+        /// Another process listens at the path.
         case served(by: AgentListener)
     }
 
-    /// Looks; it never waits.
+    /// Checks the location; it never blocks.
     var state: State {
         if FileIdentity(path: path) != file { return found(at: path) }
         if let link, !leadsToSocket { return found(at: link) }
@@ -117,7 +118,7 @@ struct SocketPlace: Sendable {
 
     private func found(at path: String) -> State {
         guard let listener = RuntimeDirectory.listener(atPath: path) else { return .lost }
-        // The same socket by another way, such as a link or a bind mount.
+        // The path leads to the same socket in another way, such as by a link or a bind mount.
         return listener.processID == getpid() ? .unchanged : .served(by: listener)
     }
 
@@ -127,22 +128,22 @@ struct SocketPlace: Sendable {
             || file != nil && FileIdentity(path: link, followsLinks: true) == file
     }
 
-    /// Programs know the runtime folder alone: a socket that is elsewhere gets a link there.
+    /// Creates the symbolic link in the runtime directory, the only place where programs look for the socket.
     ///
-    /// The link stays when the agent ends: a program that follows it has systemd start the next one.
+    /// The link stays when the agent stops: a program that follows it makes systemd start the next agent.
     func makeLink() throws(AgentError) {
         guard let link else { return }
         let draft = link + ".new"
         unsafe unlink(draft)
-        // In one step, and in place of what an agent without systemd may have left there.
+        // Renaming replaces in one step what an agent without systemd may have left there.
         guard unsafe symlink(path, draft) == 0, unsafe rename(draft, link) == 0 else {
             throw AgentError(.directoryUnusable, "\(link): no link to \(path) can be made: \(unsafe String(cString: strerror(errno))).")
         }
     }
 
-    /// Removes the agent's own socket, and leaves a file that has taken its place.
+    /// Removes the file of the agent's own socket, unless another file has replaced it.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: Whether the file was removed.
     @discardableResult
     func removeOwnFile() -> Bool {
         guard isOwn, let file else { return false }
@@ -151,24 +152,24 @@ struct SocketPlace: Sendable {
 }
 
 extension FileIdentity {
-    /// The symbolic link at a path; nil if something else is there, or nothing.
+    /// The identity of the symbolic link at a path; nil if there is no link.
     fileprivate init?(linkAt path: String) {
         guard (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil else { return nil }
         self.init(path: path)
     }
 }
 
-/// The listening descriptors that this process was started with.
+/// The listening descriptors that this process inherited.
 struct InheritedSockets: Sendable {
-    /// Those that systemd has bound (sd_listen_fds(3)): from 3 on; none where the variables are meant for another process.
+    /// The descriptors from 3 on that systemd passed (sd_listen_fds(3)); empty if its variables are meant for another process.
     let descriptors: [Int32]
-    /// Those of the agent that this process was before it started its program again.
+    /// The agent's own descriptors, if this process ran another version of the program before.
     let own: [Int32]
 
-    /// The variable that names the agent's own: the process, then a descriptor each.
+    /// The variable that names the agent's own descriptors: the process ID and the descriptors, separated by colons.
     static let ownVariable = "KSSO_LISTEN_FDS"
 
-    /// What `LISTEN_PID` and `LISTEN_FDS` say, and ``ownVariable``.
+    /// Reads `LISTEN_PID`, `LISTEN_FDS` and ``ownVariable``.
     init(environment: [String: String], processID: Int32) {
         let words = (environment[Self.ownVariable] ?? "").split(separator: ":").compactMap { Int32($0) }
         own = words.first == processID ? Array(words.dropFirst().prefix(16)) : []
@@ -180,18 +181,18 @@ struct InheritedSockets: Sendable {
     }
 }
 
-/// A path by which this process reaches a socket's file even when another file has taken the socket's own path.
+/// A path by which this process reaches a socket's file even if another file has replaced it at the socket's own path.
 ///
-/// The agent's engine is a client of the agent's own caches, and libkrb5 waits for a cache server without a limit. If it went by the path
-/// that other programs use, it would wait for whatever process listens there next, such as a systemd that starts this agent's successor.
-/// The descriptor is open for its place alone (`O_PATH`, open(2)), and connect(2) follows the link that /proc has for it.
+/// The agent's engine is a client of the agent's own caches, and libkrb5 waits for a cache server without a time limit. With the path that
+/// other programs use, it would wait for whatever process listens there next, such as a systemd that starts this agent's successor. The
+/// descriptor is opened with `O_PATH` (open(2)), and connect(2) follows its link in /proc.
 final class SocketHandle: Sendable {
     private let descriptor: Int32
 
-    /// `O_PATH`, which glibc hides from strict C; the same number on every architecture that Swift runs on.
+    /// `O_PATH`, which glibc hides from strict C; it has the same value on every architecture that Swift supports.
     private static let placeOnly: Int32 = 0o10_000_000
 
-    /// A handle that leads to no socket yet; nil if /proc is not there.
+    /// Creates a handle that refers to no socket yet; nil if /proc is not mounted.
     init?() {
         descriptor = unsafe open("/", Self.placeOnly | O_CLOEXEC)
         guard descriptor >= 0, unsafe access("/proc/self/fd", F_OK) == 0 else {
@@ -202,12 +203,12 @@ final class SocketHandle: Sendable {
 
     deinit { close(descriptor) }
 
-    /// For krb5.conf's `kcm_socket`, in this process alone.
+    /// The value for `kcm_socket` in krb5.conf; valid only in this process.
     var path: String { "/proc/self/fd/\(descriptor)" }
 
-    /// Makes it lead to the socket that is at a path now.
+    /// Makes the handle refer to the socket that is at a path now.
     ///
-    /// - Returns: Whether there is a file.
+    /// - Returns: Whether the path has a file that could be opened.
     func lead(to socket: String) -> Bool {
         let found = unsafe open(socket, Self.placeOnly | O_NOFOLLOW | O_CLOEXEC)
         guard found >= 0 else { return false }

@@ -5,17 +5,17 @@ internal import Synchronization
 internal import UnixSystem
 
 extension Agent {
-    /// How long a predecessor has to end by itself. Longer than a whole shutdown takes.
+    /// The time limit for a predecessor to stop after SIGTERM; longer than a complete shutdown takes.
     private static let predecessorLimit = Duration.seconds(18)
-    /// How long the kernel has to end one that was killed.
+    /// The time limit for a predecessor to disappear after SIGKILL.
     private static let killLimit = Duration.seconds(5)
 
-    /// Takes the lock of the runtime folder.
+    /// Takes the lock of the runtime directory.
     ///
-    /// systemd binds its sockets in place of those of an agent that is at work. That one serves no program any more, so it is stopped, and
-    /// its tickets, which are on disk, are served by this one.
+    /// If systemd starts this agent, systemd has bound its sockets in place of those of a running agent. That agent no longer serves any
+    /// program, so it is stopped, and this agent serves its tickets, which are on disk.
     ///
-    /// - Throws: ``AgentError``: `alreadyRunning` if systemd did not start this agent, or the other one does not end.
+    /// - Throws: ``AgentError``: `alreadyRunning` if systemd did not start this agent, or if the other agent does not stop.
     func takeLock() async throws -> AgentLock {
         let directory = options.runtime.path
         do throws(AgentError) {
@@ -32,7 +32,7 @@ extension Agent {
             if kill(predecessor.processID, SIGTERM) != 0 {
                 journal.failure("process \(predecessor.processID) can't be stopped: \(unsafe String(cString: strerror(errno))).")
             }
-            // One that is suspended takes the signal then.
+            // A suspended process receives the SIGTERM when it continues.
             kill(predecessor.processID, SIGCONT)
         }
         if let lock = try await lock(within: Self.predecessorLimit) { return lock }
@@ -60,22 +60,22 @@ extension Agent {
         return nil
     }
 
-    /// Sees that clients find this agent, for as long as it serves.
+    /// Periodically checks that clients find this agent, until the task is canceled.
     func watchSockets(_ caches: KCMServer?, _ api: AgentAPI) async {
         let folder = FileIdentity(path: options.runtime.path)
         while (try? await Task.sleep(for: Self.lookInterval)) != nil {
-            // Without its folder the agent ends.
+            // If the runtime directory is gone, the idle check stops the agent.
             guard FileIdentity(path: options.runtime.path) == folder else { continue }
             guard await keepsSockets(caches, api) else { return stop() }
         }
     }
 
-    /// A look costs two calls of lstat(2).
+    /// Each check costs two calls of lstat(2).
     private static let lookInterval = Duration.seconds(2)
 
-    /// Looks whether clients still find this agent. Binds again what is lost, and reports what cannot be bound.
+    /// Checks whether clients still find this agent. Binds lost sockets again, and reports those that cannot be bound.
     ///
-    /// - Returns: False if another process serves them now, so that this agent has to end.
+    /// - Returns: False if another process serves the clients now, so that this agent has to stop.
     private func keepsSockets(_ caches: KCMServer?, _ api: AgentAPI) async -> Bool {
         for (index, place) in places.withLock({ $0 }).enumerated() {
             switch place.state {
@@ -106,7 +106,7 @@ extension Agent {
         do {
             try await serve(socket, at: place, caches, api)
         } catch {
-            // Clients must not find a socket that no one serves: they would wait there for good.
+            // Clients must not find a socket that no process serves, because they would wait forever.
             copy.map { _ = close($0) }
             file?.unlink(place.path)
             throw error
@@ -126,7 +126,7 @@ extension Agent {
         }
     }
 
-    // The optimiser of Swift 6.3.1 crashes on it where it is inlined into a function that catches its errors.
+    // The optimizer of Swift 6.3.1 crashes if this is inlined into a function that catches its errors.
     @inline(never) private func serve(
         _ socket: consuming ListeningSocket,
         at place: SocketPlace,
@@ -140,7 +140,7 @@ extension Agent {
         }
     }
 
-    /// Remembers what was reported of a socket, and returns what was before.
+    /// Stores the last failure reported for a socket, and returns the previous one.
     private func reportedLoss(of place: SocketPlace, _ sentence: String?) -> String? {
         losses.withLock { losses in
             defer { losses[place.path] = sentence }
@@ -148,7 +148,7 @@ extension Agent {
         }
     }
 
-    /// Ends the agent when an upgrade has replaced the file of its program, so that the new one serves its clients.
+    /// Stops the agent when an upgrade has replaced its program file, so that the new program serves the clients.
     func watchProgram() async {
         guard var program = ProgramFile() else { return }
         while (try? await Task.sleep(for: Self.programInterval)) != nil {
@@ -158,16 +158,16 @@ extension Agent {
         }
     }
 
-    /// An upgrade need not be seen at once.
+    /// How often the program file is checked; an upgrade need not be detected at once.
     private static let programInterval = Duration.seconds(5)
 
-    /// Whether systemd has started this process and starts the next one.
+    /// Whether systemd started this process and starts the next one.
     private var isSystemds: Bool {
         let process = "\(getpid())"
         return options.environment["SYSTEMD_EXEC_PID"] == process || options.environment["LISTEN_PID"] == process
     }
 
-    /// The variable by which a program that takes this process's place learns of the sockets.
+    /// The variable that passes the sockets' descriptors to a program that this process executes.
     package static let socketsVariable = InheritedSockets.ownVariable
 
     private var socketsValue: String {
@@ -175,7 +175,7 @@ extension Agent {
         return ([getpid()] + copies).map(String.init).joined(separator: ":")
     }
 
-    /// Lets no client wait at a socket that this process does not serve any more.
+    /// Closes the duplicate descriptors, so that no client waits at a socket that this process no longer serves.
     func closeCopies() {
         let copies = places.withLock { places in
             defer { for index in places.indices { places[index].copy = nil } }
@@ -184,8 +184,8 @@ extension Agent {
         for copy in copies { close(copy) }
     }
 
-    /// Removes what leads to this agent: its own sockets, and with them the krb5.conf that names them, so that the session's programs have
-    /// the system's default cache. Files that have taken their places stay, and what is systemd's.
+    /// Removes the agent's own sockets and the krb5.conf that names them, so that the session's programs use the system's default cache
+    /// again. Files that have replaced them stay, and so do systemd's sockets.
     func removeOwnFiles() {
         let own = places.withLock { $0 }.filter(\.isOwn)
         for place in own { place.removeOwnFile() }
@@ -193,9 +193,10 @@ extension Agent {
         configuration.withLock { $0 }?.unlink(options.runtime.sessionConfiguration)
     }
 
-    /// Waits for work that may hang on a cache of another process: libkrb5 has no limit there. What takes longer is left behind.
+    /// Waits for work that may block on another process's cache, because libkrb5 has no time limit there. Work that exceeds the limit
+    /// continues in the background.
     ///
-    /// - Returns: Whether the work has ended.
+    /// - Returns: Whether the work has finished.
     @discardableResult
     static func wait(atMost limit: Duration, _ work: @escaping @Sendable () async -> Void) async -> Bool {
         let ends = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
@@ -232,14 +233,14 @@ package struct AgentLock: ~Copyable {
     deinit { close(descriptor) }
 }
 
-/// The file that this process was started from, so that a running agent notices that an upgrade has put another one in its place.
+/// The file that this process was started from, used to detect that an upgrade has replaced it.
 package struct ProgramFile: Sendable {
-    /// Where the file was when the process started.
+    /// The path of the file when the process started.
     package let path: String
     private let started: FileIdentity
     private var candidate: FileIdentity?
 
-    /// The file of this process; nil if /proc does not say, or the file has been replaced already.
+    /// Finds the file of this process; nil if /proc does not name it, or it has been replaced already.
     package init?() {
         let link = "/proc/self/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link), let file = FileIdentity(path: path),
@@ -249,9 +250,9 @@ package struct ProgramFile: Sendable {
         started = file
     }
 
-    /// Looks at the file. A replacement counts if it is the same at two looks: a program that is being copied is not complete.
+    /// Checks the file. A replacement counts only if two checks find the same file, because a program that is being copied is not complete.
     ///
-    /// - Returns: Whether another program is in its place.
+    /// - Returns: Whether another program has replaced it.
     package mutating func wasReplaced() -> Bool {
         guard let file = FileIdentity(path: path), file != started, unsafe access(path, X_OK) == 0 else {
             candidate = nil

@@ -4,38 +4,40 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The extension behind the agent's socket: one sign-in for every process of the user, and no libkrb5 in this one.
+/// A credential extension that uses the user's agent, so that all processes of the user share one sign-in and this process does not use
+/// libkrb5.
 ///
 /// ```swift
 /// let agent = try await AgentClient.connect()
 /// let http = NegotiatingHTTPClient(extension: agent)
 /// ```
 ///
-/// Safe to use from any number of tasks. A connection that the agent has closed is opened anew; cancelling a task cancels its request.
+/// Safe to use from any number of tasks. The client reconnects when the agent has closed a connection. Canceling a task cancels its
+/// request.
 ///
-/// When the agent reads other profiles, its next answer to this client says so and the client loads them. A host that is ignored is never
-/// asked about: so there the client looks again by itself, at most every five seconds, beside the verdict that it gives. A host that a
-/// profile begins to name is therefore answered from the second request on.
+/// When the agent's profiles change, its next response says so and the client loads the new configurations. Because no request is sent for
+/// an ignored host, the client then checks the configurations in the background, at most every five seconds. A host that a profile starts
+/// to cover is therefore handled from the second request on.
 public final class AgentClient: CredentialExtension {
-    /// What is known of the agent's configurations.
+    /// What the client knows about the agent's configurations.
     private enum Knowledge {
         case nothing
-        /// No agent runs: the fallback decides.
+        /// No agent is running; the fallback decides.
         case fallback
         case policy(DecisionPolicy, version: String)
     }
 
-    /// Where the agent listens.
+    /// The path of the agent's socket.
     public let socketPath: String
     let pool: AgentConnectionPool
     private let fallback: (any CredentialExtension)?
     private let knowledge = Mutex(Knowledge.nothing)
     private let recheckInterval: Duration
-    /// When the agent was asked last because of a host that is ignored.
+    /// The background checks caused by ignored hosts.
     private let rechecks = Mutex(Rechecks())
 
-    /// When the configurations were looked at because of an ignored host, and how long the next look waits: ever longer while they stay the
-    /// same, so that a program which only talks to other hosts neither keeps an idle agent nor has systemd start it again and again.
+    /// When the configurations were last checked because of an ignored host. The interval doubles while they do not change, so that a
+    /// program that uses only other hosts neither keeps an idle agent running nor makes systemd start it again and again.
     private struct Rechecks {
         var last: ContinuousClock.Instant?
         var doublings = 0
@@ -43,19 +45,18 @@ public final class AgentClient: CredentialExtension {
         static let mostDoublings = 8
     }
 
-    /// A client that has asked nothing yet. Until it has, ``decision(for:)`` knows no rule: see
+    /// Creates a client that has not contacted the agent yet. Until it has, ``decision(for:)`` ignores every host: see
     /// ``connect(socketPath:agentUser:fallback:)``.
     ///
     /// - Parameters:
-    ///   - socketPath: Where the agent listens; nil: `agent.sock` in `$KSSO_RUNTIME_DIR`, or where that is by default.
-    ///   - agentUser: The number of the user whose agent it is, where it is not this process's own; a socket of anybody else, but root, is
-    ///     refused.
-    ///   - fallback: What serves while no agent runs; nil: the error `agentNotRunning`.
+    ///   - socketPath: The path of the agent's socket; nil means `agent.sock` in `$KSSO_RUNTIME_DIR` or its default.
+    ///   - agentUser: The ID of the agent's user, if it is not this process's user. A socket of any other user except root is refused.
+    ///   - fallback: The extension to use while no agent is running; nil means that calls throw `agentNotRunning`.
     public convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
         self.init(socketPath: socketPath, agentUser: agentUser, fallback: fallback, recheckInterval: .seconds(5))
     }
 
-    /// - Parameter recheckInterval: How long an ignored host is ignored without another look at the configurations.
+    /// - Parameter recheckInterval: The initial interval of the checks that ignored hosts cause.
     package init(socketPath: String?, agentUser: UInt32? = nil, fallback: (any CredentialExtension)?, recheckInterval: Duration) {
         self.recheckInterval = recheckInterval
         self.socketPath = socketPath ?? RuntimeDirectory(environment: ProcessInfo.processInfo.environment).apiSocket
@@ -63,9 +64,9 @@ public final class AgentClient: CredentialExtension {
         self.fallback = fallback
     }
 
-    /// A client that knows the agent's configurations, so that it decides without asking.
+    /// Creates a client and loads the agent's configurations, so that it can decide without a request.
     ///
-    /// - Throws: `AuthorizationError`; `agentNotRunning` where no agent listens and there is no fallback.
+    /// - Throws: `AuthorizationError`; `agentNotRunning` if no agent is running and there is no fallback.
     public static func connect(
         socketPath: String? = nil,
         agentUser: UInt32? = nil,
@@ -81,10 +82,10 @@ public final class AgentClient: CredentialExtension {
         return client
     }
 
-    /// The agent's verdict for a URL, without asking it; the fallback's while no agent runs.
+    /// Returns the decision for a URL by the agent's configurations, without a request; the fallback's decision while no agent is running.
     ///
-    /// A verdict that ignores a host has the configurations looked at beside, in case they have changed: at most every five seconds, and
-    /// ever more rarely, up to twenty minutes, while they stay the same.
+    /// If the decision ignores the host, the client checks in the background whether the configurations have changed: at most every five
+    /// seconds, and less often while they stay the same, down to about every twenty minutes.
     public func decision(for url: URL) -> AuthorizationDecision {
         let decision = knownDecision(for: url)
         if case .ignore = decision { recheck() }
@@ -101,7 +102,7 @@ public final class AgentClient: CredentialExtension {
         }
     }
 
-    /// Looks beside whether the configurations are still those that ignore the host.
+    /// Checks in the background whether the configurations that ignore the host still apply.
     private func recheck() {
         let isDue = rechecks.withLock { [recheckInterval] rechecks in
             let now = ContinuousClock.now
@@ -113,7 +114,7 @@ public final class AgentClient: CredentialExtension {
         guard isDue else { return }
         Task {
             let before = version
-            // Where no agent runs all stays as it is.
+            // If no agent is running, the known configurations stay.
             try? await loadConfiguration()
             let isSame = before == version
             rechecks.withLock { rechecks in
@@ -127,9 +128,9 @@ public final class AgentClient: CredentialExtension {
         knowledge.withLock { if case .policy(_, let version) = $0 { version } else { nil } }
     }
 
-    /// Loads the agent's configurations anew. It happens by itself when a response says that they have changed.
+    /// Loads the agent's configurations. The client also calls this itself when a response says that they have changed.
     ///
-    /// - Throws: `AuthorizationError`; `agentNotRunning`.
+    /// - Throws: `AuthorizationError`; `agentNotRunning` if no agent is running.
     public func loadConfiguration() async throws(AuthorizationError) {
         let reply: ConfigurationReply = try await answer(to: .init(method: .GET, path: AgentPath.configuration), checksVersion: false)
         do {
@@ -144,7 +145,7 @@ public final class AgentClient: CredentialExtension {
         }
     }
 
-    /// Asks the agent; the fallback's answer while none runs.
+    /// Sends a request to the agent, or uses the fallback if no agent is running.
     func withFallback<Value>(
         _ ask: () async throws(AuthorizationError) -> Value,
         _ askFallback: (any CredentialExtension) async throws(AuthorizationError) -> Value
@@ -158,7 +159,7 @@ public final class AgentClient: CredentialExtension {
         }
     }
 
-    /// Sends a request with a body and reads the answer.
+    /// Sends a request with a body and decodes the response.
     func post<Answer: Decodable>(
         _ path: String,
         _ body: (some Encodable)?,
@@ -172,12 +173,12 @@ public final class AgentClient: CredentialExtension {
             throw AuthorizationError(.failed, "The request can't be written.", cause: error)
         }
         var request = AgentConnection.Request(method: .POST, path: path, body: bytes)
-        // A question stays open for five minutes.
+        // A prompt stays open for five minutes.
         if waitsForAPerson { request.deadline = .minutes(6) }
         return try await answer(to: request, isRepeatable: isRepeatable)
     }
 
-    /// Sends a request and reads the answer, or throws the problem that the agent tells.
+    /// Sends a request and decodes the response, or throws the problem that the agent reports.
     func answer<Answer: Decodable>(
         to request: AgentConnection.Request,
         isRepeatable: Bool = true,
@@ -185,7 +186,7 @@ public final class AgentClient: CredentialExtension {
     ) async throws(AuthorizationError) -> Answer {
         let response = try await send(request, isRepeatable: isRepeatable)
         if checksVersion, let version = response.configurationVersion, isNews(version) {
-            // The answer is as good without the new rules, which the next one brings up again.
+            // The response is valid without the new configurations, and the next response triggers loading them again.
             try? await loadConfiguration()
         }
         do {
@@ -196,7 +197,7 @@ public final class AgentClient: CredentialExtension {
         }
     }
 
-    /// Sends a request, and throws the problem that the agent tells.
+    /// Sends a request, and throws the problem that the agent reports.
     @discardableResult
     func send(_ request: AgentConnection.Request, isRepeatable: Bool) async throws(AuthorizationError) -> AgentConnection.Response {
         let response: AgentConnection.Response
@@ -227,13 +228,13 @@ public final class AgentClient: CredentialExtension {
 }
 
 extension AuthorizationError.Code {
-    /// No agent listens on the socket.
+    /// No agent listens at the socket.
     public static let agentNotRunning = AuthorizationError.Code(rawValue: "agentNotRunning")
-    /// The agent went away before it had answered, or answers what this version does not understand.
+    /// The agent closed the connection before it answered, or its answer is not understood by this version.
     public static let agentUnavailable = AuthorizationError.Code(rawValue: "agentUnavailable")
-    /// The agent does not serve this caller.
+    /// The agent does not permit this caller to do that.
     public static let forbidden = AuthorizationError.Code(rawValue: "forbidden")
-    /// The exchange has ended: it was completed, it waited too long for the server, or the agent was started anew.
+    /// The exchange has ended: it was completed, expired while waiting for the server, or was lost when the agent restarted.
     public static let unknownExchange = AuthorizationError.Code(rawValue: "unknownExchange")
 }
 

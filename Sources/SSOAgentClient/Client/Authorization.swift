@@ -4,10 +4,10 @@ internal import HTTPTypes
 internal import struct Foundation.Data
 
 extension AgentClient {
-    /// Answers a challenge with the agent's header, or carries out the operation; see `CredentialExtension`.
+    /// Answers a challenge with the agent's header fields, or performs the request's operation; see `CredentialExtension`.
     ///
-    /// Where nobody is signed in and the request may ask (`isUserInterfaceEnabled`), an agent that has a prompter asks whoever sits at the
-    /// machine, once for all who wait; else a sign-in that needs a person is the caller's affair.
+    /// If no one is signed in and the request permits prompts (`isUserInterfaceEnabled`), an agent with a prompter prompts the user, once
+    /// for all waiting requests. Otherwise the caller has to arrange a sign-in that requires a person.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await withFallback { () async throws(AuthorizationError) in
             let reply: AuthorizeReply = try await post(
@@ -21,7 +21,7 @@ extension AgentClient {
         }
     }
 
-    /// Who would answer a request now, without making a token.
+    /// Returns the identity that would answer a request now, without creating a token.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         try await withFallback { () async throws(AuthorizationError) in
             let reply: IdentityReply = try await post(
@@ -57,7 +57,7 @@ extension AgentClient {
 }
 
 extension HTTPFields {
-    /// Fields from the wire, marked so that no HTTP/2 peer puts them into its compression table.
+    /// Creates header fields from a message, marked so that no HTTP/2 peer stores them in its compression table.
     init(wire: [String: String]) throws(AuthorizationError) {
         self.init()
         for (name, value) in wire {
@@ -71,7 +71,7 @@ extension HTTPFields {
     }
 }
 
-/// A security context that the agent keeps.
+/// A security context in the agent.
 struct AgentExchange: AuthorizationExchange {
     let client: AgentClient
     let id: String
@@ -85,7 +85,7 @@ struct AgentExchange: AuthorizationExchange {
         }
     }
 
-    /// An agent that has dropped the exchange, or does not know the operation, replaces nothing.
+    /// Returns false if the agent has dropped the exchange or does not support the operation.
     func replaceRefusedTicket() async -> Bool {
         let reply: RefusalReply? = try? await client.post(AgentPath.refusal(id), [String: String]())
         return reply?.isReplaced ?? false

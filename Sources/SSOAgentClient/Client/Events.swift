@@ -6,9 +6,10 @@ internal import NIOPosix
 internal import struct Foundation.Data
 
 extension AgentClient {
-    /// What happens from now on. The stream ends when the agent stops, and throws an `AuthorizationError` when it is lost.
+    /// Returns the events from now on. The stream finishes when the agent stops, and throws an `AuthorizationError` when the connection is
+    /// lost.
     ///
-    /// A reader that is slow loses the oldest events first.
+    /// If the reader is slow, its oldest events are dropped first.
     public func events() -> AsyncThrowingStream<AgentEvent, any Error> {
         let (path, owner) = (socketPath, pool.owner)
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
@@ -17,7 +18,7 @@ extension AgentClient {
                     let channel = try await AgentConnection.connect(path, of: owner, on: MultiThreadedEventLoopGroup.singleton) {
                         pipeline in
                         try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
-                        // The agent says every quarter of a minute that it is alive.
+                        // The agent sends a comment every 15 seconds.
                         try pipeline.addHandler(IdleStateHandler(readTimeout: .seconds(60)))
                         try pipeline.addHandler(AgentEventHandler(continuation, path: path))
                     }
@@ -35,12 +36,12 @@ extension AgentClient {
     }
 }
 
-/// Asks for the stream of events and reads it (HTML Living Standard, section 9.2).
+/// Requests the event stream and parses it (HTML Living Standard, section 9.2).
 final class AgentEventHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// An event is some hundred bytes.
+    /// The limit in bytes for a line; an event has a few hundred bytes.
     private static let lineLimit = 65536
 
     private let continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation
@@ -87,7 +88,7 @@ final class AgentEventHandler: ChannelInboundHandler {
             pending.moveReaderIndex(forwardBy: 1)
             let prefix = "data: "
             guard line.readableBytesView.starts(with: prefix.utf8) else { continue }
-            // A later version's event that this one can't read is passed over.
+            // Events of a later version that cannot be decoded are skipped.
             guard let event = try? AgentJSON.decode(AgentEvent.self, from: Data(line.readableBytesView.dropFirst(prefix.utf8.count)))
             else { continue }
             continuation.yield(event)

@@ -3,25 +3,25 @@ public import HTTPNegotiate
 internal import NIOHTTP1
 
 extension AgentClient {
-    /// Who is signed in, and how the agent is; no network. Throws `AuthorizationError`.
+    /// Returns the sessions and the agent's state, without using the network. Throws `AuthorizationError`.
     public func status() async throws(AuthorizationError) -> StatusDocument {
         try await answer(to: .init(method: .GET, path: AgentPath.status))
     }
 
-    /// Whether and how a challenge from a URL would be answered now; no network. Throws `AuthorizationError`.
+    /// Explains whether and how a challenge from a URL would be answered now, without using the network. Throws `AuthorizationError`.
     public func explanation(for url: URL) async throws(AuthorizationError) -> ExplanationDocument {
         let query = url.absoluteString.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         return try await answer(to: .init(method: .GET, path: "\(AgentPath.explain)?url=\(query)"))
     }
 
-    /// Signs a principal in, for every program of the user. The password goes over the user's own socket, and is sent to the KDC once,
-    /// whatever becomes of the connection.
+    /// Signs a principal in with a password, for every program of the user. The password is sent over the user's own socket and is used for
+    /// one attempt at the KDC; it is never sent again if the connection fails.
     ///
     /// - Parameters:
-    ///   - principal: Who; nil is the profile's principal, else the user.
-    ///   - realm: The realm of a name that has none.
+    ///   - principal: The principal; nil means the profile's principal, or else the user.
+    ///   - realm: The realm for a name without one.
     ///   - password: The password.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `wrongPassword`.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `wrongPassword`.
     @discardableResult
     public func login(_ principal: String? = nil, realm: String? = nil, password: String) async throws(AuthorizationError)
         -> StatusDocument.Session
@@ -29,17 +29,17 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, password: password))
     }
 
-    /// Signs in by asking whoever sits at the machine, where the agent has a prompter: once, however many programs wait for it. The
-    /// question stays open for minutes.
+    /// Signs in by prompting the user, if the agent has a prompter: once for all programs that wait for it. The prompt stays open for
+    /// minutes.
     ///
-    /// - Throws: `AuthorizationError`; `notInteractive` where the agent can ask nobody, or another question is open for the principal;
-    ///   `canceled` when the person gives up, or has a while ago.
+    /// - Throws: `AuthorizationError`; `notInteractive` if the agent cannot prompt, or another prompt is open for the principal; `canceled`
+    ///   if the user cancels, or has canceled a short time ago.
     @discardableResult
     public func login(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> StatusDocument.Session {
         try await login(LoginRequest(principal: principal, realm: realm))
     }
 
-    /// Signs in with a key of a keytab, which the agent reads.
+    /// Signs in with a keytab, which the agent reads.
     ///
     /// - Throws: `AuthorizationError` with the code of a `KerberosError`.
     @discardableResult
@@ -49,20 +49,19 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, keytab: keytab))
     }
 
-    /// Signs in with a certificate or smart card (PKINIT, RFC 4556), which the agent reads; it never tries a password in its place.
+    /// Signs in with a certificate or smart card (PKINIT, RFC 4556), which the agent reads. It never falls back to a password.
     ///
-    /// Without a PIN the agent asks for the one that the certificate wants, where it has a prompter: once, however many programs wait for
-    /// it.
+    /// Without a PIN, an agent with a prompter prompts for the PIN that the certificate requires, once for all programs that wait for it.
     ///
     /// - Parameters:
-    ///   - principal: Who; nil is the profile's principal, else the user.
-    ///   - realm: The realm of a name that has none.
-    ///   - certificate: As libkrb5 names it, with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil is the one
-    ///     that the profile or krb5.conf names.
-    ///   - pin: The certificate's.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `certificateRefused`; `notInteractive` where the
-    ///   certificate wants a PIN and nobody can be asked, or another question is open for the principal; `canceled` when the person gives
-    ///   up, or has a while ago.
+    ///   - principal: The principal; nil means the profile's principal, or else the user.
+    ///   - realm: The realm for a name without one.
+    ///   - certificate: The identity in libkrb5's syntax with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil
+    ///     means the one that the profile or krb5.conf names.
+    ///   - pin: The certificate's PIN.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `certificateRefused`; `notInteractive` if the certificate
+    ///   requires a PIN and the agent cannot prompt, or another prompt is open for the principal; `canceled` if the user cancels, or has
+    ///   canceled a short time ago.
     @discardableResult
     public func login(
         _ principal: String? = nil,
@@ -73,23 +72,22 @@ extension AgentClient {
         try await login(LoginRequest(principal: principal, realm: realm, certificate: certificate ?? "default", pin: pin))
     }
 
-    /// Renews tickets, or acquires them again: from their keytabs, by passwords that are kept, or by certificates that want no PIN. It asks
-    /// nobody.
+    /// Renews tickets, or reacquires them with keytabs, stored passwords or certificates without a PIN. It never prompts.
     ///
     /// - Returns: The sessions that were refreshed.
-    /// - Throws: `AuthorizationError` where none could be.
+    /// - Throws: `AuthorizationError` if no session could be refreshed.
     @discardableResult
     public func refresh(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> [StatusDocument.Session] {
         let reply: SessionsReply = try await post(AgentPath.refresh, SessionSelection(principal: principal, realm: realm))
         return reply.sessions
     }
 
-    /// Signs out: every process of the user at once.
+    /// Signs out, for every process of the user.
     ///
     /// - Parameters:
-    ///   - principal: Who; nil is everybody.
-    ///   - realm: The realm of a name that has none, or everybody of this realm.
-    ///   - all: Destroys tickets that other programs acquired as well.
+    ///   - principal: The principal; nil means all principals.
+    ///   - realm: The realm for a name without one; without a principal, only sessions of this realm end.
+    ///   - all: Whether to destroy tickets acquired by other programs as well.
     /// - Throws: `AuthorizationError`.
     @discardableResult
     public func logout(_ principal: String? = nil, realm: String? = nil, all: Bool = false) async throws(AuthorizationError)
@@ -98,14 +96,14 @@ extension AgentClient {
         try await post(AgentPath.logout, SessionSelection(principal: principal, realm: realm, all: all))
     }
 
-    /// Changes a principal's password. The tickets that are there go on holding, and ``AgentEvent/Kind/passwordChanged`` is told to all.
+    /// Changes a principal's password. Existing tickets stay valid, and ``AgentEvent/Kind/passwordChanged`` is sent to all listeners.
     ///
     /// - Parameters:
-    ///   - principal: Whose; nil is the profile's principal, else the user.
-    ///   - realm: The realm of a name that has none.
-    ///   - password: The current password. It is sent to the KDC once, whatever becomes of the connection.
-    ///   - newPassword: The new one.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError` such as `passwordRefused`, whose message has the KDC's own words.
+    ///   - principal: The principal; nil means the profile's principal, or else the user.
+    ///   - realm: The realm for a name without one.
+    ///   - password: The current password. It is used for one attempt at the KDC, and never sent again if the connection fails.
+    ///   - newPassword: The new password.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `passwordRefused`, whose message contains the KDC's text.
     ///   After `timedOut`, `canceled` and `agentUnavailable` the password may have been changed.
     @discardableResult
     public func changePassword(
@@ -116,7 +114,7 @@ extension AgentClient {
     ) async throws(AuthorizationError) -> PasswordChangeDocument {
         let request = PasswordRequest(principal: principal, realm: realm, password: password, newPassword: newPassword)
         do throws(AuthorizationError) {
-            // The agent may wait for a KDC several times over.
+            // The agent may wait for several KDCs in turn.
             return try await post(AgentPath.password, request, isRepeatable: false, waitsForAPerson: true)
         } catch  where [.timedOut, .canceled, .agentUnavailable].contains(error.code) {
             let message = "\(error.message) The password may have been changed: try the new one first."
@@ -124,7 +122,7 @@ extension AgentClient {
         }
     }
 
-    /// Has the agent end what is in progress, and stop. Throws `AuthorizationError`.
+    /// Makes the agent finish the requests in progress and stop. Throws `AuthorizationError`.
     public func stop() async throws(AuthorizationError) {
         try await send(.init(method: .POST, path: AgentPath.stop), isRepeatable: false)
     }

@@ -11,16 +11,16 @@ internal import NIOPosix
     internal import Darwin
 #endif
 
-/// One connection to the agent's socket, for one request after the other.
+/// A connection to the agent's socket, which sends one request at a time.
 final class AgentConnection: Sendable {
-    /// A whole response.
+    /// A complete response.
     struct Response: Sendable {
         var status = 0
         var configurationVersion: String?
         var body = ByteBuffer()
     }
 
-    /// A request, ready to be sent.
+    /// A request to be sent.
     struct Request: Sendable {
         var method: HTTPMethod
         var path: String
@@ -28,23 +28,23 @@ final class AgentConnection: Sendable {
         var deadline: TimeAmount = .seconds(60)
     }
 
-    /// Why no response came.
+    /// The reason why no response was received.
     enum Failure: Error {
-        /// No agent listens.
+        /// No agent is listening.
         case notRunning(any Error)
-        /// The connection ended before the first byte of the response.
+        /// The connection closed before the first byte of the response.
         case lost
-        /// The connection ended within the response, or what came is no HTTP.
+        /// The connection closed within the response, or the received bytes are not HTTP.
         case broken(String)
         /// The deadline passed.
         case timedOut
-        /// The task was cancelled.
+        /// The task was canceled.
         case canceled
 
-        /// The connection has ended.
+        /// The failure for a closed connection.
         static func end(hasBegun: Bool) -> Failure { hasBegun ? .broken("it ends in the middle") : .lost }
 
-        /// What a channel met. An agent that goes away with a request unread has the kernel reset the connection.
+        /// Converts a channel's error. The kernel resets the connection when an agent exits without having read a request.
         init(_ error: any Error, hasBegun: Bool) {
             switch (error as? IOError)?.errnoCode {
             case ECONNRESET, EPIPE: self = .end(hasBegun: hasBegun)
@@ -72,7 +72,7 @@ final class AgentConnection: Sendable {
             } catch {
                 switch (error as? IOError)?.errnoCode {
                 case ENOENT, ECONNREFUSED, ENOTDIR, nil: throw .notRunning(error)
-                // The agent's queue is full, which passes; after a second it hangs.
+                // The agent's queue is full, which usually passes. After about a second the agent is considered to hang.
                 case EAGAIN: if pause > .milliseconds(512) { throw .timedOut }
                 default: throw .broken("\(error)")
                 }
@@ -82,7 +82,7 @@ final class AgentConnection: Sendable {
         }
     }
 
-    /// Connects, with the handlers that the closure adds.
+    /// Opens a channel with the handlers that the closure adds.
     static func connect(
         _ path: String,
         of owner: Owner,
@@ -101,10 +101,10 @@ final class AgentConnection: Sendable {
     /// Whether a request can be sent.
     var isOpen: Bool { channel.isActive }
 
-    /// Ends it.
+    /// Closes the connection.
     func close() { channel.close(promise: nil) }
 
-    /// Sends a request and waits for the whole response, or the deadline; whatever fails ends the connection.
+    /// Sends a request and waits for the complete response. Any failure, including the deadline, closes the connection.
     func send(_ request: Request) async throws(Failure) -> Response {
         let exchange = AgentResponseHandler.Exchange(request: request, promise: channel.eventLoop.makePromise(of: Response.self))
         do {
@@ -123,16 +123,17 @@ final class AgentConnection: Sendable {
 }
 
 extension AgentConnection {
-    /// Whom a socket belongs to that is believed: passwords go there, and what comes back goes into requests.
+    /// The user that the listener must belong to, because passwords are sent to it and its tokens are added to requests.
     struct Owner: Sendable {
-        /// The user whose agent is meant, such as a service's; nil is this process's own.
+        /// The ID of the agent's user, such as that of a service; nil means this process's user.
         var user: UInt32?
 
-        /// The user who listens, as the kernel says (`SO_PEERCRED`), or root, who may listen for anybody.
+        /// Returns whether to trust a listener, given its user from the kernel (`SO_PEERCRED`). Root is permitted, because it may listen
+        /// for any user.
         func permits(_ listener: UInt32) -> Bool { listener == user ?? geteuid() || listener == 0 }
     }
 
-    /// Nothing is sent to a listener that is somebody else's. On the channel's event loop.
+    /// Throws if the listener belongs to another user, before anything is sent. Runs on the channel's event loop.
     static func check(_ channel: any Channel, _ owner: Owner, path: String) throws {
         guard let provider = channel as? any SocketOptionProvider else { return }
         // `struct ucred`, which the C library's module does not declare: process, user, group.
@@ -140,7 +141,7 @@ extension AgentConnection {
             level: .socket,
             name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
         )
-        // On its own event loop a socket's option is read at once.
+        // On the channel's own event loop the option is read immediately.
         var listener: UInt32?
         asked.assumeIsolated().whenSuccess { listener = $0.1 }
         guard let listener, owner.permits(listener) else {
@@ -150,13 +151,13 @@ extension AgentConnection {
     }
 }
 
-/// Writes one request at a time and gathers its response.
+/// Sends one request at a time and collects its response.
 final class AgentResponseHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Exchange
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// A request and who waits for its response.
+    /// A request and the promise for its response.
     struct Exchange: Sendable {
         let request: AgentConnection.Request
         let promise: EventLoopPromise<AgentConnection.Response>
@@ -164,12 +165,12 @@ final class AgentResponseHandler: ChannelDuplexHandler {
         var id: ObjectIdentifier { ObjectIdentifier(promise.futureResult) }
     }
 
-    /// The task that waits for an exchange was cancelled.
+    /// An event that the task waiting for an exchange was canceled.
     struct Cancellation {
         let exchange: ObjectIdentifier
     }
 
-    /// Larger than any answer of the agent; what is beyond is another program.
+    /// The maximum size of a response body, larger than any response of the agent.
     private static let bodyLimit = 16 << 20
 
     private var exchange: Exchange?
@@ -177,7 +178,7 @@ final class AgentResponseHandler: ChannelDuplexHandler {
     private var hasHead = false
     private var closesAfterResponse = false
     private var deadline: Scheduled<Void>?
-    /// The cancellation may come before the request, and after its end.
+    /// The last canceled exchange; the cancellation can arrive before the request or after its end.
     private var canceled: ObjectIdentifier?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -221,7 +222,7 @@ final class AgentResponseHandler: ChannelDuplexHandler {
             let promise = take()
             let response = response
             self.response = AgentConnection.Response()
-            // Closed before the answer is handed on, so that nobody keeps the connection.
+            // The connection is closed before the response is delivered, so that the pool does not keep it.
             if closesAfterResponse { context.close(promise: nil) }
             promise?.succeed(response)
         }

@@ -2,16 +2,16 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// The connections to one agent: as many as there are requests at a time, some kept for the next.
+/// The connections to one agent: as many as there are concurrent requests. Some are kept open for later requests.
 final class AgentConnectionPool: Sendable {
-    /// Where the agent listens.
+    /// The path of the agent's socket.
     let path: String
-    /// Whose agent it is.
+    /// The user that the agent must belong to.
     let owner: AgentConnection.Owner
     private let group: any EventLoopGroup
     private let idle = Mutex<[AgentConnection]>([])
 
-    /// More are closed after their request.
+    /// The maximum number of idle connections; others are closed after their request.
     private static let keptConnections = 32
 
     init(path: String, owner: AgentConnection.Owner = .init(), group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton) {
@@ -22,9 +22,9 @@ final class AgentConnectionPool: Sendable {
 
     deinit { for connection in idle.withLock({ $0 }) { connection.close() } }
 
-    /// Sends a request. Over a kept connection that the agent has closed meanwhile it is sent again, once, over a new one.
+    /// Sends a request. If the agent has closed an idle connection meanwhile, the request is sent once more over a new connection.
     ///
-    /// - Parameter isRepeatable: False: it goes over a new connection, and is never sent a second time.
+    /// - Parameter isRepeatable: If false, the request uses a new connection and is never sent a second time.
     func send(_ request: AgentConnection.Request, isRepeatable: Bool = true) async throws(AgentConnection.Failure)
         -> AgentConnection.Response
     {

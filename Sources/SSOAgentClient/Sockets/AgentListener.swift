@@ -1,28 +1,28 @@
 internal import Foundation
 package import UnixSystem
 
-/// The process that listens at an agent's socket, as the kernel knows it: a process that is stopped or hangs is known as well.
+/// The process that listens at an agent's socket, as reported by the kernel, so that it is known even if the process is stopped or hangs.
 package struct AgentListener: Sendable, Hashable {
-    /// What listens.
+    /// The kind of process.
     package enum Kind: Sendable, Hashable {
         /// `ksso agent run`.
         case agent
-        /// The same, stopped by a signal or a debugger: the kernel takes connections for it, and nobody answers.
+        /// `ksso agent run`, stopped by a signal or a debugger. The kernel still accepts connections for it, but no request is answered.
         case stoppedAgent
-        /// Another program, such as systemd, which listens in an agent's place and hands its sockets over.
+        /// Another program, such as systemd, which listens in an agent's place and passes its sockets to the agent.
         case other(name: String)
     }
 
-    /// Its number; 0 where it is in another name space.
+    /// The process ID; 0 if the process is in another PID namespace.
     package let processID: Int32
-    /// What it is.
+    /// The kind of the process.
     package let kind: Kind
 
-    /// The process of a number.
+    /// Reads the kind of a process from /proc.
     package init(processID: Int32) {
         self.processID = processID
         let words = Self.contents("/proc/\(processID)/cmdline").split(separator: "\0", omittingEmptySubsequences: false)
-        // proc_pid_stat(5): the number, the name in parentheses, the state.
+        // The fields of proc_pid_stat(5): the process ID, the name in parentheses, the state.
         let text = Self.contents("/proc/\(processID)/stat")
         let end = text.lastIndex(of: ")") ?? text.startIndex
         guard zip(words, words.dropFirst()).contains(where: { $0 == "agent" && $1 == "run" }) else {
@@ -33,10 +33,10 @@ package struct AgentListener: Sendable, Hashable {
         kind = state == "T" || state == "t" ? .stoppedAgent : .agent
     }
 
-    /// Whether it is the agent itself, whose end is nobody else's.
+    /// Whether the process is the agent itself, so that stopping it affects no other program.
     package var isAgent: Bool { kind == .agent || kind == .stoppedAgent }
 
-    /// What to say of it where it does not answer: the fault, and what to do.
+    /// A message for the case that the process does not answer: the problem and what to do.
     package var silence: String {
         switch kind {
         case .stoppedAgent:
@@ -50,7 +50,8 @@ package struct AgentListener: Sendable, Hashable {
         }
     }
 
-    /// How to stop the agent for good, if systemd listens and would start it again for the next request; nil otherwise.
+    /// The command that stops the agent for good if systemd listens, because systemd would start it again for the next request; nil
+    /// otherwise.
     package var stopCommand: String? {
         guard kind == .other(name: "systemd") else { return nil }
         return processID == 1
@@ -86,38 +87,39 @@ extension RuntimeDirectory {
         case requests
     }
 
-    /// How long a stopped agent is waited for: long enough to see that it is not about to go on.
+    /// The time limit in seconds for a stopped agent, long enough to see that it does not continue.
     private static let stoppedLimit = 2
-    /// How long any other is waited for beyond that. One that is only busy answers within it, on a slow machine too.
+    /// The additional time limit in seconds for a running agent. An agent that is only busy answers within it, even on a slow machine.
     private static let busyLimit = 8
-    /// The same where somebody else listens, who may only now start the agent.
+    /// The additional time limit in seconds for another listener, which may have to start the agent first.
     private static let startLimit = 28
 
-    /// Who listens at a socket; nil where nobody does, or somebody who is neither this user nor root. It never waits.
+    /// Returns the process that listens at a socket; nil if none does, or if its user is neither this user nor root. It never blocks.
     package func listener(at socket: Socket) -> AgentListener? { Self.listener(atPath: path(of: socket)) }
 
-    /// As ``listener(at:)``, of a socket that is elsewhere.
+    /// The same as ``listener(at:)`` for a socket at any path.
     package static func listener(atPath path: String) -> AgentListener? {
         guard let connection = ListenerConnection(path, limit: nil) else { return nil }
         return connection.isTrusted ? connection.listener : nil
     }
 
-    /// Who listens at a socket and answers nothing, asked for what costs it nothing; nil where an answer comes, of whatever kind, and where
-    /// nobody listens.
+    /// Returns the process that listens at a socket but does not answer an inexpensive request; nil if any answer comes, or if no process
+    /// listens.
     ///
-    /// libkrb5 waits for a cache server without a limit: this is asked before. It may wait for half a minute, so on a thread of its own.
+    /// Call this before libkrb5, which waits for a cache server without a time limit. It may block for half a minute, so call it on a
+    /// separate thread.
     package func silentListener(at socket: Socket) -> AgentListener? {
         guard let connection = ListenerConnection(path(of: socket), limit: Self.busyLimit), connection.isTrusted else { return nil }
         let question: [UInt8] =
             switch socket {
-            // The request for the default cache's name: its length, the protocol's version, its number.
+            // The request for the default cache's name: its length, the protocol version and the operation.
             case .caches: [0, 0, 0, 4, 2, 0, 0, 20]
             case .requests: Array("GET \(AgentPath.configuration) HTTP/1.1\r\nhost: ksso\r\nconnection: close\r\n\r\n".utf8)
             }
         guard connection.ask(question, limit: Self.stoppedLimit) == .nothing else { return nil }
         let listener = connection.listener
         if listener.kind == .stoppedAgent { return listener }
-        // The process may have changed its state meanwhile.
+        // The process may have been stopped or continued meanwhile.
         let limit = listener.isAgent ? Self.busyLimit : Self.startLimit
         return connection.ask([], limit: limit) == .nothing ? connection.listener : nil
     }
@@ -130,7 +132,7 @@ extension RuntimeDirectory {
     }
 }
 
-/// A connection to a Unix socket for one question.
+/// A connection to a Unix socket for one request.
 private struct ListenerConnection: ~Copyable {
     enum Answer {
         case some
@@ -165,7 +167,7 @@ private struct ListenerConnection: ~Copyable {
 
     var listener: AgentListener { AgentListener(processID: peer.process) }
 
-    /// Sends bytes and waits for the first one that comes back. An end of the connection is an answer as well.
+    /// Sends bytes and waits for the first byte of the answer. A closed connection also counts as an answer.
     func ask(_ bytes: [UInt8], limit: Int) -> Answer {
         if !bytes.isEmpty, unsafe send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 { return .some }
         Self.set(SO_RCVTIMEO, limit, of: descriptor)

@@ -1,23 +1,23 @@
 internal import Foundation
 internal import UnixSystem
 
-/// Where the user's sockets and additional caches are: `$KSSO_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/ksso`, else `/run/user/UID/ksso`,
-/// else a private folder under `/tmp`.
+/// The directory of the user's sockets and additional caches: `$KSSO_RUNTIME_DIR`, or else `$XDG_RUNTIME_DIR/ksso`, or else
+/// `/run/user/UID/ksso`, or else a private folder in `/tmp`.
 package struct RuntimeDirectory: Sendable, Hashable {
-    /// The folder's path. It need not be there yet.
+    /// The path of the directory, which may not exist yet.
     package let path: String
 
-    /// The agent's API.
+    /// The socket of the agent's API.
     package var apiSocket: String { path + "/agent.sock" }
-    /// The agent's credential caches.
+    /// The socket of the agent's credential caches.
     package var kcmSocket: String { path + "/kcm.sock" }
-    /// The krb5.conf of the programs that share an agent's tickets; it keeps it in step with the profiles.
+    /// The krb5.conf for the programs that share an agent's tickets; the agent updates it when the profiles change.
     package var sessionConfiguration: String { path + "/krb5.conf" }
 
-    /// A folder that is known.
+    /// Uses a known path.
     package init(path: String) { self.path = path }
 
-    /// Chooses the folder; relative paths in the variables are passed over.
+    /// Chooses the directory; relative paths in the variables are ignored.
     package init(environment: [String: String]) {
         let user = geteuid()
         if let named = environment["KSSO_RUNTIME_DIR"], named.hasPrefix("/") {
@@ -33,11 +33,11 @@ package struct RuntimeDirectory: Sendable, Hashable {
 }
 
 extension RuntimeDirectory {
-    /// Whether an agent, or who starts one on demand, holds the credential caches here: somebody listens at ``kcmSocket``, and it is this
-    /// user or root. It takes some microseconds and never waits.
+    /// Whether an agent, or a service manager that starts one on demand, serves the credential caches here: a process of this user or root
+    /// listens at ``kcmSocket``. It takes some microseconds and never blocks.
     package var servesCaches: Bool { Self.isServed(kcmSocket) }
 
-    /// Whether an agent answers here, whatever its mode: as ``servesCaches``, of ``apiSocket``.
+    /// Whether an agent serves requests here, in any mode; like ``servesCaches``, for ``apiSocket``.
     package var servesRequests: Bool { Self.isServed(apiSocket) }
 
     private static func isServed(_ path: String) -> Bool {
@@ -46,7 +46,7 @@ extension RuntimeDirectory {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let connected = unsafe address.lent { unsafe connect(descriptor, $0, $1) }
-        // One that is too busy to take a connection at once is there all the same.
+        // A listener that is too busy to accept the connection at once still counts.
         guard connected == 0 else { return errno == EAGAIN }
         // `struct ucred`, which Glibc's module does not declare: process, user, group.
         var peer: (Int32, UInt32, UInt32) = (0, .max, .max)

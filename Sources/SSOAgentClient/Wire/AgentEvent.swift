@@ -1,45 +1,45 @@
 public import struct Foundation.Date
 
-/// Something that happened to a user's sessions, as the agent tells it (`GET /v1/events`).
+/// A change of a user's sessions, as reported by the agent (`GET /v1/events`).
 ///
 /// The names of the kinds are those of the extension's notifications.
 public struct AgentEvent: Sendable, Hashable, Codable {
-    /// What happened.
+    /// The kind of change.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
         /// The stable name, such as `gotNewCredential`.
         public let rawValue: String
 
-        /// Makes a kind; one that is not listed here is a later version's.
+        /// Creates a kind. A kind that is not listed here comes from a later version.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A principal has a new ticket-granting ticket: after a sign-in, a renewal, or a kinit.
+        /// A principal has a new ticket-granting ticket: after a sign-in, a renewal or kinit.
         public static let gotNewCredential = Kind(rawValue: "gotNewCredential")
         /// A principal's ticket-granting ticket has expired.
         public static let credentialExpired = Kind(rawValue: "credentialExpired")
-        /// A session will be ended soon by a rule of the profile; ``AgentEvent/date`` says when.
+        /// A rule of the profile will end a session soon; ``AgentEvent/date`` says when.
         public static let sessionEnding = Kind(rawValue: "sessionEnding")
-        /// A principal's password was changed with this project, by whichever program.
+        /// A principal's password was changed with this project, by any program.
         public static let passwordChanged = Kind(rawValue: "passwordChanged")
-        /// A principal's password expires soon; ``AgentEvent/date`` says when. Told once a day at most.
+        /// A principal's password expires soon; ``AgentEvent/date`` says when. Sent at most once a day.
         public static let passwordExpiring = Kind(rawValue: "passwordExpiring")
         /// The KDCs of a realm can be reached.
         public static let networkAvailable = Kind(rawValue: "networkAvailable")
         /// The KDCs of a realm can't be reached.
         public static let networkNotAvailable = Kind(rawValue: "networkNotAvailable")
-        /// A principal was signed out, by whomever.
+        /// A principal was signed out, by any program.
         public static let signedOut = Kind(rawValue: "signedOut")
     }
 
-    /// What happened.
+    /// The kind of change.
     public var kind: Kind
-    /// The realm that it happened in.
+    /// The realm of the change.
     public var realm: String
-    /// Whom it happened to; nil where it is the realm's own affair.
+    /// The affected principal; nil if the change concerns the whole realm.
     public var principal: String?
-    /// When it happened; for ``Kind/sessionEnding`` and ``Kind/passwordExpiring`` when it will.
+    /// When it happened; for ``Kind/sessionEnding`` and ``Kind/passwordExpiring`` when it will happen.
     public var date: Date
 
-    /// Makes an event.
+    /// Creates an event.
     public init(_ kind: Kind, realm: String, principal: String? = nil, date: Date) {
         self.kind = kind
         self.realm = realm

@@ -1,22 +1,22 @@
 internal import HTTPNegotiate
 
-/// A failure as the agent tells it (`application/problem+json`, RFC 9457).
+/// A failure reported by the agent (`application/problem+json`, RFC 9457).
 public struct AgentProblem: Error, Codable, Sendable, Hashable {
-    /// What kind of failure it is, as a URN.
+    /// The type of the failure, as a URN.
     public var type: String
-    /// The kind in a few words.
+    /// The type in a few words.
     public var title: String
     /// The HTTP status.
     public var status: Int
     /// A sentence that says what failed and what to do.
     public var detail: String
-    /// The stable name: that of an `AuthorizationError.Code` or a `KerberosError.Code`.
+    /// A stable name, such as that of an `AuthorizationError.Code` or a `KerberosError.Code`.
     public var code: String
-    /// The name of what lies beneath, such as `wrongPassword`; nil where nothing does.
+    /// The code of the underlying error, such as `wrongPassword`; nil if there is none.
     public var cause: String?
-    /// libkrb5's or GSSAPI's own text.
+    /// The message of libkrb5 or GSSAPI.
     public var libraryMessage: String?
-    /// libkrb5's or GSSAPI's own code.
+    /// The error code of libkrb5 or GSSAPI.
     public var libraryCode: Int32?
 
     package init(
@@ -40,12 +40,12 @@ public struct AgentProblem: Error, Codable, Sendable, Hashable {
 }
 
 extension AgentProblem: CustomStringConvertible {
-    /// The sentence.
+    /// The sentence in ``detail``.
     public var description: String { detail }
 }
 
 extension AuthorizationError {
-    /// The seam's error for what the agent tells; the problem is its cause.
+    /// Converts a problem of the agent; the problem becomes the error's cause.
     init(_ problem: AgentProblem) {
         self.init(Code(rawValue: problem.code), problem.detail, cause: problem)
     }

@@ -4,23 +4,23 @@ internal import HTTPTypes
 
 /// The body of `POST /v1/authorize` and `POST /v1/identity`.
 package struct AuthorizeRequest: Codable, Sendable, Hashable {
-    /// The URL that challenged.
+    /// The URL that sent the challenge.
     package var url: String
-    /// What to do: `implicit` if nil.
+    /// The operation; nil means `implicit`.
     package var operation: String?
-    /// The server's `WWW-Authenticate` field; nil where the caller has looked at it.
+    /// The server's `WWW-Authenticate` field; nil if the caller has checked it.
     package var challenge: String?
-    /// Who shall answer; nil leaves it to the agent.
+    /// The principal that answers; nil leaves the choice to the agent.
     package var principal: String?
     /// The channel bindings of the connection (RFC 5929).
     package var channelBindings: Data?
-    /// `required`, `optional`, `off`; nil leaves it to the profile.
+    /// `required`, `optional` or `off`; nil means the profile's setting.
     package var mutualAuthentication: String?
-    /// Options that an extension of one's own knows.
+    /// Options for a custom extension.
     package var options: [String: String]?
-    /// False: the caller does not look at the server's final token, and no exchange is kept for it.
+    /// False if the caller does not verify the server's final token, so that no exchange is stored for it.
     package var keepsExchange: Bool?
-    /// True: whoever sits at the machine may be asked to sign in.
+    /// True if the agent may prompt the user to sign in.
     package var mayAsk: Bool?
 
     package init(
@@ -45,7 +45,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         self.mayAsk = mayAsk
     }
 
-    /// What a client's request says over the wire. The fields of the challenged request stay with the client: the agent needs none of them.
+    /// Converts a client's request. The header fields of the challenged request are not sent, because the agent does not need them.
     package init(_ request: AuthorizationRequest) {
         self.init(
             url: request.url.absoluteString,
@@ -58,9 +58,9 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         )
     }
 
-    /// The request for the agent's extension.
+    /// Converts the message to a request for the agent's extension.
     ///
-    /// - Throws: `AuthorizationError`; `invalidURL`, or `failed` for a choice that is not known.
+    /// - Throws: `AuthorizationError`: `invalidURL`, or `failed` for an unknown value of ``mutualAuthentication``.
     package func authorizationRequest() throws(AuthorizationError) -> AuthorizationRequest {
         _ = try Origin(url: url)
         guard let url = URL(string: url) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
@@ -80,30 +80,30 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
     }
 }
 
-/// The answer to `POST /v1/authorize`.
+/// The response to `POST /v1/authorize`.
 package struct AuthorizeReply: Codable, Sendable {
-    /// What became of the request.
+    /// The outcome of the request.
     package enum Outcome: String, Codable, Sendable {
         case headers, completed, notHandled
     }
 
-    /// What became of it.
+    /// The outcome of the request.
     package var outcome: Outcome
-    /// The fields to add to the request.
+    /// The header fields to add to the HTTP request.
     package var headers: [String: String]?
-    /// Who signs.
+    /// The principal that answers.
     package var principal: String?
-    /// The service that the ticket is for.
+    /// The service principal of the ticket.
     package var servicePrincipal: String?
-    /// What the profile says of delegation: `none`, `byPolicy`, `always`.
+    /// The profile's delegation policy: `none`, `byPolicy` or `always`.
     package var delegation: String?
-    /// Whether the server gets the user's own ticket.
+    /// Whether the user's credentials are delegated to the server.
     package var isDelegated: Bool?
-    /// The exchange that takes the server's token; for the caller's user only, for two minutes.
+    /// The ID of the exchange for the server's token. It is valid for two minutes and only for the caller's user.
     package var exchange: String?
-    /// Why it was not handled.
+    /// Why the request was not handled.
     package var reasons: [DecisionReason]?
-    /// Who is signed in now, after a sign-in or a refresh.
+    /// The session after a sign-in or a refresh.
     package var reply: AuthorizationReply?
 
     package init(outcome: Outcome, reasons: [DecisionReason]? = nil, reply: AuthorizationReply? = nil) {
@@ -113,16 +113,16 @@ package struct AuthorizeReply: Codable, Sendable {
     }
 }
 
-/// The answer to `POST /v1/identity`.
+/// The response to `POST /v1/identity`.
 package struct IdentityReply: Codable, Sendable {
-    /// Who answers whom.
+    /// The principal that answers, and the service principal.
     package struct Identity: Codable, Sendable {
         package var principal: String
         package var servicePrincipal: String
         package var delegation: String
     }
 
-    /// Nil: the request would not be answered.
+    /// Nil if the request would not be answered.
     package var identity: Identity?
 
     package init(_ identity: AuthorizationIdentity?) {
@@ -131,14 +131,14 @@ package struct IdentityReply: Codable, Sendable {
         }
     }
 
-    /// As the seam has it.
+    /// The identity as `CredentialExtension` returns it.
     package var authorizationIdentity: AuthorizationIdentity? {
         identity.map { AuthorizationIdentity($0.principal, $0.servicePrincipal, delegation: $0.delegation) }
     }
 }
 
 extension AuthorizationIdentity {
-    /// From the wire; a delegation that is not known counts as one.
+    /// Creates an identity from a message. An unknown delegation policy is treated as `always`.
     init(_ principal: String, _ servicePrincipal: String, delegation: String?) {
         self.init(
             principal: principal,
@@ -150,22 +150,22 @@ extension AuthorizationIdentity {
 
 /// The body of `POST /v1/authorize/{exchange}`: the server's token.
 package struct ContinueRequest: Codable, Sendable {
-    /// The token, decoded.
+    /// The decoded token.
     package var token: Data
 
     package init(token: Data) { self.token = token }
 }
 
-/// The answer to it.
+/// The response to `POST /v1/authorize/{exchange}`.
 package struct ContinueReply: Codable, Sendable {
-    /// What the security context wants.
+    /// The next step of the security context.
     package enum Step: String, Codable, Sendable {
         case send, established
     }
 
-    /// What the security context wants.
+    /// The next step of the security context.
     package var step: Step
-    /// The fields of the next leg.
+    /// The header fields of the next request.
     package var headers: [String: String]?
 
     package init(step: Step, headers: [String: String]? = nil) {
@@ -174,9 +174,9 @@ package struct ContinueReply: Codable, Sendable {
     }
 }
 
-/// The answer to `POST /v1/authorize/{exchange}/refusal`.
+/// The response to `POST /v1/authorize/{exchange}/refusal`.
 package struct RefusalReply: Codable, Sendable {
-    /// Whether the next token comes from another ticket.
+    /// Whether the next token will use another ticket.
     package var isReplaced: Bool
 
     package init(isReplaced: Bool) { self.isReplaced = isReplaced }

@@ -1,6 +1,6 @@
 package import HTTPNegotiate
 
-/// An `ExtensionConfiguration` on the wire.
+/// The JSON representation of an `ExtensionConfiguration`.
 package struct ConfigurationMessage: Codable, Sendable, Hashable {
     var realm: String
     var hosts: [String]
@@ -40,7 +40,7 @@ package struct ConfigurationMessage: Codable, Sendable, Hashable {
         source = configuration.source
     }
 
-    /// Throws `HostRuleError` or `AuthorizationError` for a rule that this version can't read.
+    /// Converts the message to a configuration. Throws `HostRuleError` or `AuthorizationError` for a rule that this version cannot read.
     package func configuration() throws -> ExtensionConfiguration {
         ExtensionConfiguration(
             realm: realm,
@@ -66,11 +66,11 @@ package struct ConfigurationMessage: Codable, Sendable, Hashable {
     }
 }
 
-/// The answer to `GET /v1/configuration`: what the agent's verdicts are made of, so that a client's are the same.
+/// The response to `GET /v1/configuration`: the configurations that a client needs to make the same decisions as the agent.
 package struct ConfigurationReply: Codable, Sendable {
-    /// Changes when the configurations do.
+    /// A value that changes with the configurations.
     package var version: String
-    /// The configurations in force, in their order.
+    /// The active configurations, in order of precedence.
     package var configurations: [ConfigurationMessage]
 
     package init(version: String, configurations: [ExtensionConfiguration]) {
@@ -78,7 +78,7 @@ package struct ConfigurationReply: Codable, Sendable {
         self.configurations = configurations.map { ConfigurationMessage($0) }
     }
 
-    /// The verdicts. Throws `HostRuleError` or `AuthorizationError` for a rule that this version can't read.
+    /// Creates the decision policy. Throws `HostRuleError` or `AuthorizationError` for a rule that this version cannot read.
     package func policy() throws -> DecisionPolicy {
         DecisionPolicy(try configurations.map { try $0.configuration() })
     }

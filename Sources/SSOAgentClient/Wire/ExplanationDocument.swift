@@ -2,26 +2,27 @@ public import HTTPNegotiate
 
 internal import struct Foundation.URLComponents
 
-/// What `ksso explain --json` prints and `GET /v1/explain` answers. Keys are only ever added; what is absent is null.
+/// The document that `ksso explain --json` prints and `GET /v1/explain` returns. Keys may be added, but never removed; absent values are
+/// null.
 public struct ExplanationDocument: Codable, Sendable, Hashable {
-    /// The URL, without a user and a password in it.
+    /// The URL without its user and password.
     public var url: String
     /// `handled` or `notHandled`.
     public var outcome: String
     /// The realm that answers.
     public var realm: String?
-    /// Who would answer.
+    /// The principal that would answer.
     public var principal: String?
-    /// The service principal that a ticket is there for, or would be asked for.
+    /// The service principal of the ticket that would be used, whether cached or requested from the KDC.
     public var servicePrincipal: String?
     /// The rule that covers the host.
     public var hostRule: String?
-    /// The profile that the rule stands in.
+    /// The profile that contains the rule.
     public var profile: String?
     /// Every rule considered, in order.
     public var reasons: [DecisionReason]
 
-    /// Makes a document; without a plan the URL is not handled.
+    /// Creates a document; without a plan the URL is not handled.
     public init(url: String, plan: AuthorizationPlan?, principal: String?, servicePrincipal: String?, reasons: [DecisionReason]) {
         self.url = Self.withoutUser(url)
         outcome = plan == nil ? "notHandled" : "handled"
@@ -33,7 +34,7 @@ public struct ExplanationDocument: Codable, Sendable, Hashable {
         self.reasons = reasons
     }
 
-    /// A URL for a message: without the user and the password that it may hold.
+    /// Removes the user and the password from a URL, for use in messages.
     package static func withoutUser(_ url: String) -> String {
         guard var parts = URLComponents(string: url), parts.user != nil || parts.password != nil else { return url }
         parts.user = nil
@@ -41,7 +42,7 @@ public struct ExplanationDocument: Codable, Sendable, Hashable {
         return parts.string ?? "the URL"
     }
 
-    /// Writes null for what is absent.
+    /// Encodes absent values as null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(url, forKey: .url)

@@ -1,20 +1,21 @@
 public import struct Foundation.Date
 
-/// The body of `POST /v1/login`. It holds a secret: it is never described, and goes over a socket of the user's own alone.
+/// The body of `POST /v1/login`. Because it contains a secret, its description is redacted, and it is sent only over a socket of the user's
+/// own.
 package struct LoginRequest: Codable, Sendable {
     package var principal: String?
     package var realm: String?
-    /// The password, which is sent to the KDC once; or ``keytab`` or ``certificate``.
+    /// The password, used for one attempt at the KDC. Mutually exclusive with ``keytab`` and ``certificate``.
     package var password: String?
     /// The path of a keytab.
     package var keytab: String?
-    /// A certificate, as libkrb5 names it; `default` is the configured one.
+    /// A certificate in libkrb5's syntax; `default` means the configured one.
     package var certificate: String?
     /// The certificate's PIN.
     package var pin: String?
-    /// How long the ticket shall hold, in seconds.
+    /// The requested lifetime of the ticket, in seconds.
     package var lifetime: Int?
-    /// How long it shall be renewable, in seconds.
+    /// The requested renewable lifetime, in seconds.
     package var renewableLifetime: Int?
 
     package init(
@@ -39,19 +40,19 @@ package struct LoginRequest: Codable, Sendable {
 }
 
 extension LoginRequest: CustomStringConvertible, CustomReflectable {
-    /// Never the password, nor the PIN.
+    /// A text without the password and the PIN.
     package var description: String { "a sign-in" }
-    /// Never the password.
+    /// A mirror without the password and the PIN.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The body of `POST /v1/refresh` and `POST /v1/logout`: whose sessions.
+/// The body of `POST /v1/refresh` and `POST /v1/logout`: the sessions that are selected.
 package struct SessionSelection: Codable, Sendable {
-    /// A principal; nil is everybody of the realm.
+    /// The principal; nil means all principals of the realm.
     package var principal: String?
-    /// A realm; nil is every realm.
+    /// The realm; nil means every realm.
     package var realm: String?
-    /// For a sign-out: tickets that others acquired as well.
+    /// For a sign-out, whether to destroy tickets acquired by other programs as well.
     package var all: Bool?
 
     package init(principal: String? = nil, realm: String? = nil, all: Bool? = nil) {
@@ -61,11 +62,11 @@ package struct SessionSelection: Codable, Sendable {
     }
 }
 
-/// The answer to `POST /v1/login` and `POST /v1/refresh`.
+/// The response to `POST /v1/login` and `POST /v1/refresh`.
 package struct SessionsReply: Codable, Sendable {
-    /// The sessions as they are now.
+    /// The sessions after the operation.
     package var sessions: [StatusDocument.Session]
-    /// What stood in the way of refreshing others.
+    /// The failures of the sessions that could not be refreshed.
     package var problems: [AgentProblem]?
 
     package init(sessions: [StatusDocument.Session], problems: [AgentProblem]? = nil) {
@@ -74,11 +75,12 @@ package struct SessionsReply: Codable, Sendable {
     }
 }
 
-/// The body of `POST /v1/password`. It holds secrets: it is never described, and goes over a socket of the user's own alone.
+/// The body of `POST /v1/password`. Because it contains secrets, its description is redacted, and it is sent only over a socket of the
+/// user's own.
 package struct PasswordRequest: Codable, Sendable {
     package var principal: String?
     package var realm: String?
-    /// The current password, which is sent to the KDC once.
+    /// The current password, used for one attempt at the KDC.
     package var password: String
     package var newPassword: String
 
@@ -91,22 +93,22 @@ package struct PasswordRequest: Codable, Sendable {
 }
 
 extension PasswordRequest: CustomStringConvertible, CustomReflectable {
-    /// Never the passwords.
+    /// A text without the passwords.
     package var description: String { "a change of a password" }
-    /// Never the passwords.
+    /// A mirror without the passwords.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The answer to `POST /v1/password`.
+/// The response to `POST /v1/password`.
 public struct PasswordChangeDocument: Codable, Sendable, Hashable {
-    /// Whose password was changed.
+    /// The principal whose password was changed.
     public var principal: String
-    /// When.
+    /// When the password was changed.
     public var passwordChanged: Date
-    /// When the new one expires; left out where nobody says so, and where it never does.
+    /// When the new password expires; absent if it is not known or the password never expires.
     public var passwordExpires: Date?
 
-    /// Makes a document.
+    /// Creates a document.
     public init(principal: String, passwordChanged: Date, passwordExpires: Date?) {
         self.principal = principal
         self.passwordChanged = passwordChanged
@@ -114,14 +116,14 @@ public struct PasswordChangeDocument: Codable, Sendable, Hashable {
     }
 }
 
-/// The answer to `POST /v1/logout`.
+/// The response to `POST /v1/logout`.
 public struct SignOutDocument: Codable, Sendable, Hashable {
     /// The principals that were signed out.
     public var ended: [String]
-    /// The principals whose tickets another program acquired, and which were therefore left.
+    /// The principals that stay signed in, because another program acquired their tickets.
     public var left: [String]
 
-    /// Makes a document.
+    /// Creates a document.
     public init(ended: [String], left: [String]) {
         self.ended = ended
         self.left = left

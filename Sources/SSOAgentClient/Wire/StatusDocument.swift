@@ -1,19 +1,19 @@
 public import struct Foundation.Date
 
-/// What `ksso status --json` prints and `GET /v1/status` answers. Keys are only ever added; what is absent is null.
+/// The document that `ksso status --json` prints and `GET /v1/status` returns. Keys may be added, but never removed.
 public struct StatusDocument: Codable, Sendable, Hashable {
-    /// Whether an agent told it.
+    /// Whether an agent returned the document.
     public var agent: Bool
-    /// Whose tickets these are: `agent` where they are in the agent's own cache, `system` where they are in the krb5 default cache.
+    /// Where the tickets are: `agent` if they are in the agent's own caches, `system` if they are in the default cache of krb5.conf.
     public var cacheMode: String
-    /// The sessions, the primary cache's first.
+    /// The sessions, with the primary cache's session first.
     public var sessions: [Session]
-    /// Why the sessions are not known; left out where they are.
+    /// Why the sessions are not known; absent if they are.
     public var failure: String?
-    /// The agent's own state; left out where no agent told it.
+    /// The agent's own state; absent if no agent returned the document.
     public var process: Process?
 
-    /// Makes a document.
+    /// Creates a document.
     public init(agent: Bool = false, cacheMode: String = "system", sessions: [Session], process: Process? = nil) {
         self.agent = agent
         self.cacheMode = cacheMode
@@ -27,25 +27,25 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var realm: String
         /// The principal with its realm.
         public var principal: String
-        /// Whether it answers for its realm where nothing else is said.
+        /// Whether this principal answers for its realm by default.
         public var isDefault: Bool
-        /// Whether its ticket holds.
+        /// Whether the ticket-granting ticket is valid.
         public var signedIn: Bool
-        /// Who acquired the ticket: this project by `password`, `keytab`, `certificate` or `storedSecret`, a password that is kept; or
-        /// `other`.
+        /// How the ticket was acquired: by this project with `password`, `keytab`, `certificate` or `storedSecret` (a stored password), or
+        /// `other` for another program.
         public var acquiredBy: String
-        /// Where the tickets are.
+        /// The name of the credential cache.
         public var cache: String
-        /// Until when the ticket-granting ticket holds.
+        /// When the ticket-granting ticket expires.
         public var ticketExpires: Date
-        /// Until when it can be renewed.
+        /// The end of its renewable life; null if it is not renewable.
         public var renewUntil: Date?
-        /// When the password expires.
+        /// When the password expires; null if it is not known.
         public var passwordExpires: Date?
-        /// The service tickets that hold.
+        /// The valid service tickets.
         public var services: [Service]
 
-        /// Makes a session.
+        /// Creates a session.
         public init(
             realm: String,
             principal: String,
@@ -70,7 +70,7 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             self.services = services
         }
 
-        /// Writes null for what is absent.
+        /// Encodes absent values as null.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(realm, forKey: .realm)
@@ -90,26 +90,26 @@ public struct StatusDocument: Codable, Sendable, Hashable {
     public struct Service: Codable, Sendable, Hashable {
         /// The service principal.
         public var service: String
-        /// Until when its ticket holds.
+        /// When the ticket expires.
         public var expires: Date
 
-        /// Makes a service ticket.
+        /// Creates a service ticket.
         public init(service: String, expires: Date) {
             self.service = service
             self.expires = expires
         }
     }
 
-    /// A line of the agent's log.
+    /// A message of the agent's log.
     public struct Message: Codable, Sendable, Hashable {
-        /// When it was written.
+        /// When the message was logged.
         public var date: Date
-        /// The line.
+        /// The text of the message.
         public var text: String
         /// Whether an administrator should act on it.
         public var isFailure: Bool
 
-        /// Makes a line.
+        /// Creates a message.
         public init(date: Date, text: String, isFailure: Bool) {
             self.date = date
             self.text = text
@@ -119,30 +119,30 @@ public struct StatusDocument: Codable, Sendable, Hashable {
 
     /// The agent's own state.
     public struct Process: Codable, Sendable, Hashable {
-        /// Its process number.
+        /// The process ID.
         public var processID: Int32
-        /// Since when it runs.
+        /// When the process started.
         public var started: Date
-        /// How many connections to its API are open.
+        /// The number of open connections to the API.
         public var connections: Int
-        /// How many exchanges wait for a server's token.
+        /// The number of exchanges that wait for a server's token.
         public var exchanges: Int
-        /// How many connections to its credential caches are open.
+        /// The number of open connections to the credential caches; absent if the agent has no caches of its own.
         public var cacheConnections: Int?
-        /// How many credential caches it holds.
+        /// The number of credential caches.
         public var caches: Int?
-        /// How many tickets they hold.
+        /// The number of tickets in those caches.
         public var tickets: Int?
-        /// When the profiles were read last.
+        /// When the profiles were last read.
         public var profilesRead: Date?
-        /// The files of the profiles in force.
+        /// The files of the active profiles.
         public var profiles: [String]?
-        /// What it has told its administrator last, the oldest first.
+        /// The last log messages, oldest first.
         public var messages: [Message]?
-        /// The file that it tells it in, if it is one.
+        /// The path of the log, if it is a file.
         public var log: String?
 
-        /// Makes a state.
+        /// Creates a state without connections and exchanges.
         public init(processID: Int32, started: Date) {
             self.processID = processID
             self.started = started

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// The JSON of the API: dates are ISO 8601 in UTC, bytes base64.
+/// Encodes and decodes the API's JSON: dates are ISO 8601 in UTC, bytes are base64.
 package enum AgentJSON {
-    // Coders are classes without locks: they may be shared because nobody changes their settings.
+    // The coders are classes without locks. They can be shared because their settings never change.
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
@@ -16,16 +16,16 @@ package enum AgentJSON {
         return decoder
     }()
 
-    /// Writes one document. Throws what `JSONEncoder` does.
+    /// Encodes a document. Throws the errors of `JSONEncoder`.
     package static func encode(_ value: some Encodable) throws -> Data { try encoder.encode(value) }
 
-    /// Reads one document. Throws `DecodingError`.
+    /// Decodes a document. Throws `DecodingError`.
     package static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try decoder.decode(type, from: data)
     }
 }
 
-/// Where the operations of the agent's API are (`openapi.yaml`).
+/// The paths of the API's operations (`openapi.yaml`).
 package enum AgentPath {
     package static let authorize = "/v1/authorize"
     package static let identity = "/v1/identity"
@@ -40,18 +40,18 @@ package enum AgentPath {
     package static let stop = "/v1/stop"
     package static let authRequest = "/v1/auth-request"
 
-    /// One exchange.
+    /// The path of an exchange.
     package static func authorize(_ exchange: String) -> String { "\(authorize)/\(exchange)" }
 
-    /// The server's refusal of an exchange's token.
+    /// The path for reporting that the server refused an exchange's token.
     package static func refusal(_ exchange: String) -> String { "\(authorize)/\(exchange)/refusal" }
 }
 
 /// The API's own header fields.
 package enum AgentHeader {
-    /// Of every response: which configurations are in force. Another value than before means: load them again.
+    /// The version of the active configurations, part of every response. If it changes, load the configurations again.
     package static let configurationVersion = "KSSO-Configuration"
-    /// Why `auth-request` gives no ticket.
+    /// The reason why `auth-request` returns no token.
     package static let reason = "KSSO-Reason"
     /// The URL that nginx's `auth_request` is about.
     package static let originalURL = "X-Original-URL"

@@ -1,23 +1,23 @@
 public import ArgumentParser
 internal import Foundation
 
-/// What libdispatch writes to the system's log.
+/// Controls what libdispatch writes to the system log.
 ///
-/// Swift gives the tasks of a command a high priority. Without the right to raise a thread's priority, libdispatch works all the same, and
-/// logs it at each start as a failure that an administrator has to look up.
+/// Swift gives the tasks of a command a high priority. Without the permission to raise a thread's priority, libdispatch works nevertheless,
+/// but logs this at each start as a failure.
 enum DispatchLog {
     private static let variable = "LIBDISPATCH_LOG"
-    /// What the process was started with.
+    /// The value of the variable when the process started.
     private static let given = ProcessInfo.processInfo.environment[variable]
 
-    /// Turns the log off, unless the user has set the variable. Before the first task.
+    /// Turns the log off, unless the user has set the variable. Call it before the first task.
     static func silence() { if given == nil { setenv(variable, "NO", 1) } }
 
-    /// Gives a program that takes this one's place the variable as it was.
+    /// Restores the original value of the variable for a program that this process executes.
     static func restore(in environment: inout [String: String]) { environment[variable] = given }
 }
 
-/// The `ksso` command: sign in once, and the hosts that the organisation names are signed in.
+/// The `ksso` command: sign in once, and the organization's hosts accept your tickets.
 public struct KSSOCommand: AsyncParsableCommand {
     /// What `ksso --help` prints.
     public static let configuration = CommandConfiguration(
@@ -36,16 +36,16 @@ public struct KSSOCommand: AsyncParsableCommand {
     /// Made by the argument parser.
     public init() {}
 
-    /// Else the tickets would be elsewhere than the user thinks, and nothing would say so.
+    /// Warns about a relative KSSO_RUNTIME_DIR, because the tickets would silently be in another place than the user expects.
     private static func warnOfRelativeRuntimeDirectory() {
         guard let named = ProcessInfo.processInfo.environment["KSSO_RUNTIME_DIR"], !named.isEmpty, !named.hasPrefix("/") else { return }
         Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is no path from the root on: it is passed over.")
     }
 
-    /// Sets up what must be there before the process has a second thread. Call it before the first `await`.
+    /// Prepares the process while it has only one thread. Call it before the first `await`.
     public static func prepareProcess() { DispatchLog.silence() }
 
-    /// Parses the arguments, runs the command, and ends the process with the status that the command line contract names.
+    /// Parses the arguments, runs the command, and exits with its status.
     public static func run() async -> Never {
         var status = ExitStatus.done
         do {
@@ -62,7 +62,7 @@ public struct KSSOCommand: AsyncParsableCommand {
         } catch {
             exit(withError: error)
         }
-        // At once: libkrb5 takes its locks down at exit, and a call that nobody waits for any more may still be inside it.
+        // Exits without cleanup, because libkrb5 destroys its locks at exit while an abandoned call may still use them.
         fflush(nil)
         _exit(status.rawValue)
     }

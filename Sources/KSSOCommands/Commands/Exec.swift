@@ -49,7 +49,7 @@ struct Exec: AsyncParsableCommand {
         }
     }
 
-    /// Fills a cache for the command, and has it kept in step.
+    /// Creates a private cache for the command and starts its keeper.
     private func privateCache(_ sso: SingleSignOn, environment: [String: String]) async throws -> PrivateCache {
         let runtime = RuntimeDirectory(environment: environment)
         try runtime.makePrivate()
@@ -65,12 +65,12 @@ struct Exec: AsyncParsableCommand {
         return cache
     }
 
-    /// Becomes the command; returns only if that fails.
+    /// Executes the command; returns only if that fails.
     private func replaceProcess(_ command: [String], environment: [String: String]) -> CommandFailure {
         var reason = ENOENT
         for path in Self.candidates(for: command[0], path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin") {
             let code = ProcessReplacement(path: path, arguments: command, environment: environment).begin()
-            if access(path, F_OK) == 0 { reason = code }  // a folder of PATH that is closed to the user says nothing of the program
+            if access(path, F_OK) == 0 { reason = code }  // a folder of PATH that the user cannot enter says nothing about the program
         }
         let status = ExitStatus(rawValue: reason == ENOENT ? 127 : 126)
         return CommandFailure(status, "\(command[0]): \(String(cString: strerror(reason)))")
@@ -98,11 +98,11 @@ struct Env: AsyncParsableCommand {
     }
 }
 
-/// The variables with which stock Kerberos programs share our tickets, and the configuration file they name.
+/// The environment variables by which other Kerberos programs share the tickets, and the configuration file that they name.
 struct KerberosEnvironment {
     let variables: [(name: String, value: String)]
 
-    /// Writes the configuration file and finds the cache of the default session.
+    /// Writes the configuration file and determines the cache of the default session.
     init(_ sso: SingleSignOn, environment: [String: String]) async throws {
         let cacheSocket = RuntimeDirectory(environment: environment).cacheSocket
         let realm = try await sso.kerberos.defaultRealm()
@@ -110,7 +110,7 @@ struct KerberosEnvironment {
         let session = sessions.first { $0.realm == realm && $0.isDefault } ?? sessions.first(where: \.isDefault)
         var variables: [(name: String, value: String)] = []
         if !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil {
-            // Most programs bind nothing, and a server that checks bindings would refuse their tokens if they claimed to know them.
+            // Most programs send no channel bindings. A server that checks them would refuse tokens that claim support for them.
             let file = KerberosConfigurationFile(
                 sso.kerberos.policy.configurations,
                 defaultRealm: realm,
@@ -120,7 +120,7 @@ struct KerberosEnvironment {
             variables.append(("KRB5_CONFIG", try file.install(environment: environment)))
         }
         if cacheSocket != nil {
-            // The collection: who signs in, or is switched to, later answers as well.
+            // The collection, so that later sign-ins and switches of the default session apply as well.
             variables.append(("KRB5CCNAME", "KCM:"))
         } else if let session {
             variables.append(("KRB5CCNAME", session.cache.rawValue))

@@ -43,7 +43,7 @@ struct Fetch: AsyncParsableCommand {
             configuration.isUserInterfaceEnabled = mayAsk
             configuration.connections.tlsConfiguration = try trust.tls(environment: ProcessInfo.processInfo.environment)
             try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
-                // A person may take a while to type a password: the deadline for the network is libkrb5's and the connection's own.
+                // The user may take a while to type a password. libkrb5 and the connection have their own network timeouts.
                 let answer = try await negotiate(request, client, timeout: .seconds(mayAsk ? 300 : 60))
                 try await deliver(answer, sso)
             }
@@ -113,16 +113,16 @@ struct Fetch: AsyncParsableCommand {
         if let refusal, refusal.status != .done { throw CommandFailure(refusal.status) }
     }
 
-    /// A redirect that was left, which the page alone might not tell.
+    /// Reports a redirect that was not followed, which the response's body may not show.
     private func reportRedirect(_ response: HTTPClientResponse) {
         guard (301...308).contains(response.status.code), let target = response.headers.first(name: "Location") else { return }
         Console.report("\(withoutUser(response.url?.absoluteString ?? url)): the redirect to \(withoutUser(target)) is not followed.")
     }
 
-    /// What to say of a 401 that the caller gets.
+    /// Returns the failure for a response with status 401.
     private func refusal(_ answer: NegotiatedResponse, _ sso: SingleSignOn) -> CommandFailure? {
         guard answer.response.status == .unauthorized else { return nil }
-        let url = answer.response.url?.absoluteString ?? url  // the last hop's
+        let url = answer.response.url?.absoluteString ?? url  // the last redirect's
         switch answer.delivery {
         case .refused(let reason):
             // Without an identity no ticket was sent.
@@ -131,7 +131,7 @@ struct Fetch: AsyncParsableCommand {
         case .unauthenticated:
             guard let target = answer.response.url else { return nil }
             if case .ignore(let reasons) = sso.decision(for: target) { return .notHandled(target.absoluteString, reasons) }
-            // With -H Authorization no challenge is answered; what becomes of that is the user's affair.
+            // With -H Authorization no challenge is answered, and the result is the user's responsibility.
             guard !header.contains(where: { $0.lowercased().hasPrefix("authorization:") }) else { return nil }
             let schemes = AuthenticationChallenge.parse(answer.response.headers["WWW-Authenticate"]).map(\.scheme)
             let offer = schemes.isEmpty ? "nothing" : schemes.prefix(4).map { String($0.prefix(40)) }.joined(separator: ", ")
@@ -142,7 +142,7 @@ struct Fetch: AsyncParsableCommand {
     }
 
     private func write(_ response: HTTPClientResponse) async throws {
-        let target = try output.map { try OutputFile.open($0) }  // nil is standard output
+        let target = try output.map { try OutputFile.open($0) }  // nil means standard output
         if includeHeaders {
             let version = "HTTP/\(response.version.major).\(response.version.minor)"
             var head = "\(version) \(response.status.code) \(response.status.reasonPhrase)\r\n"
@@ -203,7 +203,7 @@ struct Header: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// No rule covers the URL; the rule that failed says why.
+    /// Returns the failure for a URL that no rule covers, with the reason of the rule that failed.
     static func notHandled(_ url: String, _ reasons: [DecisionReason]) -> CommandFailure {
         let url = withoutUser(url)
         let why = reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers it."

@@ -71,7 +71,7 @@ struct Login: AsyncParsableCommand {
         }
     }
 
-    /// Signs in. The place is where the password is kept.
+    /// Signs in. Returns the session, and the place where the password is stored, if any.
     private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
         let options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
         let cache = cache.map(CredentialCacheName.init(rawValue:))
@@ -90,7 +90,7 @@ struct Login: AsyncParsableCommand {
         if !quiet { Console.print(text) }
     }
 
-    /// Says that the password expires soon, on standard error.
+    /// Prints to standard error that the password expires soon.
     private func tell(_ session: Session, _ sso: SingleSignOn) {
         guard !quiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
         Console.note("\(session.principal): \(notice)")
@@ -106,7 +106,7 @@ struct Login: AsyncParsableCommand {
         if let certificate {
             let identity = certificate == "default" ? nil : certificate
             if passwordStdin { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
-            // One without a PIN needs nobody to be asked.
+            // A certificate without a PIN works without a prompt.
             return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
         }
         if passwordStdin { return .password(try await StandardInput.secretLine()) }
@@ -120,12 +120,12 @@ struct Login: AsyncParsableCommand {
     }
 }
 
-/// What is wrong with the names that a sign-in is given, seen before the KDC, or anybody, is asked.
+/// Validates the names in sign-in arguments before prompting or contacting a KDC.
 enum LoginFiles {
-    /// The types of caches that hold tickets for more than one process.
+    /// The cache types whose tickets can be used by other processes.
     private static let cacheTypes = ["FILE", "DIR", "KEYRING", "KCM"]
 
-    /// Refuses an armour cache of a type that libkrb5 does not know: nothing could get a ticket into it.
+    /// Throws for an armor cache of a type that libkrb5 does not support, because it could contain no ticket.
     static func checkArmorCache(_ name: String?) throws(CommandFailure) {
         guard let name, name.contains(":") else { return }
         let type = String(name.prefix { $0 != ":" })
@@ -135,7 +135,7 @@ enum LoginFiles {
         throw CommandFailure(.usage, sentence)
     }
 
-    /// Refuses a certificate or a key that is not there: nobody shall be asked for its PIN.
+    /// Throws for a certificate or a key that does not exist, before prompting for its PIN.
     static func checkCertificate(_ identity: String?) throws(CommandFailure) {
         guard let identity, identity != "default" else { return }
         for path in paths(of: identity) where access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno) {
@@ -143,13 +143,13 @@ enum LoginFiles {
         }
     }
 
-    /// The files that an identity names, which without a type is a file's (krb5.conf(5), "Specifying PKINIT identity information").
+    /// Returns the files of an identity, which is a file if it has no type (krb5.conf(5), "Specifying PKINIT identity information").
     private static func paths(of identity: String) -> [String] {
         let type = identity.prefix { $0 != ":" && $0 != "/" && $0 != "," }
         let hasType = identity.dropFirst(type.count).first == ":"
         let rest = hasType ? String(identity.dropFirst(type.count + 1)) : identity
         switch hasType ? String(type) : "FILE" {
-        // A certificate and its key.
+        // A certificate file and a key file.
         case "FILE": return rest.split(separator: ",").map(String.init)
         case "PKCS12", "DIR": return rest.isEmpty ? [] : [rest]
         default: return []
@@ -157,10 +157,10 @@ enum LoginFiles {
     }
 }
 
-/// Standard input, read where it may block: on the main actor, which has nothing else to do.
+/// Reads standard input on the main actor, which may block because it has no other work.
 @MainActor
 enum StandardInput {
-    /// The first line, without its end, as a secret.
+    /// Reads the first line, without its line ending, as a secret.
     static func secretLine() throws -> Secret {
         var line: [UInt8] = []
         line.reserveCapacity(1024)

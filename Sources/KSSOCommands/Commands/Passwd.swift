@@ -27,7 +27,7 @@ struct Passwd: AsyncParsableCommand {
     func run() async throws {
         try LoginFiles.checkArmorCache(armorCache)
         try await common.run(armorCache: armorCache) { sso in
-            // Before anybody is asked for a password.
+            // This check precedes every prompt.
             let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
             let change: PasswordChange
             do {
@@ -55,7 +55,7 @@ struct Passwd: AsyncParsableCommand {
 }
 
 extension Session {
-    /// What is to be said of a password that expires soon; nil where it is not time to.
+    /// Returns the notice about a password that expires soon; nil if it is not due.
     func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
         guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
         let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
@@ -64,7 +64,7 @@ extension Session {
         return "the password expires \(left), on \(Console.text(passwordExpires)).\(advice)"
     }
 
-    /// Where the password is changed; nil where the profile does not let the user change it.
+    /// Says where to change the password; nil if the profile does not permit it.
     func passwordAdvice(_ rules: PasswordRules) -> String? {
         if let url = rules.changeURL { return "Change it at: \(url)" }
         return rules.isChangeAllowed ? "Change it with: ksso passwd \(principal)" : nil

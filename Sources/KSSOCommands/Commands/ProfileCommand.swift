@@ -24,7 +24,7 @@ struct ProfileCommand: AsyncParsableCommand {
         var json = false
 
         func run() async throws {
-            // The check of a signature may take a while.
+            // Verifying a signature may take a while.
             let checked = await BlockingCall.run { [file] in
                 Result { () throws(ProfileError) in try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy()) }
             }
@@ -85,7 +85,7 @@ struct ProfileCommand: AsyncParsableCommand {
             }
         }
 
-        /// The lists that say how a host is answered, where they are not empty.
+        /// Prints the lists that control how a host is answered, if they are not empty.
         private func showSettings(_ configuration: ExtensionConfiguration) {
             let lists = [
                 ("over plain http as well", configuration.plainHTTPHosts),
@@ -106,17 +106,17 @@ struct ProfileCommand: AsyncParsableCommand {
     }
 }
 
-/// What `ksso profile check --json` prints.
+/// The document that `ksso profile check --json` prints.
 struct ProfileCheckDocument: Encodable {
-    /// One key, or a faulty part of its value.
+    /// A key, or an invalid part of its value.
     struct Key: Encodable {
         let path: String
         let key: String
-        /// The value on one line; null where a required key is missing.
+        /// The value on one line; null if a required key is missing.
         let value: String?
         /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
         let verdict: String
-        /// The verdict in words.
+        /// An explanation of the verdict.
         let detail: String
         let isError: Bool
     }
@@ -133,7 +133,7 @@ struct ProfileCheckDocument: Encodable {
         let trust: String
     }
 
-    /// A remark on more than one value.
+    /// A remark about more than one value.
     struct Advice: Encodable {
         let path: String
         /// `error`, `warning` or `advice`.
@@ -142,14 +142,14 @@ struct ProfileCheckDocument: Encodable {
     }
 
     let file: String
-    /// Whether the profile can be used without being mended.
+    /// Whether the profile can be used as it is.
     let isValid: Bool
     let keys: [Key]
     let advice: [Advice]
-    /// Payloads for somebody else, each with the reason.
+    /// Payloads that are not for this program, each with the reason.
     let ignoredPayloads: [String]
     let signature: Signature?
-    /// Why the machine's policy refuses the file; null where it does not.
+    /// Why the system-wide policy refuses the file; null if it does not.
     let refusal: String?
 
     init(_ report: ProfileReport) {

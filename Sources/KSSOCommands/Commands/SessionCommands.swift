@@ -50,13 +50,13 @@ struct Logout: AsyncParsableCommand {
     }
 }
 
-/// Ends the sessions of the system's own default cache where an agent's caches are the default ones: the next agent would take them over.
+/// Signs out of the system's default cache while an agent's caches are the default ones, because the next agent would import its tickets.
 struct SystemSignOut {
     let environment: [String: String]
 
-    /// Destroys all tickets there, whoever acquired them.
+    /// Destroys all tickets there, including those of other programs.
     ///
-    /// - Returns: Who was signed out; empty where no agent runs, for then there are no other caches.
+    /// - Returns: The principals that were signed out; empty if no agent is running, because then there are no other caches.
     func run(_ principal: Principal?, realm: String?) async throws -> [Principal] {
         guard RuntimeDirectory(environment: environment).cacheSocket != nil else { return [] }
         var settings = SingleSignOn.Settings()
@@ -108,7 +108,7 @@ struct Refresh: AsyncParsableCommand {
         }
     }
 
-    /// Who gives a PIN.
+    /// Returns the prompter for a PIN.
     private func prompter() async throws -> (any Prompter)? {
         if passwordStdin { return GivenAnswer(try await StandardInput.secretLine()) }
         return quiet || !Console.hasTerminal ? nil : .terminal

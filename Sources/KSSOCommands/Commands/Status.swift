@@ -88,14 +88,14 @@ extension Session.Acquisition {
     }
 }
 
-/// `ksso status --watch`: a line, or a JSON document, for each change of the sessions, for as long as somebody reads.
+/// `ksso status --watch`: prints a line, or a JSON document, for each change of the sessions until its output is closed.
 ///
-/// An agent may come and go meanwhile. While one runs it is asked; without one the caches are read here.
+/// It uses the agent while one is running, and otherwise reads the caches itself; the agent may start and stop meanwhile.
 struct StatusWatch {
     let common: CommonOptions
     let json: Bool
 
-    /// Ends by a signal, or with the reader of its output.
+    /// Runs until a signal arrives or the reader of the output closes it.
     func run() async throws {
         ReaderWatch.endProcessWithReader()
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
@@ -111,7 +111,7 @@ struct StatusWatch {
                 if document != shown { try show(document) }
                 shown = document
             }
-            // The agent has come or gone; where it goes, its last clients may be a moment ahead of its sockets.
+            // The agent has started or stopped. When it stops, its connections may close shortly before its sockets.
             try await Task.sleep(for: .milliseconds(100))
         }
     }
@@ -122,7 +122,7 @@ struct StatusWatch {
         return SessionChanges.stream(cache: try? await client.defaultCacheName())
     }
 
-    /// Nil when the agent has gone, or goes: one that does not end is told of after a few times.
+    /// Returns nil if the agent has stopped or is stopping. Throws if it is unavailable several times in a row without having stopped.
     private func document(_ agent: AgentClient?, _ sso: SingleSignOn?, _ losses: inout Int) async throws -> StatusDocument? {
         guard let agent else {
             guard let sso else { return nil }
@@ -130,7 +130,7 @@ struct StatusWatch {
         }
         do throws(AuthorizationError) {
             var document = try await agent.status()
-            document.process = nil  // its counts change with each question
+            document.process = nil  // its counts change with each request
             losses = 0
             return document
         } catch {
@@ -153,10 +153,10 @@ struct StatusWatch {
     }
 }
 
-/// Says when the sessions may have changed.
+/// Reports when the sessions may have changed.
 enum SessionChanges {
-    /// Yields at once, and then whenever it is time to look: at an agent's events, when a cache's file changes, and every few seconds,
-    /// since some changes are told by nobody: a ticket expires, a service ticket arrives, another kind of cache is filled.
+    /// Yields at once, and then at an agent's events, when a cache file changes, and every few seconds, because some changes cause no
+    /// event: a ticket expires, a service ticket is added, or a cache that is not a file changes.
     static func stream(agent: AgentClient? = nil, cache: CredentialCacheName? = nil) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let changes = cache?.path.flatMap { path in FileWatch { [path] }?.changes }
@@ -165,7 +165,7 @@ enum SessionChanges {
                 group.addTask { await tick(every: agent == nil && changes == nil ? .seconds(2) : .seconds(5), continuation) }
                 if let agent {
                     group.addTask {
-                        // They end with the agent, which is to be seen at once.
+                        // The event stream ends with the agent, which must be reported at once.
                         _ = try? await agent.events().reduce(into: ()) { _, _ in continuation.yield() }
                         continuation.yield()
                     }
@@ -173,7 +173,8 @@ enum SessionChanges {
                 if let changes {
                     group.addTask {
                         for await _ in changes {
-                            // Who fills a cache writes several times: the first state, of no tickets, is nobody's sign-out.
+                            // A program that fills a cache writes it several times. The delay prevents reporting the empty cache as a
+                            // sign-out.
                             try? await Task.sleep(for: .milliseconds(50))
                             continuation.yield()
                         }
@@ -193,9 +194,9 @@ enum SessionChanges {
     }
 }
 
-/// Sees that nobody reads standard output any more before there is something to write.
+/// Detects that the reader of standard output has closed it, even before there is something to write.
 enum ReaderWatch {
-    /// Ends the process then, as a broken pipe does. A file never breaks.
+    /// Exits the process in this case, as a broken pipe would. Never happens if the output is a file.
     static func endProcessWithReader() {
         Thread.detachNewThread {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)

@@ -1,11 +1,11 @@
 internal import HTTPNegotiate
 
-/// Looks at the layers one after the other, within a limit over all.
+/// Checks the layers in order, within a total time limit.
 struct Doctor {
-    /// What the contract of the command line promises, less what it takes to start and to print.
+    /// The documented time limit of the command, less the time for starting and printing.
     static let limit = Duration.seconds(14)
 
-    /// What would wait for a silent cache once more.
+    /// The checks that would block on a cache server that does not answer.
     private static let cacheReaders: Set<String> = ["visibility", "session", "expiry"]
 
     let steps: [DiagnosticStep]
@@ -16,7 +16,8 @@ struct Doctor {
         self.limit = limit
     }
 
-    /// The checks of all steps. One that hangs is left behind and named; the others go on without what it would have found out.
+    /// Runs all steps and returns their checks. A step that hangs is abandoned and reported as failed; the other steps continue without its
+    /// findings.
     func checks(_ findings: DiagnosticFindings) async -> [DiagnosticCheck] {
         let end = ContinuousClock.now.advanced(by: limit)
         var findings = findings
@@ -51,7 +52,7 @@ struct Doctor {
     }
 }
 
-/// The value of some work, or nil when it takes longer. Work that can't be canceled is left behind.
+/// Returns the value of some work, or nil if it exceeds the limit. Work that cannot be canceled continues in the background.
 func firstResult<Value: Sendable>(within limit: Duration, _ work: @escaping @Sendable () async -> Value) async -> Value? {
     let (results, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingOldest(1))
     let worker = Task { continuation.yield(await work()) }

@@ -7,7 +7,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 
-/// What every command takes.
+/// The options of every command.
 struct CommonOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Use this profile instead of those installed; may be given several times.", valueName: "file"))
     var profile: [String] = []
@@ -17,11 +17,11 @@ struct CommonOptions: ParsableArguments {
 
     var isVerbose: Bool { verbose > 0 }
 
-    /// Opens the profiles and the engine; doubts about profiles go to standard error.
+    /// Opens the profiles and the engine, and prints warnings about profiles to standard error.
     ///
     /// - Parameters:
-    ///   - armorCache: The cache of the ticket that protects sign-ins.
-    ///   - bindsTokens: Whether the command binds each token that goes over https.
+    ///   - armorCache: The name of the cache whose ticket armors sign-ins (FAST).
+    ///   - bindsTokens: Whether the command binds each token that it sends over https.
     func open(
         prompter: (any Prompter)? = nil,
         armorCache: String? = nil,
@@ -39,7 +39,7 @@ struct CommonOptions: ParsableArguments {
         return sso
     }
 
-    /// Opens the engine over profiles that were found already. Nothing is removed or made anew but the process's own krb5.conf.
+    /// Opens the engine with profiles that were already found. It writes and removes no files except the process's own krb5.conf.
     func open(_ profiles: [Profile]) async throws -> SingleSignOn {
         let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
         let sso = try await SingleSignOn(.inProcess(profiles), settings: settings)
@@ -52,17 +52,17 @@ struct CommonOptions: ParsableArguments {
         settings.secretStore = .automatic
         switch verbose {
         case 0: break
-        // Of the trace what this project itself says: which KDCs are asked.
+        // Only this project's own trace lines, which list the KDCs that are contacted.
         case 1: settings.trace = { line in if line.hasPrefix("KDCs of ") { Console.note(line.trimmingCharacters(in: .newlines)) } }
         default: settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") }
         }
         return settings
     }
 
-    /// GSSAPI reads its settings for channel bindings and delegation in the process's own krb5.conf.
+    /// Writes the process's own krb5.conf, from which GSSAPI reads its settings for channel bindings and delegation.
     ///
-    /// Before the first call of libkrb5, while no other thread looks at the environment. Where the file can't be written a ticket is as
-    /// good as a stock program's, and `ksso explain` says what is missing.
+    /// Call this before the first call to libkrb5, while no other thread reads the environment. If the file cannot be written, tickets work
+    /// as in other Kerberos programs, and `ksso explain` reports what is missing.
     private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool, cacheSocket: String?) {
         guard !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil else { return }
         let file = KerberosConfigurationFile(
@@ -75,7 +75,7 @@ struct CommonOptions: ParsableArguments {
         setenv("KRB5_CONFIG", value, 1)
     }
 
-    /// Runs a command's work; every error becomes one line and a status.
+    /// Runs a command's work; every error becomes one line and an exit status.
     func run(
         prompter: (any Prompter)? = nil,
         armorCache: String? = nil,
@@ -103,7 +103,7 @@ extension CommandFailure {
 /// A URL for a message: without the user and the password that it may hold.
 func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url) }
 
-/// A URL as it was typed: held to the strict rules before anything else sees it.
+/// Parses a URL as the user typed it, after applying the strict rules.
 func checkedURL(_ text: String) throws -> URL {
     do {
         _ = try Origin(url: text)

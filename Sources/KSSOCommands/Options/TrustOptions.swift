@@ -3,7 +3,7 @@ internal import Foundation
 internal import HTTPNegotiate
 internal import NIOSSL
 
-/// Whose certificates an https server may show.
+/// The certificate authorities to trust for https servers.
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,16 +13,16 @@ struct TrustOptions: ParsableArguments {
     )
     var cacert: String?
 
-    /// What an error of a certificate that is not trusted says beside.
+    /// The advice to add to the error about an untrusted certificate.
     static let advice = "To trust another authority: --cacert FILE"
 
-    /// Where OpenSSL has the machine's authorities, by their hashed names; a file that is named stands in the place of its one file, not of
-    /// these.
+    /// OpenSSL's directory of the system's authorities, by hashed names. A file in SSL_CERT_FILE replaces OpenSSL's default file, not this
+    /// directory.
     private static let standardDirectory = "/etc/ssl/certs"
 
-    /// The TLS that trusts what the options and the variables say; nil is the client's own, which trusts the machine's authorities.
+    /// Returns the TLS configuration for the options and variables; nil means the client's default, which trusts the system's authorities.
     ///
-    /// - Throws: ``CommandFailure`` for a file that can't be used.
+    /// - Throws: ``CommandFailure`` for a file that cannot be used.
     func tls(environment: [String: String]) throws(CommandFailure) -> TLSConfiguration? {
         func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -36,7 +36,7 @@ struct TrustOptions: ParsableArguments {
         } else {
             isOwn = false
         }
-        // In a realm of ksso realm run.
+        // Set inside `ksso realm run`.
         if let file = variable("KSSO_REALM_CERTIFICATE") {
             tls.additionalTrustRoots.append(.certificates(try Self.certificates(in: file, named: "KSSO_REALM_CERTIFICATE")))
             isOwn = true
@@ -62,6 +62,6 @@ struct TrustOptions: ParsableArguments {
 }
 
 extension HTTPTransportError {
-    /// Whether the server's certificate is one of an authority that is not trusted.
+    /// Whether the server's certificate is not trusted.
     var isOfTrust: Bool { code == .tls && message.contains("certificate is not trusted") }
 }

@@ -4,12 +4,12 @@ internal import Kerberos
 internal import KerberosTesting
 internal import NegotiateAsyncHTTPClient
 
-/// How a command ends when it does not succeed: one line for a person, a status for a script.
+/// A command's failure: one line for a person, an exit status for a script.
 struct CommandFailure: Error {
     let status: ExitStatus
     /// One line; nothing is printed if it is empty.
     let message: String
-    /// The lines that follow it, such as libkrb5's own text.
+    /// The lines that follow it, such as libkrb5's message.
     let details: [String]
 
     init(_ status: ExitStatus, _ message: String = "", details: [String] = []) {
@@ -18,20 +18,20 @@ struct CommandFailure: Error {
         self.details = details
     }
 
-    /// A failure whose text may have several lines, such as a program's output.
+    /// Creates a failure whose text may have several lines, such as a program's output.
     init(_ status: ExitStatus, lines text: String) {
         let lines = text.split(separator: "\n").map(String.init)
         self.init(status, lines.first ?? "", details: Array(lines.dropFirst()))
     }
 
-    /// Prints it to standard error.
+    /// Prints the failure to standard error.
     func report() {
         guard !message.isEmpty else { return }
         Console.report(message)
         for line in details { Console.note(line) }
     }
 
-    /// The line for an error of any layer; the library's own text and code follow where the user asked for detail.
+    /// Creates the failure for an error of any layer. If `verbose` is true, the library's message and code follow.
     init(_ error: any Error, verbose: Bool) {
         switch error {
         case let failure as CommandFailure:
@@ -59,7 +59,7 @@ struct CommandFailure: Error {
             text += " Try again with: ksso login \(error.subject.escapedForDisplay())"
         }
         if error.code == .ticketRefused {
-            // The ticket looks valid: without --force it would be left as it is.
+            // The ticket looks valid, so that a sign-in without --force would not replace it.
             let advice = " Sign in again."
             if text.hasSuffix(advice) { text.removeLast(advice.count) }
             text += " Sign in again with: ksso login --force\(error.client.map { " \($0)" } ?? "")"
@@ -69,7 +69,7 @@ struct CommandFailure: Error {
     }
 }
 
-/// What the process's end tells a script.
+/// The exit status of the process.
 struct ExitStatus: RawRepresentable, Sendable, Equatable {
     let rawValue: Int32
 
@@ -81,10 +81,10 @@ struct ExitStatus: RawRepresentable, Sendable, Equatable {
     static let kdcUnreachable = ExitStatus(rawValue: 6)
     static let serverRefused = ExitStatus(rawValue: 22)
     static let usage = ExitStatus(rawValue: 64)
-    /// EX_TEMPFAIL of sysexits.h: an agent ends so to be started again.
+    /// EX_TEMPFAIL of sysexits.h: an agent exits with it to be started again.
     static let temporaryFailure = ExitStatus(rawValue: 75)
     static let canceled = ExitStatus(rawValue: 130)
-    /// 128 and SIGPIPE's number, as a shell reports it.
+    /// 128 plus SIGPIPE's number, as a shell reports it.
     static let brokenPipe = ExitStatus(rawValue: 141)
 }
 

@@ -2,25 +2,24 @@ internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 
-/// The two ends of the command: results on standard output, everything else on standard error.
+/// The output of a command: results go to standard output, everything else to standard error.
 enum Console {
-    /// A line of the result.
+    /// Prints a line of the result.
     static func print(_ line: String) {
         write(Data("\(visible(line))\n".utf8), to: .standardOutput)
     }
 
-    /// One line, whatever is in it: names, paths and texts come from others, and nothing in them may act on the terminal or pass for a line
-    /// of ours.
+    /// Escapes a line, because names, paths and texts from other sources must neither control the terminal nor look like a separate line.
     private static func visible(_ line: String) -> String {
         line.escapedForDisplay(limit: 1 << 20)
     }
 
-    /// A text of several lines of our own.
+    /// Prints a text of several lines that this program created.
     static func print(lines text: String) {
         write(Data("\(text.escapedForDisplay(keepingLines: true, limit: 1 << 20))\n".utf8), to: .standardOutput)
     }
 
-    /// Shell commands that set variables. A shell gets the exact values; at a terminal they are made visible, as everything else is.
+    /// Prints shell commands that export variables. A shell gets the exact values; for a terminal, control characters are escaped.
     static func printExports(_ variables: [(name: String, value: String)]) {
         for (name, value) in variables {
             let line = "export \(name)=\(shellQuoted(value))"
@@ -28,30 +27,30 @@ enum Console {
         }
     }
 
-    /// Writes; ends the process as a broken pipe does when nobody reads any more.
+    /// Writes data, and exits as for a broken pipe if the reader has closed the output.
     static func write(_ data: Data, to handle: FileHandle) {
         do {
             try handle.write(contentsOf: data)
         } catch {
-            // At once, as at every other end of a command: at an orderly exit libkrb5 destroys locks that a call may still hold.
+            // Exits without cleanup, as at every end of a command, because libkrb5's cleanup destroys locks that a call may still hold.
             _exit(ExitStatus.brokenPipe.rawValue)
         }
     }
 
-    /// A diagnostic: `ksso: …`.
+    /// Prints a diagnostic: `ksso: …`.
     static func report(_ line: String) {
         try? FileHandle.standardError.write(contentsOf: Data("ksso: \(visible(line))\n".utf8))
     }
 
-    /// A line beside the result that is no fault.
+    /// Prints a line that is neither a result nor a failure.
     static func note(_ line: String) {
         try? FileHandle.standardError.write(contentsOf: Data("\(visible(line))\n".utf8))
     }
 
-    /// Whether somebody sits at a terminal and can be asked.
+    /// Whether a user at a terminal can be prompted.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 && hasTerminal }
 
-    /// Whether a terminal controls the process: the place for questions, wherever its output goes.
+    /// Whether the process has a controlling terminal, which can be used for prompts even if the output is redirected.
     static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
@@ -59,12 +58,12 @@ enum Console {
         return true
     }
 
-    /// One JSON document, keys in a fixed order.
+    /// Prints a JSON document with its keys in a fixed order.
     static func printJSON(_ value: some Encodable) throws {
         try printJSON(value, formatting: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     }
 
-    /// One JSON document on one line, for a program that follows a stream of them.
+    /// Prints a JSON document on one line, for programs that read a stream of documents.
     static func printJSONLine(_ value: some Encodable) throws {
         try printJSON(value, formatting: [.sortedKeys, .withoutEscapingSlashes])
     }
@@ -77,15 +76,15 @@ enum Console {
         write(Data("\(document)\n".utf8), to: .standardOutput)
     }
 
-    /// A time as a person reads it.
+    /// Formats a date for display.
     static func text(_ date: Date) -> String { date.localText }
 }
 
-/// A file that a command writes because it was told to.
+/// An output file that the user named.
 enum OutputFile {
-    /// Opens it as a shell's redirection does, into what is there: a device, a link, a file that others may not read.
+    /// Opens the file as a shell's redirection does: an existing file, device or link is written to and keeps its mode.
     ///
-    /// - Parameter mode: of a file that is not there yet, before the umask.
+    /// - Parameter mode: The mode of a file that does not exist yet, before the umask applies.
     static func open(_ path: String, mode: mode_t = 0o666) throws -> FileHandle {
         let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
@@ -95,7 +94,7 @@ enum OutputFile {
     }
 }
 
-/// A word that a POSIX shell reads back as it is.
+/// Quotes a word for a POSIX shell.
 func shellQuoted(_ text: String) -> String {
     "'" + text.replacing("'", with: "'\\''") + "'"
 }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// How files that outlive this process call its program.
+/// The name of this program for files that outlive the process.
 enum OwnProgram {
-    /// Where systemd and login shells look when nobody has said otherwise.
+    /// The default PATH of systemd and login shells.
     private static let standardFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// `ksso` where that leads here from everywhere; else the path, by which the user called it, from the root on.
+    /// Returns `ksso` if the default PATH finds this program by that name; otherwise an absolute path for it.
     ///
-    /// A link stays as it is: what it leads to may have its version in its name, and goes with the next one.
+    /// Symbolic links are not resolved, because a link's target may have a version in its name and disappear with the next version.
     static func name(arguments: [String], environment: [String: String]) -> String {
         let folders = (environment["PATH"] ?? "").split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
         if let first = standardFolders.lazy.map({ "\($0)/ksso" }).first(where: isExecutable), isSelf(first) { return "ksso" }
@@ -17,16 +17,15 @@ enum OwnProgram {
         return (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "ksso"
     }
 
-    /// The file of this program, for a process that takes this one's place or runs alongside it. The kernel names a process after the file
-    /// that it was started from: started from `/proc/self/exe` it would be called `exe`. That is left for a file that was removed or
-    /// replaced.
+    /// The path of this program, for executing or spawning it. It is not `/proc/self/exe`, because the kernel would name the process `exe`,
+    /// unless the file was removed or replaced.
     static var executable: String {
         let link = "/proc/self/exe"
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link), isSelf(path) else { return link }
         return path
     }
 
-    /// Whether a name that a file has can still be run.
+    /// Returns whether a path can be executed.
     static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
     private static func isSelf(_ path: String) -> Bool {

@@ -6,13 +6,13 @@ internal import KerberosSSO
 internal import SSOAgentClient
 internal import UnixSystem
 
-/// A FILE cache of one process's own, for a program that reads no other kind: the ticket-granting tickets of the session that answers.
+/// A FILE cache for one process whose program supports no other type. It contains the ticket-granting tickets of the session that answers.
 ///
-/// It is named after the process that it is for, so that whoever comes later knows whether that one lives.
+/// Its name contains the process ID and start time, so that later commands can tell whether the process still runs.
 struct PrivateCache {
-    /// The process, which may become another program, and is still the same.
+    /// The process, which stays the same if it executes another program.
     let process: RunningProcess
-    /// The file.
+    /// The path of the file.
     let path: String
 
     init(of process: RunningProcess, in runtime: RuntimeDirectory) {
@@ -23,7 +23,7 @@ struct PrivateCache {
     private static let prefix = "exec-"
     private static let suffix = ".ccache"
 
-    /// What was copied last.
+    /// The result of the last copy.
     struct Copied {
         let principal: Principal
         let tickets: [Credential]
@@ -33,7 +33,7 @@ struct PrivateCache {
         }
     }
 
-    /// Copies the tickets of the session that answers, unless they were copied before; removes the file where nobody is signed in.
+    /// Copies the tickets of the default session unless they are unchanged; removes the file if no one is signed in.
     func update(from sso: SingleSignOn, last: Copied?) async throws -> Copied? {
         let realm = try await sso.kerberos.defaultRealm()
         let sessions = try await sso.sessions().sessions.filter(\.isSignedIn)
@@ -55,7 +55,7 @@ struct PrivateCache {
         return copied
     }
 
-    /// Removes the file, and what a copy that was broken off left of it.
+    /// Removes the file and the temporary files of interrupted copies.
     func remove() {
         unlink(path)
         let file = URL(fileURLWithPath: path)
@@ -63,7 +63,7 @@ struct PrivateCache {
         for name in Self.names(in: folder) where name.hasPrefix(".\(file.lastPathComponent).") { unlink("\(folder)/\(name)") }
     }
 
-    /// Removes the caches of processes that are no more, whose keeper was killed.
+    /// Removes the caches of processes that have ended and whose keeper was killed.
     static func removeAbandoned(in runtime: RuntimeDirectory) {
         guard PrivateDirectory(path: runtime.path).isTrusted else { return }
         for name in names(in: runtime.path) where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
@@ -77,10 +77,9 @@ struct PrivateCache {
     private static func names(in folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
 }
 
-/// Keeps the private cache of `ksso exec --file` in step, beside the command, for as long as it runs; then removes it.
+/// Updates the private cache of `ksso exec --file` while the command runs, and then removes it.
 ///
-/// The command itself is the process that was `ksso exec`: it has the terminal and the signals, its end is its own, and nothing stands
-/// between it and its parent.
+/// The command itself runs in the process that was `ksso exec`, so that it has the terminal, the signals and the parent of that process.
 struct CacheKeeper: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "keep-exec-cache", shouldDisplay: false)
 
@@ -88,14 +87,14 @@ struct CacheKeeper: AsyncParsableCommand {
     var process: Int32
     @OptionGroup var common: CommonOptions
 
-    /// What it writes when it watches.
+    /// The text that the keeper writes once it watches.
     static let ready = "ready\n"
 
     func run() async throws {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
         guard let process = RunningProcess(processID: process) else { throw CommandFailure(.failed) }
         let cache = PrivateCache(of: process, in: runtime)
-        // No more: an agent that obeys a list of programs has to see which one this is.
+        // Only core files are forbidden, because an agent with a list of permitted programs must be able to identify this process.
         ProcessProtection.forbidCoreFiles()
         let sso = try await common.open(bindsTokens: false)
         let name = try? await KerberosClient(RealmConfiguration(realm: "")).defaultCacheName()
@@ -111,7 +110,7 @@ struct CacheKeeper: AsyncParsableCommand {
                 await group.next()
                 group.cancelAll()
             }
-            // Nobody writes it any more.
+            // The keeper task has ended, so that nothing writes the file again.
             cache.remove()
         }
     }
@@ -119,7 +118,7 @@ struct CacheKeeper: AsyncParsableCommand {
     private static func keep(_ cache: PrivateCache, from sso: SingleSignOn, _ changes: AsyncStream<Void>) async {
         var copied: PrivateCache.Copied?
         for await _ in changes {
-            // A cache that can't be read now may be later; until then the command has the tickets that it has.
+            // A cache that cannot be read now may be readable later; until then the command keeps its tickets.
             guard let now = try? await cache.update(from: sso, last: copied) else { continue }
             copied = now
         }
@@ -127,7 +126,7 @@ struct CacheKeeper: AsyncParsableCommand {
 }
 
 extension CacheKeeper {
-    /// Starts one for a process, which may become another program; returns when it watches.
+    /// Starts a keeper for a process, which may execute another program, and returns once the keeper watches.
     static func start(for process: RunningProcess, _ common: CommonOptions) throws(CommandFailure) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure }
@@ -135,7 +134,7 @@ extension CacheKeeper {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         let profiles = common.profile.flatMap { ["--profile", $0] }
-        // The shell ends at once, so that the command has no child that it knows nothing of.
+        // The shell exits at once, so that the command does not inherit a child process that it does not know.
         let words =
             ["sh", "-c", "\"$@\" &", "sh", program, configuration.commandName ?? "", "--process", "\(process.processID)"] + profiles
         let child = spawn("/bin/sh", words, output: ends[1])
@@ -152,7 +151,7 @@ extension CacheKeeper {
         CommandFailure(.failed, "the private cache can't be kept in step: \(String(cString: strerror(errno))).")
     }
 
-    /// In a session of its own, with none of this process's descriptors.
+    /// Spawns a process in its own session, without the descriptors of this process.
     private static func spawn(_ program: String, _ words: [String], output: Int32) -> pid_t? {
         var words: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
@@ -167,7 +166,7 @@ extension CacheKeeper {
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // Locks and pipes are the command's affair: it may close one and count on it.
+        // Locks and pipes belong to the command, which may rely on closing them.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         }

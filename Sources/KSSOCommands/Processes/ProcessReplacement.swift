@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// A program that takes this process's place (execve(2)).
+/// A program to execute in this process (execve(2)).
 struct ProcessReplacement {
     var path: String
     var arguments: [String]
     var environment: [String: String]
 
-    /// Becomes the program; returns only if that fails, with the reason. It starts with no signal blocked, unlike the threads of a dispatch
-    /// queue.
+    /// Executes the program; returns the error number only if that fails. The program starts with no blocked signals, unlike the threads of
+    /// a dispatch queue.
     func begin() -> Int32 {
         var arguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
@@ -20,17 +20,17 @@ struct ProcessReplacement {
     }
 }
 
-/// The descriptors that this process had open at a time.
+/// The descriptors that this process had open at some time.
 struct OpenDescriptors {
     private let numbers: Set<Int32>
 
-    /// Those that are open now.
+    /// The descriptors that are open now.
     static var current: OpenDescriptors {
-        // One of those that are listed is that of the listing itself.
+        // The list includes the descriptor used for listing, which is closed by now.
         OpenDescriptors(numbers: listed.filter { fcntl($0, F_GETFD) >= 0 })
     }
 
-    /// Has the others closed where a program takes this process's place: libkrb5 leaves the file of its trace open for it.
+    /// Marks all descriptors opened since then to be closed on execve(2), because libkrb5 leaves its trace file open.
     func closeOthersOnReplacement() {
         for number in Self.listed.subtracting(numbers) { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
     }

@@ -6,15 +6,15 @@ internal import Synchronization
 ///
 /// The handlers stay when the body has ended, because a second signal must not kill the process before it exits with its own status.
 ///
-/// By a handler and a pipe: a signal that comes as soon as the body has begun is kept. A signal source of libdispatch is registered on
-/// another thread some time after it was activated, and what comes before is lost.
+/// It uses a signal handler and a pipe, so that a signal received right after the body starts is not lost. A libdispatch signal source is
+/// registered on another thread some time after its activation, and earlier signals are lost.
 struct SignalWait: Sendable {
     private let signals: AsyncStream<Int32>
 
-    /// The end of the pipe that the handler writes to.
+    /// The pipe end that the handler writes to.
     private static let writeEnd = Atomic<Int32>(-1)
 
-    /// Runs a body. One at a time in a process.
+    /// Runs a body. Only one can run at a time in a process.
     static func untilSignal<Value>(_ body: (SignalWait) async throws -> Value) async throws -> Value {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw CommandFailure(.failed, "no pipe can be made: \(String(cString: strerror(errno))).") }
@@ -59,7 +59,7 @@ struct SignalWait: Sendable {
         sigaction(number, &action, nil)
     }
 
-    /// Waits for a signal.
+    /// Waits for a signal and returns its number.
     func next() async -> Int32 {
         for await number in signals { return number }
         return 0

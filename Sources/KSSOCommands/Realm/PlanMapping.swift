@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Yams
 
-/// A mapping of a plan's file, read key by key: what nobody asked for is a mistake, and every fault says where it is.
+/// A mapping in a plan's file. Unknown keys are errors, and every error names its place in the file.
 struct PlanMapping {
     private let entries: [String: Node]
-    /// Where the mapping is in the file, such as `realms[0].users`; empty for the whole.
+    /// The place of the mapping in the file, such as `realms[0].users`; empty for the whole file.
     let path: String
 
     init(_ node: Node, at path: String, keys: Set<String>) throws(PlanFault) {
@@ -21,7 +21,7 @@ struct PlanMapping {
         self.entries = entries
     }
 
-    /// All names, in the order of the alphabet.
+    /// All names in alphabetical order.
     var names: [String] { entries.keys.sorted() }
 
     func node(_ key: String) -> Node? { entries[key] }
@@ -51,14 +51,14 @@ struct PlanMapping {
         return value
     }
 
-    /// A time such as `90s`, `10h` or `7d`.
+    /// Reads a duration such as `90s`, `10h` or `7d`.
     func duration(_ key: String) throws(PlanFault) -> Duration? {
         guard let text = try text(key) else { return nil }
         guard let lifetime = Lifetime(argument: text) else { throw PlanFault(place(key), "a time is wanted here, such as 90s, 10h or 7d.") }
         return lifetime.duration
     }
 
-    /// A time that may be negative.
+    /// Reads a duration that may be negative.
     func offset(_ key: String) throws(PlanFault) -> Duration? {
         guard let text = try text(key) else { return nil }
         guard let offset = ClockOffset(argument: text) else { throw PlanFault(place(key), ClockOffset.form) }
@@ -76,7 +76,7 @@ struct PlanMapping {
         return texts
     }
 
-    /// A list of mappings that have these keys.
+    /// Reads a list of mappings with these keys.
     func mappings(_ key: String, keys: Set<String>) throws(PlanFault) -> [PlanMapping] {
         guard let node = entries[key] else { return [] }
         guard let items = node.sequence else { throw PlanFault(place(key), "a list is wanted here.") }
@@ -86,7 +86,7 @@ struct PlanMapping {
     }
 }
 
-/// What is wrong with a plan, and where.
+/// An error in a plan and its place.
 struct PlanFault: Error {
     let message: String
 

@@ -3,9 +3,10 @@ internal import KerberosTesting
 internal import NIOCore
 internal import NIOPosix
 
-/// The socket by which `ksso realm fault` and `ksso realm kdc` reach the `ksso realm run` around them: a line goes in, a line comes out.
+/// The socket by which `ksso realm fault` and `ksso realm kdc` control the enclosing `ksso realm run`. Each connection carries one line in
+/// each direction.
 struct RealmControl: Sendable {
-    /// The variable that names the socket to the command that runs in the realm.
+    /// The variable with the socket's path, for the command that runs in the realm.
     static let variable = "KSSO_REALM_CONTROL"
 
     /// Whether the caller runs in a realm of `ksso realm run`.
@@ -23,7 +24,7 @@ struct RealmControl: Sendable {
     let path: String
     let perform: @Sendable (RealmOrder) async throws -> Void
 
-    /// Serves for the length of a body. A connection that says nothing keeps no other waiting, and ends with this process at the latest.
+    /// Serves while a body runs. A connection without traffic does not delay the others, and ends with this process at the latest.
     nonisolated(nonsending) func serve<Value>(_ body: nonisolated(nonsending) () async throws -> Value) async throws -> Value {
         let short = try ShortSocketPath(path)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -48,7 +49,7 @@ struct RealmControl: Sendable {
         }
     }
 
-    /// Gives an order to the `ksso realm run` around this process. Throws ``CommandFailure`` with its words.
+    /// Sends an order to the enclosing `ksso realm run`. Throws ``CommandFailure`` with its message.
     static func send(_ order: RealmOrder) async throws {
         guard let path = ProcessInfo.processInfo.environment[variable], !path.isEmpty else {
             throw CommandFailure(.usage, "this works inside of a realm: ksso realm run … -- COMMAND")
@@ -77,7 +78,7 @@ struct RealmControl: Sendable {
     }
 }
 
-/// Reads one line, answers with one, and closes.
+/// Reads one line, answers with one line, and closes the connection.
 private final class OrderHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -99,14 +100,14 @@ private final class OrderHandler: ChannelInboundHandler {
     }
 }
 
-/// What is to be done to a realm that runs.
+/// A change to a running realm.
 struct RealmOrder: Codable, Sendable {
     enum Action: Codable, Sendable {
-        /// A fault in words, for these transports and so many requests; nil is until it is changed.
+        /// A fault in text form, for these transports and this many requests; nil means until it is changed.
         case fault(String, onUDP: Bool, onTCP: Bool, next: Int?)
-        /// Something done to a KDC, by its number from 1.
+        /// An action on a KDC, numbered from 1.
         case kdc(KDCAction, number: Int)
-        /// By how many seconds the KDCs' clock is off.
+        /// The offset of the KDCs' clock in seconds.
         case clock(seconds: Int)
     }
 
@@ -114,13 +115,13 @@ struct RealmOrder: Codable, Sendable {
         case stop, start, pause, resume
     }
 
-    /// The realm; nil is the first one.
+    /// The realm; nil means the first one.
     var realm: String?
     var action: Action
 }
 
 extension RealmOrder {
-    /// Does it. Throws `KerberosTestingError`.
+    /// Performs the order. Throws `KerberosTestingError`.
     func perform(in realms: [TestRealm]) async throws {
         guard let realm = realm.map({ name in realms.first { $0.name == name } }) ?? realms.first else {
             throw KerberosTestingError(
@@ -161,14 +162,14 @@ extension RealmOrder {
     }
 }
 
-/// A name of a socket that fits into a socket's address, which has 107 bytes, however deep the socket's folder is.
+/// A path for a socket that fits into a socket address (107 bytes), however long the path of the socket's folder is.
 ///
-/// The folder is open while the name is in use; it is given up with this value.
+/// The folder is open while the path is in use; releasing this value closes it.
 struct ShortSocketPath: ~Copyable {
     private let folder: Int32
     let path: String
 
-    /// Throws ``CommandFailure`` where there is no such folder.
+    /// Throws ``CommandFailure`` if the folder does not exist.
     init(_ path: String) throws {
         let place = URL(fileURLWithPath: path)
         folder = open(place.deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import KerberosTesting
 
-/// What a realm is made of, in flags: the short form of a plan.
+/// The flags that describe a realm, as a short form of a plan.
 struct RealmFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -77,7 +77,7 @@ struct RealmFlags: ParsableArguments {
         }
     }
 
-    /// The plan that the flags stand for.
+    /// Converts the flags to a plan.
     func plan() -> RealmPlan {
         var realms = names.map { TestRealmOptions(name: $0) }
         for (name, realm, password) in user.map(Self.parts) { realms[index(of: realm)].users[name] = password }
@@ -90,7 +90,7 @@ struct RealmFlags: ParsableArguments {
         realms[0].acceptsPasswordChanges = passwordChanges
         realms[0].acceptsCertificates = certificates
         realms[0].demandsFAST = fast
-        // Without it no fault can begin later.
+        // Without the proxy, no fault can be set later.
         for index in realms.indices { realms[index].faultProxy = fault != nil }
         var plan = RealmPlan(realms: realms, trusts: trust.compactMap { RealmTrust(words: $0) })
         if let listen { plan.listen(at: listen) }
@@ -102,7 +102,7 @@ struct RealmFlags: ParsableArguments {
 
     private func index(of realm: String?) -> Int { realm.flatMap { names.firstIndex(of: $0) } ?? 0 }
 
-    /// NAME:PASSWORD or NAME@REALM:PASSWORD; the password may hold anything.
+    /// Splits NAME:PASSWORD or NAME@REALM:PASSWORD; the password may contain any character.
     private static func parts(_ entry: String) -> (name: String, realm: String?, password: String) {
         let parts = entry.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = parts.count > 1 ? parts[1] : ""

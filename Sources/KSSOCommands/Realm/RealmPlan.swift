@@ -2,20 +2,20 @@ internal import Foundation
 internal import KerberosTesting
 internal import Yams
 
-/// What `ksso realm run` starts.
+/// The realms and servers that `ksso realm run` starts.
 struct RealmPlan: Sendable {
     var realms: [TestRealmOptions]
-    /// What is wrong with a realm's network from the start on, by the realm's name.
+    /// The initial network faults, by the name of the realm.
     var faults: [String: NetworkFault] = [:]
     var trusts: [RealmTrust] = []
     var web: [WebServer] = []
 
-    /// Gives the realms an address to listen at.
+    /// Sets the listen address of the realms.
     mutating func listen(at address: String) {
         for index in realms.indices { realms[index].address = address }
     }
 
-    /// Adds a server, and the service whose keys it has.
+    /// Adds a server and the service principal whose keys it uses.
     mutating func add(_ server: WebServer) {
         web.append(server)
         let index = server.realm.flatMap { name in realms.firstIndex { $0.name == name } } ?? 0
@@ -23,7 +23,7 @@ struct RealmPlan: Sendable {
         if !realms[index].services.contains(service) { realms[index].services.append(service) }
     }
 
-    /// Throws where clients would not find a server by its name.
+    /// Throws if clients would not find a server by its name.
     func checkNames() throws(KerberosTestingError) {
         for server in web {
             let realm = realms.first { $0.name == server.realm } ?? realms[0]
@@ -31,9 +31,9 @@ struct RealmPlan: Sendable {
         }
     }
 
-    /// A web server whose page /hello wants a ticket.
+    /// A web server whose page /hello requires a ticket.
     struct WebServer: Sendable {
-        /// The name of 127.0.0.1.
+        /// The host name for 127.0.0.1.
         static let localHost = "localhost"
 
         enum Kind: String, CaseIterable {
@@ -41,7 +41,7 @@ struct RealmPlan: Sendable {
         }
 
         var kind = Kind.apache
-        /// The realm whose keys it has; nil is the first one.
+        /// The realm whose keys the server uses; nil means the first one.
         var realm: String?
         var host = Self.localHost
         var usesTLS = false
@@ -50,7 +50,7 @@ struct RealmPlan: Sendable {
 }
 
 extension RealmPlan {
-    /// Reads a plan in YAML. Throws ``PlanFault``, which says where it can't be understood.
+    /// Parses a plan in YAML. Throws ``PlanFault`` with the place of the error.
     init(yaml: String) throws(PlanFault) {
         let node: Node?
         do {
@@ -116,7 +116,7 @@ extension RealmPlan {
 }
 
 extension TestRealmOptions {
-    /// The options of one realm of a plan.
+    /// Reads the options of one realm of a plan.
     init(_ mapping: PlanMapping) throws(PlanFault) {
         self.init(name: try mapping.needed("name"))
         if let node = mapping.node("users") {
@@ -168,7 +168,7 @@ extension TestPrincipal {
     fileprivate init(_ mapping: PlanMapping) throws(PlanFault) {
         var attributes: [Attribute] = []
         for name in try mapping.texts("attributes") {
-            // The two that everybody wants have plain names; the others are kadmin's.
+            // The two common attributes have plain names; the others have kadmin's names.
             switch name {
             case "locked": attributes.append(.locked)
             case "needsPasswordChange": attributes.append(.needsPasswordChange)
@@ -194,7 +194,7 @@ extension TestPrincipal {
 }
 
 extension PlanMapping {
-    /// `never`, `past`, a time from now on such as `90s`, or a date such as 2030-01-31T12:00:00Z.
+    /// Reads `never`, `past`, a duration from now such as `90s`, or a date such as 2030-01-31T12:00:00Z.
     fileprivate func expiry(_ key: String) throws(PlanFault) -> TestPrincipal.Expiry {
         switch try text(key) {
         case nil, "never": return .never

@@ -89,7 +89,7 @@ struct RealmRun: AsyncParsableCommand {
         let control = RealmControl(path: "\(realms[0].directory)/control") { try await $0.perform(in: realms) }
         return try await control.serve {
             try await withServers(plan.web[...], in: realms) { servers in
-                // Apache may have had its key made now.
+                // Starting Apache may have created its key.
                 if let keytab { try copyKeys(of: realms, to: keytab) }
                 var environment = try privateEnvironment(realms[0], hosts: plan.web.map(\.host))
                 environment[RealmControl.variable] = control.path
@@ -136,8 +136,8 @@ struct RealmRun: AsyncParsableCommand {
 }
 
 extension RealmRun {
-    /// The realm's variables, and those that keep ksso itself apart from the user's own sessions and profiles. A profile that the user
-    /// named stays; else localhost and the servers are covered, over plain http as well.
+    /// Returns the realm's environment, with variables that separate ksso from the user's own sessions and profiles. A profile that the
+    /// user has named is kept. Otherwise a new profile covers localhost and the servers, also over plain http.
     func privateEnvironment(_ realm: TestRealm, hosts: [String]) throws -> [String: String] {
         var environment = realm.environment
         environment["KSSO_RUNTIME_DIR"] = "\(realm.directory)/ksso"
@@ -157,9 +157,9 @@ extension RealmRun {
         return environment
     }
 
-    /// Keys are for their owner only. They are read before the file is touched.
+    /// Writes the keytabs to a file with mode 0600. The keytabs are read before the file is opened.
     func copyKeys(of realms: [TestRealm], to path: String) throws {
-        // A keytab is a version, which the first one brings, and entries one behind the other.
+        // A keytab is a version number, which the first one provides, followed by its entries.
         let tables = realms.compactMap { FileManager.default.contents(atPath: $0.keytabPath) }
         guard let first = tables.first else {
             throw CommandFailure(.failed, "--keytab: no realm has a service with a key. Name one: --service, or services in the plan.")
@@ -168,7 +168,7 @@ extension RealmRun {
         let file = try OutputFile.open(path, mode: 0o600)
         defer { try? file.close() }
         var status = stat()
-        // A device is nobody's own.
+        // The mode of a device need not be changed.
         let isPrivate =
             fchmod(file.fileDescriptor, 0o600) == 0
             || (errno == EPERM && fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG)
@@ -212,8 +212,8 @@ extension RealmRun {
         return 0
     }
 
-    /// The command has the terminal: a signal from the keyboard goes to it as well, and its end is ours. SIGTERM and SIGHUP may come to
-    /// this process alone: they are handed on.
+    /// Runs the command, which has the terminal: signals from the keyboard also reach it, and this process exits with its status. SIGTERM
+    /// and SIGHUP may reach only this process and are forwarded.
     private func run(_ program: String, environment variables: [String: String], signal: SignalWait) async throws -> Int32 {
         let environment = Environment.custom(
             variables.reduce(into: [:]) { result, entry in
@@ -250,7 +250,7 @@ extension RealmRun {
     }
 }
 
-/// What `ksso realm run --json` prints, on one line.
+/// The document that `ksso realm run --json` prints on one line.
 struct RealmDescription: Encodable {
     struct Realm: Encodable {
         let name: String
@@ -269,13 +269,13 @@ struct RealmDescription: Encodable {
 
     let realms: [Realm]
     let web: [Server]
-    /// The variables for programs that shall see the realm.
+    /// The variables for programs that are to use the realm.
     let environment: [String: String]
 }
 
-/// Sees that nobody holds the other end of standard input any more.
+/// Detects that the other end of standard input is closed.
 enum InputWatch {
-    /// Has the process end in order then, as SIGTERM has it. What is read is thrown away.
+    /// Stops the process in this case, as SIGTERM does. The input is discarded.
     static func endProcessInOrderWithInput() {
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4096)

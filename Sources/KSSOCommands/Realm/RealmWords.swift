@@ -3,12 +3,12 @@ internal import Foundation
 internal import KerberosTesting
 
 extension NetworkFault {
-    /// How faults are written.
+    /// The syntax of faults.
     static let forms =
         "a fault is one of pass, drop, drop-reply, refuse, black-hole, reply-too-big, corrupt, corrupt-request, "
         + "delay=200ms, truncate=20 and error=CODE, such as error=29."
 
-    /// A fault as people write it: `drop`, `delay=200ms`, `error=29`.
+    /// Parses a fault such as `drop`, `delay=200ms` or `error=29`.
     init?(words: String) {
         let parts = words.split(separator: "=", maxSplits: 1).map(String.init)
         switch (parts.first, parts.count > 1 ? parts[1] : nil) {
@@ -33,7 +33,7 @@ extension NetworkFault {
         }
     }
 
-    /// Milliseconds, or what a lifetime may be.
+    /// Parses milliseconds, or a ``Lifetime``.
     private static func duration(_ text: String) -> Duration? {
         guard text.hasSuffix("ms") else { return Lifetime(argument: text)?.duration }
         return Int(text.dropLast(2)).flatMap { $0 >= 0 ? .milliseconds($0) : nil }
@@ -41,7 +41,7 @@ extension NetworkFault {
 }
 
 extension RealmTrust {
-    /// A trust as people write it: `A.TEST -> B.TEST`, or `A.TEST <-> B.TEST` for both ways.
+    /// Parses a trust such as `A.TEST -> B.TEST`, or `A.TEST <-> B.TEST` for both directions.
     init?(words: String) {
         for (arrow, isMutual) in [("<->", true), ("->", false)] {
             let ends = words.components(separatedBy: arrow).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -54,7 +54,7 @@ extension RealmTrust {
     }
 }
 
-/// How far a clock is from this machine's: `+5m`, `-90s`.
+/// An offset from this machine's clock, such as `+5m` or `-90s`.
 struct ClockOffset: ExpressibleByArgument {
     static let form = "by how much the clock is off is wanted here, such as +5m or -90s."
 
@@ -73,6 +73,6 @@ struct ClockOffset: ExpressibleByArgument {
 }
 
 extension KerberosTestingError {
-    /// The error in the command's terms: what is an argument in Swift is none here.
+    /// The error in terms of the command, without advice that applies only to Swift.
     var commandText: String { "\(self)".replacing(/, or name its folder[^.]*pluginDirectory/, with: "") }
 }

@@ -54,9 +54,9 @@ struct ConfigureSession: AsyncParsableCommand {
         Console.note("Log in again, and every program of the session shares the tickets. \(SessionSetUp.limits)")
     }
 
-    /// Stops an agent that was started by hand: it has the sockets that systemd is about to bind.
+    /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.
     private func stopOtherAgent(_ setUp: SessionSetUp) async throws {
-        // The units know no other folder.
+        // The units support only the default directory.
         var environment = setUp.environment
         environment["KSSO_RUNTIME_DIR"] = nil
         let runtime = RuntimeDirectory(environment: environment)
@@ -73,7 +73,7 @@ struct ConfigureSession: AsyncParsableCommand {
     }
 }
 
-/// `ksso configure`: what other programs need to be told, so that they share the tickets.
+/// `ksso configure`: configures other programs so that they share the tickets.
 struct ConfigureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "configure",
@@ -82,7 +82,7 @@ struct ConfigureCommand: AsyncParsableCommand {
     )
 }
 
-/// Whether the session's set-up is complete, and in force in this process.
+/// Checks whether the session's configuration is complete, and active in this process.
 struct SessionCheck {
     struct Result {
         let isGood: Bool
@@ -97,7 +97,7 @@ struct SessionCheck {
         Result(isGood: isInstalled, text: "\(file.path)\(isInstalled ? "" : ": ksso configure session --install writes it")")
     }
 
-    /// Another name of the program is as good, as long as it leads to one.
+    /// Another path of the program is acceptable as long as it is executable.
     private func profileResult() -> Result {
         guard let program = setUp.calledProgram else { return result(of: setUp.profile, isInstalled: setUp.profile.isInstalled) }
         if program.hasPrefix("/"), !OwnProgram.isExecutable(program) {

@@ -3,12 +3,12 @@ internal import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 
-/// A profile that is put among those that `ksso` finds.
+/// Installs a profile where `ksso` finds it.
 struct ProfileInstallation {
-    /// Where to.
+    /// The place to install to.
     struct Place {
         let directory: String
-        /// Whether every user of the machine reads it.
+        /// Whether the profile applies to every user of the machine.
         let isSystem: Bool
         let search: ProfileSearch
     }
@@ -19,7 +19,7 @@ struct ProfileInstallation {
 
     private var path: String { "\(place.directory)/\(name)" }
 
-    /// A profile's file.
+    /// Prepares the installation of a profile's file.
     init(copying file: String, to place: Place) async throws(CommandFailure) {
         let suffixes = [".mobileconfig", ".yaml", ".yml"]
         name = URL(fileURLWithPath: file).lastPathComponent
@@ -27,7 +27,7 @@ struct ProfileInstallation {
             throw CommandFailure(.failed, "\(file): a profile's name ends in \(suffixes.joined(separator: ", ")). Give it such a name.")
         }
         do {
-            // It says in words what can't be read or used, of the file that was named; the size is bounded.
+            // This reports what cannot be read or used in the named file, and limits its size.
             content = try await Self.aside {
                 _ = try Profile(contentsOf: file, policy: place.search.policy())
                 return try Data(contentsOf: URL(fileURLWithPath: file))
@@ -38,7 +38,7 @@ struct ProfileInstallation {
         self.place = place
     }
 
-    /// A profile that is made.
+    /// Prepares the installation of a new profile.
     init(realm: String, hosts: [String], principal: String?, in place: Place) {
         name = "\(realm.lowercased().replacing("/", with: "_")).yaml"
         let list = hosts.map(Self.quoted).joined(separator: ", ")
@@ -51,12 +51,12 @@ struct ProfileInstallation {
         self.place = place
     }
 
-    /// Single quotes, in which YAML knows no escape but two of them for one.
+    /// Quotes a text for YAML with single quotes, in which a quote is doubled and nothing else is escaped.
     private static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "''"))'" }
 
-    /// Checks the profile and puts it in its place, with nothing of another in its way.
+    /// Checks and installs the profile, unless another file is in its place.
     ///
-    /// - Returns: The profile as it is in force now.
+    /// - Returns: The profile as it is active now.
     func run(force: Bool) async throws -> Profile {
         let profile = try await Self.aside { [content, path, place] in
             try Profile(data: content, source: path, policy: place.search.policy())
@@ -76,27 +76,27 @@ struct ProfileInstallation {
             Console.print("\(path): \(before == nil ? "installed" : "replaced")")
             return profile
         } catch {
-            // As it was: what is left out for its hosts, or for the folder's owner, is of no use there.
+            // Restores the previous state, because a profile that is rejected for its hosts or for the folder's owner has no effect.
             if let before { try? write(before) } else { try? FileManager.default.removeItem(atPath: path) }
             throw error
         }
     }
 
-    /// Off the threads that tasks share: a signature is checked by a program, and a home may be on a server.
+    /// Runs work on a separate thread, because verifying a signature runs a program, and a home directory may be on a server.
     private static func aside<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await BlockingCall.run { Result(catching: body) }.get()
     }
 
-    /// For the installed ones, whatever else is named now.
+    /// The search for the installed profiles, without those that are named explicitly.
     private var search: ProfileSearch {
         var search = place.search
         search.explicitPaths = []
         return search
     }
 
-    /// The profile, as the search finds it; throws why it does not.
+    /// Returns the profile as the search finds it; throws the reason if it is not found.
     ///
-    /// - Parameter others: Those that must be in force too: a name that comes first takes the hosts of one that comes later.
+    /// - Parameter others: The profiles that must stay active, because a profile whose name comes first takes the hosts of later ones.
     private func inForce(_ profile: Profile, beside others: [String] = []) async throws -> Profile {
         let found = try await search.runAside()
         if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
@@ -115,7 +115,7 @@ struct ProfileInstallation {
 
     private func write(_ data: Data) throws(CommandFailure) {
         let files = FileManager.default
-        // Its name makes it no profile.
+        // The search ignores files with this name.
         let draft = "\(place.directory)/.\(name).\(getpid())"
         do {
             try files.createDirectory(

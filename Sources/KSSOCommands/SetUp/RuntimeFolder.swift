@@ -4,12 +4,11 @@ internal import SSOAgentClient
 internal import UnixSystem
 
 extension KerberosConfigurationFile {
-    /// Puts the file into the user's runtime folder and returns what `KRB5_CONFIG` must be: the file, and behind it what stood there
-    /// before.
+    /// Writes the file to the user's runtime directory, and returns the value for `KRB5_CONFIG`: this file followed by the previous files.
     func install(environment: [String: String]) throws(CommandFailure) -> String {
         let runtime = RuntimeDirectory(environment: environment)
         try runtime.makePrivate()
-        // A name for its content: a command that runs under other profiles keeps its own.
+        // The name depends on the content, so that commands with different profiles use different files.
         let path = "\(runtime.path)/krb5-\(Self.fingerprint(text)).conf"
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
@@ -19,20 +18,20 @@ extension KerberosConfigurationFile {
         return Self.searchPath(path, environment: environment)
     }
 
-    /// `KRB5_CONFIG` with a file of ours in front of what stands there.
+    /// Returns the value for `KRB5_CONFIG` with a file of this project in front of the system's files.
     static func searchPath(_ file: String, environment: [String: String]) -> String {
         ([file] + systemFiles(environment: environment)).joined(separator: ":")
     }
 
-    /// The files of `KRB5_CONFIG`, else the machine's: `ksso exec` inside `ksso exec`, or inside a session of the agent's, must not name
-    /// our files twice.
+    /// Returns the files of `KRB5_CONFIG`, or else the system's, without those of this project, so that a nested `ksso exec`, or one inside
+    /// an agent's session, does not list them twice.
     static func systemFiles(environment: [String: String]) -> [String] {
         guard let list = environment["KRB5_CONFIG"] else { return ["/etc/krb5.conf"] }
         let runtime = RuntimeDirectory(environment: environment).path
         return list.split(separator: ":").map(String.init).filter { !$0.hasPrefix("\(runtime)/krb5") }
     }
 
-    /// FNV-1a of 64 bits: the same in every process, and nothing that must hold against an attacker, since only the user writes there.
+    /// FNV-1a with 64 bits: the same in every process. It need not resist attacks, because only the user writes to the folder.
     private static func fingerprint(_ text: String) -> String {
         let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return String(hash, radix: 16)
@@ -40,14 +39,14 @@ extension KerberosConfigurationFile {
 }
 
 extension RuntimeDirectory {
-    /// Makes the folder, for this user alone.
+    /// Creates the folder with access for this user only.
     func makePrivate() throws(CommandFailure) {
         guard PrivateDirectory(path: path).make() else {
             throw CommandFailure(.failed, "\(path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
         }
     }
 
-    /// Whether an agent runs, wherever its tickets are; never in a folder that others can write to.
+    /// Whether an agent is running, in any mode; always false in a folder that other users can write to.
     var isServed: Bool { PrivateDirectory(path: path).isTrusted && servesRequests }
 }
 
@@ -75,8 +74,8 @@ extension RuntimeDirectory {
         return KeptTickets(path: "\(path)/tickets")
     }
 
-    /// Removes the krb5.conf of an agent that was killed: it would send every program to a socket where nobody listens. An agent that lives
-    /// listens before it writes that file.
+    /// Removes the krb5.conf of an agent that was killed, because it would direct every program to a socket at which no process listens. A
+    /// running agent listens before it writes that file.
     func removeAbandonedConfiguration() {
         guard PrivateDirectory(path: path).isTrusted, !hasAgent else { return }
         try? FileManager.default.removeItem(atPath: sessionConfiguration)

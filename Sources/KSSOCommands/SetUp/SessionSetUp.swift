@@ -2,12 +2,12 @@ internal import Foundation
 internal import SSOAgentClient
 internal import Subprocess
 
-/// The two places from which the programs of a session have their environment: systemd's for users, which graphical programs and services
-/// have, and the profile of the login shell.
+/// The two places that set the environment of a session's programs: systemd's for graphical programs and services, and the profile of the
+/// login shell.
 struct SessionSetUp {
-    /// Read by `systemd --user` (environment.d(5)).
+    /// The file for `systemd --user` (environment.d(5)).
     let environmentFile: SessionFile
-    /// Read by the login shell.
+    /// The profile of the login shell.
     let profile: SessionFile
     /// Whether systemd starts the agent.
     let hasUnits: Bool
@@ -15,7 +15,7 @@ struct SessionSetUp {
 
     static let unit = "ksso-agent.socket"
 
-    /// What no environment reaches.
+    /// The message about programs that environment variables cannot configure.
     static let limits = """
         These can't share the tickets: setuid programs, since libkrb5 heeds no KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, which looks for \
         the system's own caches (ksso agent run --system leaves the tickets there); snaps, which see neither the folder nor the socket. \
@@ -40,12 +40,12 @@ struct SessionSetUp {
         )
     }
 
-    /// The profile's lines with another name of the program.
+    /// Returns the profile's lines for another path of the program.
     func profile(calling program: String) -> SessionFile {
         SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)
     }
 
-    /// The program that the profile calls as it is; nil where our lines are not there.
+    /// The path of the program that the installed profile calls; nil if the lines are not installed.
     var calledProgram: String? {
         profile.installedLines?.lazy.compactMap { line in
             for verb in Self.verbs {
@@ -59,7 +59,7 @@ struct SessionSetUp {
     private static let verbs = ["agent run --background", "agent status"]
 
     private static func environmentText(_ environment: [String: String]) -> String {
-        // systemd knows the one variable and not the other.
+        // systemd sets XDG_RUNTIME_DIR, but not KSSO_RUNTIME_DIR.
         let isNamed = environment["KSSO_RUNTIME_DIR"]?.hasPrefix("/") == true
         let runtime = isNamed ? RuntimeDirectory(environment: environment).path.replacing("$", with: "\\$") : "${XDG_RUNTIME_DIR}/ksso"
         return """
@@ -70,9 +70,9 @@ struct SessionSetUp {
             """
     }
 
-    /// POSIX sh, and `-O`, which every shell has. The same rule as ``SSOAgentClient/RuntimeDirectory``'s.
+    /// Returns lines for POSIX sh and `test -O`, which every shell supports. They follow the rules of ``SSOAgentClient/RuntimeDirectory``.
     private static func profileText(_ program: String, startsAgent: Bool) -> String {
-        // Where systemd listens, the question starts the agent, which then writes its krb5.conf.
+        // If systemd listens, the status request starts the agent, which then writes its krb5.conf.
         let isPlain = program.unicodeScalars.allSatisfy {
             $0.isASCII && ($0.properties.isAlphabetic || "0123456789/._+-".unicodeScalars.contains($0))
         }
@@ -108,7 +108,7 @@ struct SessionSetUp {
             """
     }
 
-    /// The file that the user's login shell reads: bash takes the first one that is there.
+    /// Returns the file that the user's login shell reads: for bash, the first one that exists.
     private static func profilePath(home: String, environment: [String: String]) -> String {
         switch URL(fileURLWithPath: environment["SHELL"] ?? "/bin/sh").lastPathComponent {
         case "zsh":
@@ -122,21 +122,21 @@ struct SessionSetUp {
     }
 }
 
-/// A file of the user's in which some lines are ours, between two marks.
+/// A file of the user that contains lines of this project between two marks.
 struct SessionFile {
     let path: String
-    /// Our lines, marks included.
+    /// The lines of this project, including the marks.
     let text: String
-    /// Whether the file has no other lines.
+    /// Whether the file contains no other lines.
     let isOursAlone: Bool
 
     static let begin = "# >>> ksso >>> made by: ksso configure session --install"
     static let end = "# <<< ksso <<<"
 
-    /// Whether our lines stand there as they should.
+    /// Whether the lines are installed and current.
     var isInstalled: Bool { (try? place())?.isCurrent == true }
 
-    /// Our lines as they stand there now; nil where there are none.
+    /// The installed lines; nil if there are none.
     var installedLines: [String]? {
         guard let content = FileManager.default.contents(atPath: path), let begin = content.range(of: Data(Self.begin.utf8)),
             let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex)
@@ -144,10 +144,10 @@ struct SessionFile {
         return String(decoding: content[begin.upperBound..<end.lowerBound], as: UTF8.self).components(separatedBy: "\n")
     }
 
-    /// Puts our lines in, or in the place of older ones. The rest of the file, its mode, and a link that leads to it stay.
+    /// Inserts the lines, or replaces older ones. The rest of the file, its mode and a symbolic link to it stay unchanged.
     ///
-    /// - Returns: False if they were there already.
-    /// - Throws: ``CommandFailure`` where the file is somebody else's, or can't be written.
+    /// - Returns: False if the lines were already current.
+    /// - Throws: ``CommandFailure`` if the file belongs to another user or cannot be written.
     func install() throws(CommandFailure) -> Bool {
         let place = try place()
         guard !place.isCurrent else { return false }
@@ -164,7 +164,7 @@ struct SessionFile {
         return true
     }
 
-    /// What stands before and behind our lines. Bytes: the user's part may be in any encoding.
+    /// Returns the content before and after the lines as bytes, because the user's part may have any encoding.
     private func place() throws(CommandFailure) -> (before: Data, after: Data, isCurrent: Bool) {
         guard access(path, F_OK) == 0 else { return (Data(), Data(), false) }
         guard let content = FileManager.default.contents(atPath: path) else {
@@ -185,12 +185,12 @@ struct SessionFile {
     }
 }
 
-/// The systemd that looks after the user's services, where there is one.
+/// The systemd user manager, if there is one.
 enum UserService {
-    /// Whether it runs and knows a unit.
+    /// Returns whether the manager runs and has this unit.
     static func isKnown(_ unit: String) async -> Bool { await run("cat", unit) }
 
-    /// Has a unit start now and with each session.
+    /// Starts a unit now and with each session.
     static func enable(_ unit: String) async -> Bool { await run("enable", "--now", unit) }
 
     private static func run(_ arguments: String...) async -> Bool {

@@ -7,7 +7,7 @@ internal import KerberosSSO
 internal import Subprocess
 internal import SystemPackage
 
-/// `ksso setup`: from a profile to a session whose programs are signed in.
+/// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Install a profile, or make one; sign in; set the session up; and check it all.",
@@ -74,7 +74,7 @@ struct Setup: AsyncParsableCommand {
         if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
     }
 
-    /// What is to be installed; nil where nothing was named.
+    /// Returns what to install; nil if nothing was named.
     private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
         if system, geteuid() != 0 { throw CommandFailure(.failed, "--system writes to \(search.systemDirectory), as root only.") }
         guard let directory = system ? search.systemDirectory : search.userDirectory else {
@@ -86,7 +86,7 @@ struct Setup: AsyncParsableCommand {
         return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
     }
 
-    /// The realm as an installed profile or krb5.conf writes it.
+    /// Returns the realm in the spelling of an installed profile or krb5.conf.
     private func known(_ realm: String, _ search: ProfileSearch) async -> String {
         let profiles = (try? await search.runAside().profiles) ?? []
         guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
@@ -102,14 +102,14 @@ struct Setup: AsyncParsableCommand {
     }
 }
 
-/// The last step of `ksso setup`: whether all that was set up works, and what to do next.
+/// The last step of `ksso setup`: checks whether everything works, and prints what to do next.
 struct SetupCheck {
-    /// The variables as the command was started with them.
+    /// The environment at the start of the command.
     let environment: [String: String]
 
-    /// Has the doctor look at the realm, and names a page to try.
+    /// Runs the doctor's checks for the realm, and suggests a page to try.
     ///
-    /// - Parameter realm: The realm that was set up; nil is the default one.
+    /// - Parameter realm: The configured realm; nil means the default realm.
     /// - Throws: `CommandFailure` with the first layer that fails, and its remedy.
     func run(realm: String?) async throws {
         let diagnosis = try await diagnosis(of: realm)
@@ -128,7 +128,8 @@ struct SetupCheck {
         Console.note("Try it: ksso fetch https://\(host)/")
     }
 
-    /// In a process of its own, which sees what the user's next command will see: this one has read other profiles, and has libkrb5 set up.
+    /// Runs in a separate process, which sees what the user's next command will see. This process has read other profiles and initialized
+    /// libkrb5.
     private func diagnosis(of realm: String?) async throws -> Diagnosis {
         let variables = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
         let result = try await Subprocess.run(

@@ -6,7 +6,7 @@ internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
 
-/// `ksso agent`: the process that keeps the tickets for all others of the user.
+/// `ksso agent`: the process that stores and renews the tickets for all programs of the user.
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
@@ -72,7 +72,7 @@ struct AgentStop: AsyncParsableCommand {
         case .unreachable(let agent): return try await end(agent, runtime, "could not be asked at \(runtime.loss(of: .requests).fault)")
         }
         guard let process = status.process?.processID else { return }
-        // Asked while the agent runs: afterwards the question alone would have systemd start the next one.
+        // The listener is determined while the agent runs, because connecting later would make systemd start the next agent.
         let stopCommand = runtime.listener(at: .requests)?.stopCommand
         kill(process, SIGTERM)
         try await Self.waitForEnd(of: process)
@@ -94,17 +94,17 @@ struct AgentStop: AsyncParsableCommand {
         if let kept = runtime.keptTickets { Console.note(kept.note) }
     }
 
-    /// Ends an agent by a signal.
+    /// Stops an agent by a signal.
     ///
-    /// - Throws: ``CommandFailure`` if the listener is no agent, such as systemd, or if it does not end.
+    /// - Throws: ``CommandFailure`` if the listener is not an agent, such as systemd, or if it does not stop.
     static func end(_ listener: AgentListener) async throws {
         guard listener.isAgent, kill(listener.processID, SIGTERM) == 0 else { throw CommandFailure(.failed, listener.silence) }
-        // One that is suspended takes the other signal then.
+        // A suspended process receives the SIGTERM when it continues.
         kill(listener.processID, SIGCONT)
         try await waitForEnd(of: listener.processID)
     }
 
-    /// It gives its clients some seconds. Who started it may take longer to hear of its end.
+    /// Waits for the end of the agent, which gives its clients some seconds. Its parent process may take longer to collect its status.
     private static func waitForEnd(of process: Int32) async throws {
         let limit = ContinuousClock.now + .seconds(20)
         let agent = RunningProcess(processID: process)
@@ -119,7 +119,7 @@ struct AgentStop: AsyncParsableCommand {
     }
 }
 
-/// `ksso agent import`: takes the tickets that a login brought into the agent.
+/// `ksso agent import`: copies the tickets of a login to the agent.
 struct AgentImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -168,7 +168,7 @@ struct AgentImport: AsyncParsableCommand {
     }
 }
 
-/// `ksso agent prepare`: what systemd does before it listens for an agent that does not run yet.
+/// `ksso agent prepare`: run by systemd before it listens in place of an agent.
 struct AgentPrepare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prepare",

@@ -7,7 +7,7 @@ internal import SSOAgent
 internal import SSOAgentClient
 
 extension CommonOptions {
-    /// What an agent of these profiles works with.
+    /// Returns the configuration of an agent.
     func agentOptions(
         _ runtime: RuntimeDirectory,
         system: Bool = false,
@@ -26,7 +26,7 @@ extension CommonOptions {
         return options
     }
 
-    /// The extension of an agent.
+    /// Creates the extension of an agent.
     private func agentExtension(
         of profiles: [Profile],
         system: Bool,
@@ -46,18 +46,18 @@ extension CommonOptions {
     }
 }
 
-/// Who asks for the passwords that an agent needs, and what stands in the way of that.
+/// The prompter of an agent, and the reasons why it cannot prompt.
 struct AgentPrompter: Sendable {
-    /// Nil where there is neither a program nor a place to ask.
+    /// The prompter; nil if there is neither a pinentry program nor a display or terminal.
     let prompter: (any Prompter)?
-    /// For `KerberosExtension/Options/nobodyToAsk`.
+    /// The value for `KerberosExtension/Options/nobodyToAsk`.
     let nobodyToAsk: @Sendable () -> Void
-    /// Why nobody can be asked, and nil when somebody was again.
+    /// Yields why the user cannot be prompted, and nil when prompting works again.
     let faults: AsyncStream<String?>
 
     /// - Parameters:
-    ///   - program: the pinentry program; nil is the machine's, where there is a place to ask.
-    ///   - environment: the agent's variables. `GPG_TTY` is GnuPG's own for the terminal that a program without a window may use.
+    ///   - program: The pinentry program; nil means the system's, if there is a display or terminal.
+    ///   - environment: The agent's environment. `GPG_TTY` is GnuPG's variable for the terminal that pinentry may use.
     init(program: String?, environment: [String: String]) {
         let (faults, continuation) = AsyncStream.makeStream(of: String?.self)
         let terminal = environment["GPG_TTY"].flatMap { $0.isEmpty ? nil : $0 }

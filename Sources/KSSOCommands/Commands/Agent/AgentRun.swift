@@ -128,7 +128,7 @@ struct AgentRun: AsyncParsableCommand {
             do {
                 try await serve(runtime)
             } catch let error as AgentError where error.code == .alreadyRunning {
-                // With sockets of systemd's this process would wait for itself.
+                // With sockets of systemd, this process would wait for itself.
                 guard ProcessInfo.processInfo.environment["LISTEN_PID"] != "\(getpid())" else { throw error }
                 throw await alreadyRunning(runtime, error.description)
             }
@@ -149,7 +149,7 @@ struct AgentRun: AsyncParsableCommand {
         }
     }
 
-    /// What to say where an agent runs already: the sentence, or that it does not answer.
+    /// Returns the error for an agent that runs already: the given sentence, or a message that the agent does not answer.
     private func alreadyRunning(_ runtime: RuntimeDirectory, _ sentence: String) async -> CommandFailure {
         guard let listener = await RunningAgent(runtime).silent() else { return CommandFailure(.failed, sentence) }
         return CommandFailure(.failed, "an agent runs already in \(runtime.path): \(listener.silence)")
@@ -157,11 +157,11 @@ struct AgentRun: AsyncParsableCommand {
 
     private func harden() {
         Self.wipeFreedMemory()
-        // The name that ps and top show; it may have been started by another one.
+        // Sets the name that ps and top show, because the program may have been started by another name.
         try? Data("ksso".utf8).write(to: URL(filePath: "/proc/self/comm"))
         ProcessProtection.forbidDumps()
         ProcessProtection.raiseFileLimit()
-        // Who started the agent may be gone, and with it the reader of its errors.
+        // The process that started the agent may have exited and closed the pipe of its standard error.
         signal(SIGPIPE, SIG_IGN)
     }
 
@@ -173,19 +173,20 @@ struct AgentRun: AsyncParsableCommand {
         let hasTerminal = Self.hasTerminal
         let ending = try await SignalWait.untilSignal { signals in
             try await agent.run(until: {
-                // A terminal that is gone ends what was started on it; others are told by this signal to read their settings again.
+                // With a terminal, SIGHUP means that the terminal was closed, and ends the agent. Without one, it means to read the
+                // profiles again.
                 while await signals.next() == SIGHUP, !hasTerminal { agent.readProfilesAgain() }
             })
         }
         switch ending {
         case .stopped: return
-        // The units name this status; others start a service again that ends by any but 0.
+        // The units restart the service for this status; other service managers do so for any status but 0.
         case .replaced: throw CommandFailure(.temporaryFailure)
         case .restart(let path, let sockets): throw restart(path, sockets: sockets)
         }
     }
 
-    /// Becomes the program that has taken the place of this one; returns only if that fails.
+    /// Executes the program that has replaced this one; returns only if that fails.
     private func restart(_ path: String, sockets: String) -> CommandFailure {
         for descriptor in sockets.split(separator: ":").dropFirst().compactMap({ Int32($0) }) { _ = fcntl(descriptor, F_SETFD, 0) }
         var environment = ProcessInfo.processInfo.environment
@@ -212,7 +213,7 @@ struct AgentRun: AsyncParsableCommand {
         return options
     }
 
-    /// The program of --on-event; nil where none is named.
+    /// Creates the program of --on-event; nil if the option is not given.
     private func eventProgram(_ environment: [String: String]) throws(CommandFailure) -> EventProgram? {
         guard let onEvent else { return nil }
         return try EventProgram(path: onEvent, limit: eventTimeout?.duration ?? .seconds(30), environment: environment)
@@ -224,22 +225,22 @@ struct AgentRun: AsyncParsableCommand {
         return descriptor >= 0
     }
 
-    /// Where standard error leads, if that is a file.
+    /// The path of standard error, if it is a regular file.
     private static var logFile: String? {
         var status = stat()
         guard fstat(STDERR_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(STDERR_FILENO)")
     }
 
-    /// glibc reads its settings before a program begins: so this one begins once more, with the same process number.
+    /// Executes this program again in the same process, because glibc reads its settings before a program starts.
     private static func wipeFreedMemory() {
         var environment = ProcessInfo.processInfo.environment
         let (name, value) = ProcessProtection.wipingVariable
         let given = environment[name] ?? ""
         guard !given.hasSuffix(value) else { return }
-        // The last one counts.
+        // If a setting occurs several times, the last one counts.
         environment[name] = given.isEmpty ? value : "\(given):\(value)"
-        // Where that fails the agent works all the same.
+        // If this fails, the agent works without the setting.
         _ = ProcessReplacement(path: OwnProgram.executable, arguments: CommandLine.arguments, environment: environment).begin()
     }
 }
@@ -262,7 +263,7 @@ extension AgentRun {
         }
     }
 
-    /// A folder of the one that systemd has made, which may be a link to where it is; else of `/run/ksso`.
+    /// Returns a folder in systemd's runtime directory, which may be a symbolic link, or else in `/run/ksso`.
     private static func machineDirectory(_ environment: [String: String]) throws -> String {
         let parent = environment["RUNTIME_DIRECTORY"].flatMap { $0.hasPrefix("/") && !$0.contains(":") ? $0 : nil } ?? "/run/ksso"
         guard mkdir(parent, 0o700) == 0 || errno == EEXIST else {
@@ -275,9 +276,9 @@ extension AgentRun {
     }
 }
 
-/// What `--keytab` takes: a path, or libkrb5's name of a file, `FILE:/etc/app.keytab`.
+/// The argument of `--keytab`: a path, or libkrb5's name of a file such as `FILE:/etc/app.keytab`.
 enum KeytabName {
-    /// The path of the file; nil for a keytab of another type, which is none.
+    /// Returns the path of the file; nil for a keytab type other than a file.
     static func path(_ name: String) -> String? {
         let type = name.prefix { $0 != ":" && $0 != "/" }
         guard name.dropFirst(type.count).first == ":" else { return name }

@@ -3,7 +3,7 @@ internal import SSOAgent
 internal import SSOAgentClient
 internal import UnixSystem
 
-/// Starts an agent beside this process, in a session of its own, and waits until it serves.
+/// Starts an agent as a background process in its own session, and waits until it serves.
 struct BackgroundAgent {
     let runtime: RuntimeDirectory
 
@@ -13,26 +13,26 @@ struct BackgroundAgent {
     private var log: String { runtime.path + "/agent.log" }
     private var notifications: String { runtime.path + "/n.\(getpid())" }
 
-    /// How the agent's first sign-in by a key went, with its sentence.
+    /// The result of the agent's first keytab sign-in, with its sentence.
     enum SignIn {
         case done(String)
         case failed(String)
-        /// There was none, or it is under way.
+        /// There was no sign-in, or it is still in progress.
         case unknown
     }
 
-    /// How long to wait for the first sign-in of an agent that serves, in seconds: as long as for a KDC that does not answer.
+    /// How long to wait for the first sign-in after the agent serves, in seconds: as long as for a KDC that does not answer.
     private static let signInTime = 10.0
 
-    /// - Parameter waitsForSignIn: Whether the agent signs in by a key, and how that went is of interest.
-    /// - Throws: ``CommandFailure`` with the agent's own words where it ends instead.
+    /// - Parameter waitsForSignIn: Whether to wait for the result of the agent's keytab sign-in.
+    /// - Throws: ``CommandFailure`` with the agent's own message if it exits instead.
     func start(waitingForSignIn waitsForSignIn: Bool) throws(CommandFailure) -> SignIn {
         let socket = try notificationSocket()
         defer {
             close(socket)
             unlink(notifications)
         }
-        // Open for as long as the agent lives: its end is seen at once.
+        // The agent keeps the write end open while it runs, so that its exit is detected at once.
         var life: [Int32] = [0, 0]
         guard pipe(&life) == 0 else { throw failure("a pipe can't be made") }
         defer { close(life[0]) }
@@ -49,7 +49,7 @@ struct BackgroundAgent {
         throw CommandFailure(.failed, text ?? "the agent ended before it served. See \(log)")
     }
 
-    /// The next message of the agent; nil when the time is up, or it has ended.
+    /// Returns the next message of the agent; nil when the time is up or the agent has exited.
     private func message(from socket: Int32, life: Int32, seconds: Double? = nil) -> String? {
         let clock = ContinuousClock()
         let end = seconds.map { clock.now + .seconds($0) }
@@ -105,7 +105,7 @@ struct BackgroundAgent {
         return descriptor
     }
 
-    /// The same command without --background.
+    /// Spawns the same command without --background.
     private func spawn() throws(CommandFailure) {
         var environment = ProcessInfo.processInfo.environment
         environment["NOTIFY_SOCKET"] = notifications

@@ -4,15 +4,15 @@ internal import Subprocess
 internal import SystemPackage
 internal import UnixSystem
 
-/// The program of `ksso agent run --on-event`: started for each event, without a shell, in a session of its own.
+/// The program of `ksso agent run --on-event`: started for each event, without a shell, in its own session.
 ///
-/// No profile can name one: who may have a profile installed may not thereby have programs run.
+/// No profile can name a program, so that the permission to install a profile does not include running programs.
 struct EventProgram: Sendable {
     private let path: String
     private let limit: Duration
     private let environment: [String: String]
 
-    /// What service managers and the agent itself tell the agent alone.
+    /// The variables that service managers and the agent set for the agent only.
     private static let ownVariables: Set<String> = [
         "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC", "CREDENTIALS_DIRECTORY",
         "GLIBC_TUNABLES", "KSSO_LISTEN_FDS",
@@ -20,9 +20,9 @@ struct EventProgram: Sendable {
 
     /// - Parameters:
     ///   - path: The absolute path of the program.
-    ///   - limit: How long a run may take.
-    ///   - environment: The agent's variables, with those that lead to its caches.
-    /// - Throws: `CommandFailure` where the file is no program, or one that another user could change.
+    ///   - limit: The time limit of a run.
+    ///   - environment: The agent's environment, with the variables for its caches.
+    /// - Throws: `CommandFailure` if the file is not executable or another user could change it.
     init(path: String, limit: Duration, environment: [String: String]) throws(CommandFailure) {
         guard path.hasPrefix("/") else {
             throw CommandFailure(.usage, "--on-event \(path): the path must be absolute, because the program is started without a shell.")
@@ -48,11 +48,11 @@ struct EventProgram: Sendable {
         "\(path): other users can change this program or a folder on the way to it. Give them to yourself or to root (chown), and run chmod go-w on them."
     }
 
-    /// Runs it to its end.
+    /// Runs the program until it exits.
     ///
-    /// - Returns: What was wrong with the run; nil where it exited with status 0, and where this task was canceled.
+    /// - Returns: A description of the failure; nil if the program exited with status 0 or this task was canceled.
     func run(_ event: SessionEvent) async -> String? {
-        // Its owner or mode may have changed since the agent started.
+        // The file's owner or mode may have changed since the agent started.
         guard FileTrust.isClosedToOthers(path) else { return Self.distrust(path) }
         let variables = environment.merging(event.variables) { $1 }.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
         let configuration = Subprocess.Configuration(
@@ -63,7 +63,7 @@ struct EventProgram: Sendable {
         let end = await withTaskGroup(of: End?.self) { group in
             group.addTask {
                 do {
-                    // What it has to say goes where the agent's own log goes.
+                    // The program's standard error goes to the agent's log.
                     let run = try await Subprocess.run(configuration, input: .none, output: .discarded, error: .currentStandardError)
                     return .exited(run.terminationStatus)
                 } catch {
@@ -72,7 +72,7 @@ struct EventProgram: Sendable {
             }
             group.addTask { [limit] in (try? await Task.sleep(for: limit)).map { .outOfTime } }
             let first = await group.next() ?? nil
-            // The program that is still running is killed, and has ended when the group does.
+            // This kills a program that is still running, and the group waits for its end.
             group.cancelAll()
             return first
         }
@@ -94,7 +94,8 @@ struct EventProgram: Sendable {
         case outOfTime
     }
 
-    /// A process group of its own, which is killed as a whole while its leader is there: no child is left, and no other process is meant.
+    /// The program gets its own process group, which is killed as a whole while its leader exists, so that no child is left and no other
+    /// process is killed.
     private static var options: PlatformOptions {
         var options = PlatformOptions()
         options.createSession = true

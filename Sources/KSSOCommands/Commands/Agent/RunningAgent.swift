@@ -4,7 +4,7 @@ internal import KerberosEngine
 internal import SSOAgentClient
 internal import UnixSystem
 
-/// The agent of a runtime folder, as commands that look after it see it.
+/// The agent of a runtime directory, as seen by the commands that inspect or stop it.
 struct RunningAgent {
     private let client: AgentClient
     private let runtime: RuntimeDirectory
@@ -14,7 +14,7 @@ struct RunningAgent {
         client = AgentClient(socketPath: runtime.apiSocket)
     }
 
-    /// What an agent that is asked for its state does.
+    /// The reaction of an agent to a status request.
     enum Answer {
         case status(StatusDocument)
         case silence(AgentListener)
@@ -41,13 +41,13 @@ struct RunningAgent {
         return "an agent (process \(agent.processID)) runs in \(runtime.path), but can't be asked at \(loss.fault). \(loss.remedy)"
     }
 
-    /// The agent that does not answer; nil where it does, or none runs.
+    /// Returns the agent's process if it does not answer; nil if it answers or none is running.
     func silent() async -> AgentListener? {
         guard runtime.isServed else { return nil }
         return await BlockingCall.run { [runtime] in runtime.silentListener(at: .requests) }
     }
 
-    /// - Throws: ``CommandFailure`` where none runs, or the folder is not this user's alone.
+    /// - Throws: ``CommandFailure`` if no agent is running, or if other users can write to the directory.
     func answer() async throws(CommandFailure) -> Answer {
         guard PrivateDirectory(path: runtime.path).isTrusted else { throw Self.none(runtime) }
         if let agent = await unreachable() { return .unreachable(agent) }
@@ -58,7 +58,7 @@ struct RunningAgent {
                 return .failure(error)
             }
         }
-        // One that takes its time is asked for less.
+        // If the agent is slow, check whether it answers a cheaper request.
         if await firstResult(within: .seconds(1), { await request.value }) == nil, let listener = await silent() {
             request.cancel()
             return .silence(listener)
@@ -70,7 +70,7 @@ struct RunningAgent {
         }
     }
 
-    /// - Throws: ``CommandFailure`` where none runs, or it does not answer, or the folder is not this user's alone.
+    /// - Throws: ``CommandFailure`` if no agent is running, if it does not answer, or if other users can write to the directory.
     func status() async throws(CommandFailure) -> StatusDocument {
         switch try await answer() {
         case .status(let document): return document

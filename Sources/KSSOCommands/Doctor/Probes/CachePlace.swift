@@ -2,11 +2,11 @@ internal import Foundation
 internal import Kerberos
 internal import UnixSystem
 
-/// The folder in which a cache that is a file lies, or would lie.
+/// The folder of a cache that is a file, whether the cache exists or not.
 struct CacheFolder {
     let path: String
 
-    /// Nil for a cache that is no file.
+    /// Nil for a cache that is not a file.
     init?(of name: CredentialCacheName) {
         switch name.type {
         case "DIR" where !name.residual.hasPrefix(":"): path = name.residual
@@ -17,16 +17,16 @@ struct CacheFolder {
         }
     }
 
-    /// About what a ticket of a user with many groups takes.
+    /// The approximate size in bytes of a ticket for a user with many groups.
     private static let room = 16384
 
-    /// Why no ticket can be written there; nil where one can. A file without a name is written and gone with this call.
+    /// Why no ticket can be written there; nil if one can. Writes a file without a name, which disappears when it is closed.
     var fault: String? {
         var information = stat()
         guard stat(path, &information) == 0 else { return "there is no folder \(path)" }
         guard access(path, W_OK | X_OK) == 0 else { return "\(path) is closed to this user" }
         let descriptor = open(path, Self.withoutName | O_WRONLY | O_CLOEXEC, 0o600)
-        // Some file systems have no such files: then the room is all that can be told.
+        // Some file systems do not support such files. Then only the free space is checked.
         guard descriptor >= 0 else { return hasFreeBlocks ? nil : Self.text(ENOSPC) }
         defer { close(descriptor) }
         let bytes = [UInt8](repeating: 0, count: Self.room)
@@ -35,7 +35,7 @@ struct CacheFolder {
         return Self.text(count < 0 ? errno : ENOSPC)
     }
 
-    /// O_TMPFILE of open(2), which Swift does not see.
+    /// O_TMPFILE of open(2), which Swift does not import.
     private static let withoutName = 0o20_000_000 | O_DIRECTORY
 
     private var hasFreeBlocks: Bool {
@@ -48,15 +48,15 @@ struct CacheFolder {
     }
 }
 
-/// Somebody who listens at a Unix socket, or nobody.
+/// Checks whether a process listens at a Unix socket.
 enum UnixListener {
-    /// Whether a connection is taken. It takes some microseconds and never waits.
+    /// Returns whether a connection is accepted. It takes some microseconds and never blocks.
     static func answers(_ path: String) -> Bool {
         guard let address = UnixSocketAddress(path: path) else { return false }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // One that is too busy to take a connection at once is there all the same, and one that is another user's too.
+        // A listener that is busy or belongs to another user counts as well.
         return address.lent { connect(descriptor, $0, $1) } == 0 || errno == EAGAIN || errno == EACCES
     }
 }

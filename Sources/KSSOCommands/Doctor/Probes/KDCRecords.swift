@@ -1,15 +1,15 @@
 internal import Kerberos
 
-/// What DNS says of where a realm's KDCs are.
+/// The DNS records about a realm's KDCs.
 ///
-/// libkrb5 asks for URI records first, and for SRV records where there are none.
+/// libkrb5 looks up URI records first, and SRV records only if there are no URI records.
 struct KDCRecords: Sendable {
     let realm: String
     /// The KDCs that libkrb5 finds.
     private(set) var places: [LocatedKDC] = []
-    /// The KDC proxies that it finds.
+    /// The KDC proxies that libkrb5 finds.
     private(set) var proxies: [LocatedKDCProxy] = []
-    /// The KDCs of SRV records that are not read, because there are URI records.
+    /// The KDCs of SRV records that libkrb5 ignores because there are URI records.
     private(set) var unread: [LocatedKDC] = []
     private let isSilent: Bool
 
@@ -60,7 +60,7 @@ struct KDCRecords: Sendable {
         return places
     }
 
-    /// What they come to where nothing else names a KDC.
+    /// The finding if only DNS lists KDCs.
     var finding: Finding {
         guard places.isEmpty, proxies.isEmpty else { return .ok("DNS names the KDCs of \(realm): \(names).") }
         if isSilent {
@@ -76,7 +76,7 @@ struct KDCRecords: Sendable {
         )
     }
 
-    /// What they come to where others are tried before them.
+    /// The finding if other KDCs are tried before those in DNS.
     func finding(after preferred: [String]) -> Finding {
         guard !places.isEmpty || !proxies.isEmpty else { return .skipped("DNS names no KDC of \(realm) beside those of the profile.") }
         return .ok("after \(preferred.joined(separator: ", ")), DNS names the KDCs of \(realm): \(names).")
@@ -91,14 +91,14 @@ struct KDCRecords: Sendable {
             + (others.isEmpty ? ")" : "; so it passes over \(others) of the SRV records)")
     }
 
-    /// A boolean of krb5.conf.
+    /// Parses a boolean of krb5.conf.
     static func isTrue(_ text: String?) -> Bool {
         !["n", "no", "false", "nil", "f", "0", "off"].contains((text ?? "true").lowercased())
     }
 }
 
 extension [LocatedKDC] {
-    /// One entry for each address, with every transport by which it is named.
+    /// Adds a KDC, with one element per address that lists all its transports.
     fileprivate mutating func add(_ address: KDCAddress, _ transport: KDCProbe.Transport, _ source: String) {
         if let known = firstIndex(where: { $0.address == address }) {
             if !self[known].transports.contains(transport) { self[known].transports.append(transport) }

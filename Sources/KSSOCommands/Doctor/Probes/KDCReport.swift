@@ -6,14 +6,14 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NegotiateAsyncHTTPClient
 
-/// What one KDC said, by each of the transports that it was to be asked by.
+/// The answers of a KDC over each of its transports.
 struct KDCReport: Sendable {
     let place: LocatedKDC
-    /// Its address; nil where its name does not resolve.
+    /// The KDC's IP address; nil if its name does not resolve.
     let address: String?
     let outcomes: [(transport: KDCProbe.Transport, outcome: KDCProbe.Outcome)]
 
-    /// How long one transport may take: name and answer together stay below the step's limit.
+    /// The time limit for one transport. Together with the name lookup it is below the step's limit.
     private static let limit = Duration.seconds(3)
 
     init(_ place: LocatedKDC, _ probe: KDCProbe) async {
@@ -31,7 +31,7 @@ struct KDCReport: Sendable {
         outcomes = found.compactMap { transport, outcome in outcome.map { (transport, $0) } }
     }
 
-    /// The answers, TCP's first: its way is the more exact, and it is what libkrb5 uses here.
+    /// The answers, TCP's first, because it is more exact and libkrb5 uses TCP here.
     var answers: [KDCProbe.Answer] {
         outcomes.reversed().compactMap { if case .answered(let answer) = $0.outcome { answer } else { nil } }
     }
@@ -77,19 +77,19 @@ extension KDCProbe.Outcome {
     }
 }
 
-/// What one KDC proxy said to a message for the realm's KDC ([MS-KKDCP]).
+/// The answer of a KDC proxy to a message for the realm's KDC ([MS-KKDCP]).
 struct KDCProxyReport: Sendable {
     private enum Outcome: Sendable {
         case said(KDCProbe.Outcome)
         case status(Int)
         case untrusted(String)
         case noAnswer(String)
-        /// By no TLS: libkrb5 asks none such, and nothing was sent.
+        /// The URL is not https, which libkrb5 does not support; nothing was sent.
         case passedOver
     }
 
     private static let limit = Duration.seconds(4)
-    /// An answer is no longer than this: tickets are not.
+    /// The maximum length of an answer in bytes, which no ticket exceeds.
     private static let longestAnswer = 1 << 20
 
     private let place: LocatedKDCProxy
@@ -124,10 +124,10 @@ struct KDCProxyReport: Sendable {
         }
     }
 
-    /// What the KDC behind it said.
+    /// The answer of the KDC behind the proxy.
     var answer: KDCProbe.Answer? { if case .said(.answered(let answer)) = outcome { answer } else { nil } }
 
-    /// Whether a ticket can be got this way.
+    /// Whether libkrb5 can get tickets through this proxy.
     var isUsable: Bool { answer != nil && KDCProbe.libraryReachesProxies }
 
     func check(hasOthers: Bool) -> DiagnosticCheck {
@@ -177,6 +177,6 @@ struct KDCProxyReport: Sendable {
 }
 
 extension Duration {
-    /// Milliseconds with one decimal.
+    /// The duration in milliseconds with one decimal.
     var milliseconds: Double { (self / .microseconds(100)).rounded() / 10 }
 }

@@ -1,6 +1,6 @@
 internal import HTTPNegotiate
 
-/// A diagnosis as a person reads it: a line for each layer, what to do below it, and in the end what it comes to.
+/// A diagnosis in readable form: a line for each layer, its remedy below it, and a summary at the end.
 struct DiagnosisReport {
     let diagnosis: Diagnosis
 
@@ -25,7 +25,7 @@ struct DiagnosisReport {
 }
 
 extension DiagnosticCheck {
-    /// The remedy, a line for each thing to do.
+    /// The remedy, one line for each action.
     var remedyLines: [String] {
         (remedy ?? "").split(separator: "\n").map { String($0.drop { $0 == " " }) }
     }

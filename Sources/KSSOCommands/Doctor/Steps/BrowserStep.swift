@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPNegotiate
 
 extension DiagnosticStep {
-    /// Whether the browsers of this machine would send a ticket to the host.
+    /// Checks whether the browsers on this machine would send a ticket to the host.
     static let browsers = DiagnosticStep.check("browser") { findings in
         guard let plan = findings.plan else { return .nothing }
         let browsers = Browser.all.filter { $0.isInstalled(environment: findings.environment) }
@@ -17,12 +17,12 @@ extension DiagnosticStep {
     }
 }
 
-/// A browser, and where its policy is.
+/// A browser and the location of its policy.
 struct Browser: Sendable {
     let name: String
     let programs: [String]
     let policies: [String]
-    /// The hosts that a policy's document allows.
+    /// Returns the hosts that a policy document allows.
     let allowed: @Sendable ([String: Any]) -> [String]
 
     static let all: [Browser] = [
@@ -69,7 +69,8 @@ struct Browser: Sendable {
         }
     }
 
-    /// Chromium writes `*.example.com` and `*`; Firefox `example.com`, `.example.com` and `https://example.com`.
+    /// Returns whether a policy's entry covers a host. Chromium writes `*.example.com` and `*`; Firefox writes `example.com`,
+    /// `.example.com` and `https://example.com`.
     static func covers(_ entry: String, _ host: String) -> Bool {
         let entry = entry.split(separator: "/").last.map(String.init) ?? entry
         if entry == "*" || entry == host { return true }

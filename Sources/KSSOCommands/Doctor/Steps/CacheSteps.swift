@@ -6,7 +6,7 @@ internal import KerberosSSO
 internal import SSOAgentClient
 
 extension DiagnosticStep {
-    /// The default credential cache: where it is, whose it is, and whether there is room in it.
+    /// Checks the default credential cache: its location, its owner and the available space.
     static let cache = DiagnosticStep.check(
         "cache",
         hangingRemedy: silenceRemedy
@@ -21,7 +21,7 @@ extension DiagnosticStep {
             name = try await client.defaultCacheName()
             _ = try await client.contents(of: name)
         } catch {
-            // An empty place is no fault.
+            // A missing cache is not a failure.
             guard error.code == .noCredentials else { return await unusable(error, client, findings) }
         }
         guard let name = try? await client.defaultCacheName() else { return .skipped("the default cache has no name.") }
@@ -45,7 +45,7 @@ extension DiagnosticStep {
         return .ok("the tickets are in \(name), and there is room.")
     }
 
-    /// Of a cache that is waited for in vain: nothing but the kernel is asked.
+    /// Returns the remedy for a cache that does not answer, using only information from the kernel.
     private static func silenceRemedy(_ findings: DiagnosticFindings) -> String {
         let runtime = RuntimeDirectory(environment: findings.environment)
         guard runtime.cacheSocket != nil, let listener = runtime.listener(at: .caches) else {
@@ -56,7 +56,7 @@ extension DiagnosticStep {
 
     private static func unusable(_ error: KerberosError, _ client: KerberosClient, _ findings: DiagnosticFindings) async -> Finding {
         guard error.message.contains("KCM") || error.subject.hasPrefix("KCM") else { return .failed(error.description) }
-        // The session's variables lead other programs to the agent's socket; here an agent that is gone is passed over.
+        // The session's variables direct other programs to the agent's socket, but this process ignores an agent that has stopped.
         let places = [await socketPath(client), RuntimeDirectory(environment: findings.environment).kcmSocket]
         let remedy = "Start this user's agent: ksso agent run --background; or the machine's server: systemctl start ksso-kcm.socket"
         guard let path = places.first(where: isStale) else { return .failed(error.description, remedy: remedy) }
@@ -67,14 +67,14 @@ extension DiagnosticStep {
         (try? await client.libdefault("kcm_socket")) ?? "/var/run/.heim_org.h5l.kcm-socket"
     }
 
-    /// Whether a socket is there at which nobody listens.
+    /// Returns whether a path has a socket at which no process listens.
     private static func isStale(_ path: String) -> Bool {
         var information = stat()
         guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return false }
         return !UnixListener.answers(path)
     }
 
-    /// Whether klist, curl and the other programs look where the tickets are.
+    /// Checks whether klist, curl and other programs use the cache that contains the tickets.
     static let visibility = DiagnosticStep.check("visibility") { findings in
         let own = findings.sso.kerberos.cacheClient
         let files = KerberosConfigurationFile.stockFiles(environment: findings.environment)
@@ -96,7 +96,7 @@ extension DiagnosticStep {
 }
 
 extension KerberosConfigurationFile {
-    /// The files that a program started from here would read.
+    /// Returns the krb5.conf files that a program started from here would read.
     static func stockFiles(environment: [String: String]) -> [String] {
         (environment["KRB5_CONFIG"] ?? "/etc/krb5.conf").split(separator: ":").map(String.init)
     }

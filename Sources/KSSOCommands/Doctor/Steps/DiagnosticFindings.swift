@@ -5,61 +5,61 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import NIOSSL
 
-/// What is asked, and what has been found out so far.
+/// The input of a diagnosis and the results of its steps so far.
 struct DiagnosticFindings: Sendable {
     /// The profiles and the engine.
     let sso: SingleSignOn
-    /// The URL, where one was given.
+    /// The URL, if one was given.
     let url: URL?
-    /// The keytab that was named.
+    /// The keytab, if one was given.
     let keytab: String?
-    /// The variables as the command was started with them.
+    /// The environment at the start of the command.
     let environment: [String: String]
-    /// Whose certificates the URL's server may show; nil is those that the machine trusts.
+    /// The TLS configuration for the URL's server; nil means that the system's authorities are trusted.
     var tls: TLSConfiguration?
-    /// The realm whose KDCs and session are looked at: as given, else the plan's, else the default one; or the default credential's, where
-    /// the profile leaves it to that who answers.
+    /// The realm whose KDCs and session are checked: the given one, else the plan's, else the default realm. If the profile lets libkrb5's
+    /// default credential answer, the realm of that credential.
     var realm: String?
-    /// The realm whose profile says who answers.
+    /// The realm whose profile determines the principal that answers.
     var profileRealm: String?
-    /// How the URL's challenge would be answered.
+    /// The plan that answers the URL's challenge.
     var plan: AuthorizationPlan?
-    /// The name that the URL's host is an alias of.
+    /// The canonical name, if the URL's host is an alias.
     var canonicalName: String?
-    /// Where the realm's KDCs are.
+    /// The locations of the realm's KDCs.
     var locations: [LocatedKDC] = []
-    /// What passes messages on to the realm's KDCs.
+    /// The proxies of the realm's KDCs.
     var proxies: [LocatedKDCProxy] = []
-    /// By how many seconds clocks may differ.
+    /// The permitted clock skew in seconds.
     var clockTolerance = 300.0
-    /// Whether libkrb5 goes by the KDC's clock: `kdc_timesync`.
+    /// Whether libkrb5 adjusts to the KDC's clock (`kdc_timesync`).
     var followsClock = true
-    /// What the first KDC that answered said, and of whom.
+    /// The first answer of a KDC, and the principal that it is about.
     var answer: (principal: Principal, answer: KDCProbe.Answer)?
-    /// Whether the principal of the answer was guessed from the user's name.
+    /// Whether the principal of the answer was derived from the user's name.
     var isGuess = false
     /// Whether the tickets are an agent's whose cache socket is lost.
     var isCacheLost = false
     /// Who is signed in.
     var session: Session?
-    /// Copies of the user's tickets, for tries that leave his caches as they are.
+    /// Copies of the user's tickets, so that attempts do not change the user's caches.
     var tickets: PrivateTickets?
     /// A ticket for the URL's service.
     var serviceTicket: Credential?
-    /// Whether the server asked for Negotiate.
+    /// Whether the server sent a Negotiate challenge.
     var isChallenged = false
-    /// By how many seconds the server's clock is ahead of this machine's, by its `Date`.
+    /// By how many seconds the server's clock is ahead of this machine's, according to its `Date` field.
     var serverClockOffset: Double?
 
-    /// What the profile says of the realm, or of the URL's host.
+    /// The configuration of the realm, or of the URL's host.
     var configuration: ExtensionConfiguration? {
         plan?.configuration ?? sso.kerberos.policy.configurations.first { $0.realm == profileRealm ?? realm }
     }
 
-    /// Turns to the realm of libkrb5's default credential where the profile leaves it to that who answers; a silent cache is not waited for
-    /// for long.
+    /// Selects the realm of libkrb5's default credential if the profile lets that credential answer. It waits only briefly for a cache that
+    /// does not answer.
     ///
-    /// - Returns: That credential's principal; nil where the profile does not, or nobody is signed in.
+    /// - Returns: The credential's principal; nil if the profile names a principal or no one is signed in.
     mutating func followDefaultCredential() async -> Principal? {
         profileRealm = realm
         guard configuration?.credentialUseMode == .kerberosDefault else { return nil }
@@ -69,26 +69,26 @@ struct DiagnosticFindings: Sendable {
         return principal
     }
 
-    /// libkrb5 for the realm.
+    /// A libkrb5 client for the realm.
     var client: KerberosClient? { realm.map { sso.kerberos.diagnosticClient(for: $0) } }
 }
 
-/// Where a KDC is, and who says so.
+/// The location of a KDC and its source.
 struct LocatedKDC: Sendable, Hashable {
     let address: KDCAddress
     var transports: [KDCProbe.Transport]
-    /// krb5.conf, or the record of DNS.
+    /// krb5.conf, the profile, or the DNS record.
     let source: String
 }
 
-/// Where a KDC proxy is ([MS-KKDCP]), and who says so.
+/// The URL of a KDC proxy ([MS-KKDCP]) and its source.
 struct LocatedKDCProxy: Sendable, Hashable {
     let url: String
     let source: String
 }
 
 extension DiagnosticFindings {
-    /// Notes an entry of krb5.conf or of a profile: a KDC, or the URL of a KDC proxy.
+    /// Adds an entry of krb5.conf or of a profile: a KDC, or the URL of a KDC proxy.
     mutating func add(_ entry: String, source: String) {
         if let address = KDCAddress(entry) {
             locations.append(LocatedKDC(address: address, transports: KDCProbe.Transport.allCases, source: source))
@@ -97,14 +97,14 @@ extension DiagnosticFindings {
         }
     }
 
-    /// Notes what DNS says beside.
+    /// Adds the KDCs that only DNS lists.
     mutating func add(_ records: KDCRecords) {
         locations += records.places.filter { place in !locations.contains { $0.address == place.address } }
         proxies += records.proxies.filter { proxy in !proxies.contains { $0.url == proxy.url } }
     }
 }
 
-/// Copies of a user's ticket-granting tickets in a cache of this process's memory, which goes with them.
+/// Copies of a user's ticket-granting tickets in a memory cache of this process, destroyed with this object.
 final class PrivateTickets: Sendable {
     let cache: CredentialCacheName
 

@@ -1,14 +1,14 @@
 internal import HTTPNegotiate
 
-/// A look at one layer: what was seen, and what later looks may build on.
+/// The check of one layer, whose findings later steps use.
 struct DiagnosticStep: Sendable {
-    /// The name of its check, or of its first.
+    /// The name of its check, or of its first one.
     let name: String
-    /// How long it may take; it is abandoned then.
+    /// The time limit, after which the step is abandoned.
     let limit: Duration
-    /// What to do where it hangs; it does not wait.
+    /// Returns the remedy if the step hangs; must not block.
     let hangingRemedy: (@Sendable (DiagnosticFindings) -> String)?
-    /// Looks, and leaves what it has found out in the findings.
+    /// Runs the step, and stores its results in the findings.
     let look: @Sendable (inout DiagnosticFindings) async -> [DiagnosticCheck]
 
     init(
@@ -23,13 +23,13 @@ struct DiagnosticStep: Sendable {
         self.look = look
     }
 
-    /// All of them, in the order in which a sign-on passes the layers. The cache stands before the session that it holds.
+    /// All steps, in the order in which a sign-on passes the layers. The cache precedes the session that it contains.
     static let all: [DiagnosticStep] = [
         .configuration, .host, .name, .locations, .keyDistributionCenters, .clock, .account, .cache, .visibility, .session, .expiry,
         .service, .keytab, .challenge, .token, .browsers,
     ]
 
-    /// One check by the step's name.
+    /// Creates a step with one check, which has the step's name.
     static func check(
         _ name: String,
         limit: Duration = .seconds(4),
@@ -43,13 +43,13 @@ struct DiagnosticStep: Sendable {
     }
 }
 
-/// What one look came to, before it has a name.
+/// The result of a check, before it has a name.
 enum Finding: Sendable {
     case ok(String)
     case warning(String, remedy: String? = nil)
     case failed(String, remedy: String? = nil)
     case skipped(String)
-    /// There is nothing to say, such as of a server when no URL was given.
+    /// There is nothing to report, for example about a server if no URL was given.
     case nothing
 
     func check(_ name: String) -> DiagnosticCheck? {

@@ -4,7 +4,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 
 extension DiagnosticStep {
-    /// Where the realm's KDCs are: as configured, and as DNS says where it is asked.
+    /// Finds the realm's KDCs: those that are configured, and those in DNS if it is used.
     static let locations = DiagnosticStep.check("dns") { findings in
         guard let client = findings.client, let realm = findings.realm else { return .skipped("no realm is known.") }
         let order: KDCOrder
@@ -34,7 +34,7 @@ extension DiagnosticStep {
         return order.named.isEmpty ? records.finding : records.finding(after: order.named)
     }
 
-    /// Each KDC, by UDP and by TCP, and each KDC proxy.
+    /// Checks each KDC over UDP and TCP, and each KDC proxy.
     static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm else { return [] }
         let places = Array(findings.locations.prefix(4))
@@ -61,7 +61,7 @@ extension DiagnosticStep {
         return reports.map { $0.check(hasOthers: isReached) } + proxyReports.map { $0.check(hasOthers: isReached) }
     }
 
-    /// The KDC's clock and this machine's.
+    /// Compares the KDC's clock with this machine's.
     static let clock = DiagnosticStep.check("clock") { findings in
         guard let answer = findings.answer?.answer else { return .skipped("no KDC answered.") }
         guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not tell its time.") }
@@ -71,7 +71,7 @@ extension DiagnosticStep {
         if abs(offset) > findings.clockTolerance {
             let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
             guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
-            // libkrb5 goes by the KDC's clock then. Certificates, Java and others do not.
+            // libkrb5 adjusts to the KDC's clock in this case. Certificate checks, Java and others do not.
             return .warning("\(text), and libkrb5 makes up for it (kdc_timesync); others may not.", remedy: remedy)
         }
         if abs(offset) > min(60, findings.clockTolerance / 2) {
@@ -80,13 +80,13 @@ extension DiagnosticStep {
         return .ok("the KDC's clock is \(difference) this machine's.")
     }
 
-    /// `12 s ahead of`.
+    /// Returns a text such as `12 s ahead of`.
     static func clockText(_ offset: Double) -> String {
         let seconds = Int(offset.rounded())
         return seconds == 0 ? "less than a second from" : "\(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind")"
     }
 
-    /// Whether the KDC would give the principal a ticket at all.
+    /// Checks whether the KDC would issue a ticket to the principal.
     static let account = DiagnosticStep.check("account") { findings in
         guard let (principal, answer) = findings.answer else { return .skipped("no KDC answered.") }
         guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
@@ -99,7 +99,7 @@ extension DiagnosticStep {
 }
 
 extension Collection where Self: Sendable, Element: Sendable {
-    /// The results in the elements' order.
+    /// Returns the results in the order of the elements.
     fileprivate func concurrentlyMapped<Result: Sendable>(_ transform: @escaping @Sendable (Element) async -> Result) async -> [Result] {
         await withTaskGroup(of: (Int, Result).self) { group in
             for (index, element) in enumerated() { group.addTask { (index, await transform(element)) } }
@@ -109,7 +109,7 @@ extension Collection where Self: Sendable, Element: Sendable {
 }
 
 extension DiagnosticStep {
-    /// Whether the name service knows the host, and by which name.
+    /// Checks whether the host's name resolves, and to which canonical name.
     static let name = DiagnosticStep.check("name") { findings in
         guard let plan = findings.plan else { return .nothing }
         let host = plan.origin.host

@@ -6,10 +6,10 @@ internal import KerberosEngine
 internal import KerberosSSO
 
 extension DiagnosticCheck {
-    /// What is to be said of the profiles that were found.
+    /// Returns the checks of the profiles that were found.
     static func profiles(_ found: ProfileSearchResult) -> [DiagnosticCheck] {
         var checks = found.warnings.map { warning in
-            // A key that is misspelt is a key that is not there: what it should do is not done.
+            // A misspelled key has no effect, so it is a failure.
             let isFault = warning.code != .severalDefaultRealms
             let remedy = "Mend the file. To see all its keys: ksso profile check \(warning.source)"
             return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
@@ -35,7 +35,7 @@ extension DiagnosticCheck {
         return checks
     }
 
-    /// Profiles that were not read in time.
+    /// The check if the profiles were not read in time.
     static let silentProfiles = DiagnosticCheck(
         "profile",
         .failed,
@@ -43,7 +43,7 @@ extension DiagnosticCheck {
         remedy: "Look whether the folders answer: ls /etc/ksso ~/.config/ksso"
     )
 
-    /// A profile that was named and can't be used.
+    /// The check if an explicitly named profile cannot be used.
     static func profile(_ error: ProfileError) -> DiagnosticCheck {
         DiagnosticCheck(
             "profile",
@@ -55,7 +55,7 @@ extension DiagnosticCheck {
 }
 
 extension DiagnosticStep {
-    /// krb5.conf, and the realm that it or the profile makes the default.
+    /// Checks krb5.conf and the default realm, which it or the profile sets.
     static let configuration = DiagnosticStep.check("configuration") { findings in
         let files = KerberosConfigurationFile.systemFiles(environment: findings.environment)
         if let file = files.first(where: { access($0, F_OK) == 0 && access($0, R_OK) != 0 }) {
@@ -64,7 +64,7 @@ extension DiagnosticStep {
         let present = files.filter { access($0, R_OK) == 0 }
         var credential: Principal?
         do throws(KerberosError) {
-            // Only now is krb5.conf read, and with it every file that it includes.
+            // This reads krb5.conf for the first time, with every file that it includes.
             _ = try await findings.sso.kerberos.cacheClient.defaultRealm()
             let standard = try await findings.sso.kerberos.defaultRealm()
             if findings.realm == nil {
@@ -84,7 +84,7 @@ extension DiagnosticStep {
         return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")
     }
 
-    /// Whether a rule covers the host.
+    /// Checks whether a rule covers the host.
     static let host = DiagnosticStep.check("host") { findings in
         guard let url = findings.url else { return .nothing }
         switch findings.sso.decision(for: url) {

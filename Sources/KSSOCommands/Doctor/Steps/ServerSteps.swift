@@ -10,7 +10,7 @@ internal import NIOSSL
 internal import NegotiateAsyncHTTPClient
 
 extension DiagnosticStep {
-    /// What the server answers without a ticket.
+    /// Checks the server's response to a request without a ticket.
     static let challenge = DiagnosticStep.check("challenge", limit: .seconds(5)) { findings in
         guard let url = findings.url, let plan = findings.plan else { return .nothing }
         let response: HTTPClientResponse
@@ -20,7 +20,7 @@ extension DiagnosticStep {
             return unreachable(error, "\(plan.origin)")
         }
         if let text = response.headers.first(name: "Date"), let date = HTTPDate.date(text) {
-            // The field has whole seconds only.
+            // The `Date` field has a resolution of one second.
             let offset = date.timeIntervalSinceNow
             findings.serverClockOffset = abs(offset) < 2 ? 0 : offset
         }
@@ -51,7 +51,7 @@ extension DiagnosticStep {
         )
     }
 
-    /// What it answers with one.
+    /// Checks the server's response to a request with a ticket.
     static let token = DiagnosticStep("token", limit: .seconds(5)) { findings in
         guard let url = findings.url, let plan = findings.plan else { return [] }
         guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
@@ -80,7 +80,7 @@ extension DiagnosticStep {
         guard let error = error as? AuthorizationError, error.code == .mutualAuthenticationFailed || error.code == .invalidResponse else {
             return [refusal("\(error)", findings), unproven]
         }
-        // A proof that is missing may be done without; one that is wrong must not be looked at.
+        // A profile can accept a missing proof; an invalid one can only be accepted by not checking it at all.
         let key = error.code == .invalidResponse ? "NoMutualAuthenticationHosts" : "OptionalMutualAuthenticationHosts"
         return [
             DiagnosticCheck("token", .ok, "the server answered the ticket."),
@@ -94,7 +94,7 @@ extension DiagnosticStep {
         ]
     }
 
-    /// The server's reasons stay with the server, but for its clock, which every answer tells.
+    /// Returns the check for a refused ticket. The server does not say why it refuses, but its `Date` field shows a wrong clock.
     private static func refusal(_ reason: String, _ findings: DiagnosticFindings) -> DiagnosticCheck {
         let center = findings.answer?.answer.clockOffset ?? 0
         if let server = findings.serverClockOffset, abs(server - center) > findings.clockTolerance {
@@ -132,14 +132,14 @@ extension DiagnosticStep {
     }
 }
 
-/// Answers no challenge, so that it is seen as the server sent it.
+/// Answers no challenge, so that the server's response is visible as it was sent.
 struct NobodyAnswers: CredentialExtension {
     func decision(for url: URL) -> AuthorizationDecision { .ignore([]) }
 
     func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome { .notHandled([]) }
 }
 
-/// The date of an answer (RFC 9110 section 5.6.7), in the form that servers send.
+/// Parses the date of a response (RFC 9110 section 5.6.7) in the form that servers send.
 private enum HTTPDate {
     static func date(_ text: String) -> Date? {
         let formatter = DateFormatter()
@@ -150,19 +150,19 @@ private enum HTTPDate {
     }
 }
 
-/// What a server says to a request without a ticket.
+/// The server's response to a request without a ticket.
 struct ServerAnswer {
     let status: Int
     let challenges: [String]
     let proxyChallenges: [String]
     let via: [String]
 
-    /// How each token of NTLM begins ([MS-NLMP] section 2.2.1).
+    /// The start of each NTLM token ([MS-NLMP] section 2.2.1).
     private static let ntlm = Array("NTLMSSP\0".utf8)
 
     private var negotiate: NegotiateChallenge.Result { NegotiateChallenge.find(in: challenges) }
 
-    /// Whether a ticket is asked for. A first challenge that carries a token already belongs to no exchange of ours.
+    /// Whether the server requests a ticket. A first challenge that already carries a token belongs to no exchange of this client.
     var isChallenge: Bool {
         guard status == 401, case .found(let challenge) = negotiate else { return false }
         return challenge.token == nil

@@ -5,7 +5,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 
 extension DiagnosticStep {
-    /// Whether the KDC knows the service that the host's challenge needs.
+    /// Checks whether the KDC knows the service that the host's challenge requires.
     static let service = DiagnosticStep.check("service", limit: .seconds(5)) { findings in
         guard let plan = findings.plan else { return .nothing }
         guard let session = findings.session, let answer = findings.answer else {
@@ -36,7 +36,7 @@ extension DiagnosticStep {
         }
     }
 
-    /// The ticket that programs find in the cache is encrypted with another key than the KDC uses now.
+    /// The warning for a cached ticket that is encrypted with another key than the KDC uses now.
     private static func formerKey(
         _ key: TicketKey,
         _ plan: AuthorizationPlan,
@@ -55,7 +55,7 @@ extension DiagnosticStep {
         )
     }
 
-    /// The ticket looks valid, and no KDC can read it.
+    /// The failure for a ticket that looks valid but that the KDC cannot decrypt.
     private static func refused(_ error: KerberosError, _ principal: Principal, _ service: Principal?) -> Finding {
         let isAnothers = service.map { ![principal.realm, ""].contains($0.realm) } ?? false
         return .failed(
@@ -65,7 +65,7 @@ extension DiagnosticStep {
         )
     }
 
-    /// Perhaps the KDC knows the service by the name that the host is an alias of.
+    /// The failure for an unknown service. Checks whether the KDC knows the service by the host's canonical name.
     private static func unknown(
         _ service: String,
         _ plan: AuthorizationPlan,
@@ -96,7 +96,7 @@ extension DiagnosticStep {
         )
     }
 
-    /// Whether a keytab on this machine has the key that the KDC encrypts with.
+    /// Checks whether a keytab on this machine contains the key that the KDC encrypts with.
     static let keytab = DiagnosticStep.check("keytab") { findings in
         guard let ticket = findings.serviceTicket, let client = findings.client else {
             return findings.keytab == nil ? .nothing : .skipped("there is no ticket to hold against the keytab.")
@@ -122,15 +122,15 @@ extension DiagnosticStep {
     }
 }
 
-/// Why a server with a keytab can't read the tickets that the KDC gives out.
+/// The reason why a server with a keytab cannot decrypt the KDC's tickets.
 enum KeytabFault {
     case noEntry
     case otherVersion([TicketKey])
     case otherEncryption([TicketKey])
-    /// Name, number and type are the same, and the key is another one.
+    /// The principal, the version number and the encryption type match, but the key differs.
     case otherKey
 
-    /// What can be told from the names of the keys; nil where one fits.
+    /// Derives the reason from the descriptions of the keys; nil if one matches.
     init?(of key: TicketKey, among own: [TicketKey]) {
         if own.contains(key) { return nil }
         let sameVersion = own.filter { $0.version == key.version }

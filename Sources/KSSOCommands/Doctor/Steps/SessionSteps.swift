@@ -6,7 +6,7 @@ internal import KerberosSSO
 internal import SSOAgentClient
 
 extension DiagnosticStep {
-    /// Whether somebody is signed in to the realm.
+    /// Checks whether a principal of the realm is signed in.
     static let session = DiagnosticStep.check("session") { findings in
         guard let realm = findings.realm else { return .skipped("no realm is known.") }
         let list: SessionList
@@ -46,11 +46,11 @@ extension DiagnosticStep {
 }
 
 extension DiagnosticStep {
-    /// When ticket and password end.
+    /// Checks when the ticket and the password expire.
     static let expiry = DiagnosticStep.check("expiry") { findings in
         guard let session = findings.session else { return .skipped("nobody is signed in.") }
         let rules = findings.sso.kerberos.passwordRules(for: session.realm)
-        // The KDC gives times by its own clock. Here all are by this machine's, which people see.
+        // The KDC's times are by its own clock. They are converted to this machine's clock, which users see.
         func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
         let (now, end, passwordEnd) = (Date(), local(session.ticketExpires), session.passwordExpires.map(local))
         let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text(local($0)))" } ?? ", and can't be renewed"
@@ -65,13 +65,13 @@ extension DiagnosticStep {
         return .warning(text, remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n    "))
     }
 
-    /// What nobody has said is not known, which is not the same as over.
+    /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.
     private static func password(_ expires: Date?, _ now: Date) -> String {
         guard let expires else { return "When the password expires is not known." }
         return "The password \(expires > now ? "expires" : "expired") on \(Console.text(expires))."
     }
 
-    /// Whose clock the times are by, where it matters.
+    /// Describes the clock that the times are by, if the clocks differ.
     private static func clock(_ session: Session) -> String {
         guard abs(session.clockOffset) >= 1 else { return "" }
         return " These times are by this machine's clock; the KDC's was \(clockText(session.clockOffset)) it when the ticket came."

@@ -188,8 +188,8 @@ extension RuntimeDirectory {
     /// The file that an agent locks (flock(2)) for as long as it lives.
     package var lockFile: String { path + "/agent.lock" }
 
-    /// The agent that holds the lock of this folder, by the kernel's table (/proc/locks, proc(5)); nil if none does, or it is in another PID
-    /// namespace, or others can write to the folder. It never waits.
+    /// The agent that holds the lock of this folder, by the kernel's table (/proc/locks, proc(5)); nil if none does, if it is in another
+    /// PID namespace, or if others can write to the folder. It never waits.
     ///
     /// An agent whose sockets were removed is found by its lock alone.
     package var lockHolder: AgentListener? {

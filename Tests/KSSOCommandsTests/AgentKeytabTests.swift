@@ -135,7 +135,8 @@ struct AgentKeytabTests {
             try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
                 #expect(result.exitStatus == 0 && result.output.hasPrefix("The agent serves in "), "\(result)")
                 let sentence =
-                    "ksso: the sign-in with the keytab \(keytab) failed: alice@EXAMPLE.TEST: the keytab's key is not the one the KDC has"
+                    "ksso: the sign-in with the keytab \(keytab) failed: alice@EXAMPLE.TEST: the key in the keytab is not the one "
+                    + "in the KDC"
                 #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent tries again in 5 minutes.\n"), "\(result)")
             }
         }

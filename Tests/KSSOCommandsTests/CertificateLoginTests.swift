@@ -238,8 +238,8 @@ struct CertificateLoginTests {
         try await withKDC { station, identity in
             try await station.realm.addUser("bob", password: "secret")
             let login = try await station.ksso("login", "bob", "--certificate", identity)
-            let sentence = "bob@EXAMPLE.TEST: the certificate is another principal's (Client name mismatch; "
-            let advice = "Give that of bob@EXAMPLE.TEST by --certificate, or sign in as its owner.\n"
+            let sentence = "bob@EXAMPLE.TEST: the certificate belongs to another principal (Client name mismatch; "
+            let advice = "Pass the certificate of bob@EXAMPLE.TEST with --certificate, or sign in as its owner.\n"
             #expect(login.exitStatus == 1 && login.errors.contains(sentence) && login.errors.hasSuffix(advice), "\(login)")
             #expect(try await station.realm.failedAttempts(of: "bob") == 0)
         }

@@ -63,7 +63,7 @@ struct DiscoveredKDCTests {
                 environment: environment
             )
             #expect(login.exitStatus == 0, "\(login)")
-            #expect(login.errors.contains("KDCs of EXAMPLE.TEST: none of those preferred answers, DNS is asked for others."))
+            #expect(login.errors.contains("KDCs of EXAMPLE.TEST: no preferred KDC answers; querying DNS for others."))
             // A wrong password is sent once, by whichever way.
             let before = try await station.realm.failedAttempts(of: "alice")
             let wrong = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "wrong\n", environment: environment)
@@ -82,7 +82,7 @@ struct DiscoveredKDCTests {
                 let login = try await station.run(["ksso"] + words, input: "secret\n", environment: environment)
                 #expect(login.exitStatus == 0, "\(login)")
                 #expect(
-                    login.errors.contains("KDCs of EXAMPLE.TEST: none of those preferred answers, DNS is asked for others."),
+                    login.errors.contains("KDCs of EXAMPLE.TEST: no preferred KDC answers; querying DNS for others."),
                     "\(login)"
                 )
                 let header = try await station.ksso("header", "http://localhost/", environment: environment)
@@ -116,13 +116,13 @@ struct DiscoveredKDCTests {
             #expect(login.exitStatus == 0, "\(login)")
             let header = try await station.ksso("header", "https://web.b.test/", "--verbose", environment: environment)
             #expect(header.exitStatus == 0 && header.output.contains("Negotiate "), "\(header)")
-            #expect(header.errors.contains("KDCs of B.TEST: none of those preferred answers, DNS is asked for others."), "\(header)")
+            #expect(header.errors.contains("KDCs of B.TEST: no preferred KDC answers; querying DNS for others."), "\(header)")
             environment["RESOLV_WRAPPER_HOSTS"] = try station.write("A nothing.test 127.0.0.1\n", to: "nothing")
             let again = try Workstation(realm: first)
             try again.install(profiles.joined(separator: "\n---\n"))
             _ = try await again.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
             let refused = try await again.ksso("header", "https://web.b.test/", environment: environment)
-            #expect(refused.exitStatus == 6 && refused.errors.contains("DNS names no other KDC"), "\(refused)")
+            #expect(refused.exitStatus == 6 && refused.errors.contains("DNS lists no other KDC"), "\(refused)")
         }
     }
 
@@ -178,7 +178,7 @@ struct DiscoveredKDCTests {
             station,
             environment in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
-            #expect(login.exitStatus == 6 && login.errors.contains("DNS names no other KDC that answers."), "\(login)")
+            #expect(login.exitStatus == 6 && login.errors.contains("DNS lists no other KDC that answers."), "\(login)")
         }
     }
 

@@ -10,9 +10,9 @@ struct ForeignCacheTests {
 
         var reason: String {
             switch self {
-            case .othersCanWrite: "others can write to it"
-            case .belongsToSomebodyElse: "it belongs to the user with uid 65534"
-            case .isADevice: "it is no plain file"
+            case .othersCanWrite: "other users can write to it"
+            case .belongsToSomebodyElse: "it is owned by the user with uid 65534"
+            case .isADevice: "it is not a regular file"
             }
         }
 
@@ -43,7 +43,7 @@ struct ForeignCacheTests {
         try await station.signIn()
         try plant(fault)
         let sentence =
-            "FILE:\(station.directory)/cache: this credential cache is not used: \(fault.reason). "
+            "FILE:\(station.directory)/cache: this credential cache cannot be used: \(fault.reason). "
             + "Remove the file, or set KRB5CCNAME to another cache."
 
         let status = try await station.ksso("status")

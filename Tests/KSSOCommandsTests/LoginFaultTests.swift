@@ -93,8 +93,8 @@ extension Tag {
                 environment: ["KRB5_CONFIG": broken]
             )
             #expect(result.exitStatus == 1)
-            #expect(result.errors.contains("krb5.conf has a fault ("), "\(result.errors)")
-            #expect(result.errors.contains("Correct the file that KRB5_CONFIG or /etc/krb5.conf names."), "\(result.errors)")
+            #expect(result.errors.contains("krb5.conf is invalid ("), "\(result.errors)")
+            #expect(result.errors.contains("Correct /etc/krb5.conf, or the file named in KRB5_CONFIG."), "\(result.errors)")
         }
     }
 }

@@ -25,7 +25,10 @@ struct WithoutKeyringsTests {
     @Test(arguments: [(ENOSYS, "Function not implemented"), (EPERM, "Operation not permitted")])
     func aPasswordThatCanNotBeKept(errno: Int32, text: String) async throws {
         let result = try await ksso("login", "--remember", "--password-stdin", errno: errno, input: "secret\n")
-        #expect(result.exitStatus != 0 && result.errors.contains("the kernel has no keyrings, or allows none here (\(text))"), "\(result)")
+        #expect(
+            result.exitStatus != 0 && result.errors.contains("the kernel has no keyrings, or does not allow them here (\(text))"),
+            "\(result)"
+        )
         #expect(!(result.output + result.errors).contains("secret\n"))
         #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
     }

@@ -107,7 +107,7 @@ struct ArmorTests {
         let armor = try await realm.armorCache()
         let path = try #require(armor.path)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        try await expectRefusal(of: armor, reason: "others can write to it")
+        try await expectRefusal(of: armor, reason: "other users can write to it")
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
@@ -129,7 +129,7 @@ struct ArmorTests {
         let credential = try await client(armor: folderCache).initialCredential(for: alice, using: .password(Secret("secret")))
         #expect(credential.client == alice)
         try FileManager.default.setAttributes([.posixPermissions: place.isEmpty ? 0o777 : 0o666], ofItemAtPath: folder + place)
-        try await expectRefusal(of: folderCache, reason: "others can write to it")
+        try await expectRefusal(of: folderCache, reason: "other users can write to it")
     }
 
     private func expectRefusal(of armor: CredentialCacheName, reason: String) async throws {

@@ -13,7 +13,7 @@ import Testing
     func aCacheThatOthersCanWriteIsNotUsed(mode: Int) async throws {
         let user = try await withServiceTicket()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: try #require(user.cache.path))
-        try await expectRefusal(of: user, reason: "others can write")
+        try await expectRefusal(of: user, reason: "other users can write")
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
@@ -31,7 +31,7 @@ import Testing
         let service = try realm.principal("HTTP/www.example.test")
         let elapsed = await ContinuousClock().measure {
             let error = await expectFailure(.cacheUnusable) { _ = try await realm.client.contents(of: cache) }
-            #expect(error?.message.contains("no plain file") == true)
+            #expect(error?.message.contains("not a regular file") == true)
             await expectFailure(.cacheUnusable) { _ = try await realm.client.serviceTicket(for: service, in: cache) }
         }
         #expect(elapsed < .seconds(20))

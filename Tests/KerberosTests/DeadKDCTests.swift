@@ -123,7 +123,7 @@ import Testing
                 let error = await expectFailure(.kdcUnreachable) {
                     _ = try await realm.signIn(client: client, options: .init(deadline: .seconds(60)))
                 }
-                #expect(error?.message.contains("earlier requests still wait") == true)
+                #expect(error?.message.contains("earlier requests are still waiting") == true)
             }
             #expect(elapsed < .seconds(20))
             try await realm.resumeKDC()

@@ -78,7 +78,7 @@ import Testing
             }
             let place = realm.isEmpty ? "the service" : "B.TEST"
             #expect(
-                error?.message.contains("no KDC of A.TEST, or of another realm on the way to \(place), answered") == true,
+                error?.message.contains("no KDC of A.TEST, or of another realm on the path to \(place), answered") == true,
                 "\(error as Any)"
             )
             try await other.resumeKDC()

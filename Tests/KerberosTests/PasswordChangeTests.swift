@@ -112,7 +112,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         let error = await expectFailure(.kdcUnreachable, .realmUnknown) {
             try await client.changePassword(of: user, from: Secret("secret"), to: Secret("another"), deadline: .seconds(60))
         }
-        #expect(error?.message.contains("password server can't be reached") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("password server cannot be reached") == true, "\(String(describing: error))")
     }
 
     @Test func whatBecameOfAnUnansweredRequestIsNotClaimedToBeKnown() async throws {

@@ -161,7 +161,7 @@ import Testing
         let error = await expectFailure(.channelBindingsDiffer) {
             _ = try establish(credential, acceptor, clientBindings: client, serverBindings: server)
         }
-        #expect(error?.message.contains("Is a proxy between?") == true)
+        #expect(error?.message.contains("Check for a proxy between") == true)
     }
 
     private func ends() async throws -> (credential: InitiatorCredential, acceptor: AcceptorCredential) {

@@ -46,7 +46,7 @@ import Testing
                 return
             }
             #expect(
-                reason == "HTTP/localhost@EXAMPLE.TEST: the server rejected the ticket without saying why. "
+                reason == "HTTP/localhost@EXAMPLE.TEST: the server rejected the ticket without giving a reason. "
                     + "Check its keytab, its clock and its access rules."
             )
             #expect(reply.status == 401)

@@ -88,7 +88,7 @@ enum CacheFileOwnership {
         throw KerberosError(
             .cacheUnusable,
             subject: name.rawValue,
-            message: "this credential cache is not used: \(fault). Remove the file, or set KRB5CCNAME to another cache."
+            message: "this credential cache cannot be used: \(fault). Remove the file, or set KRB5CCNAME to another cache."
         )
     }
 
@@ -101,8 +101,8 @@ enum CacheFileOwnership {
         throw KerberosError(
             .armorUnusable,
             subject: name.rawValue,
-            message: "the ticket that protects the sign-in is not used: \(fault). Have \(path) belong to root or to the user, "
-                + "and let nobody else write to it: chmod go-w \(path)"
+            message: "the armor ticket (FAST) cannot be used: \(fault). Make root or the user the owner of \(path), "
+                + "and remove write access for others: chmod go-w \(path)"
         )
     }
 
@@ -110,10 +110,10 @@ enum CacheFileOwnership {
     private static func fault(of path: String, type: mode_t, mayBeRoots: Bool = false) -> String? {
         var information = stat()
         guard stat(path, &information) == 0 else { return nil }
-        if information.st_mode & S_IFMT != type { return type == S_IFDIR ? "it is no folder" : "it is no plain file" }
+        if information.st_mode & S_IFMT != type { return type == S_IFDIR ? "it is not a directory" : "it is not a regular file" }
         if information.st_uid != geteuid(), !mayBeRoots || information.st_uid != 0 {
-            return "it belongs to the user with uid \(information.st_uid)"
+            return "it is owned by the user with uid \(information.st_uid)"
         }
-        return information.st_mode & 0o022 == 0 ? nil : "others can write to it"
+        return information.st_mode & 0o022 == 0 ? nil : "other users can write to it"
     }
 }

@@ -12,7 +12,11 @@ extension KerberosClient {
         try await perform { context throws(KerberosError) in
             // The name is enough: opening a KCM cache would require its server.
             guard let name = krb5_cc_default_name(context.raw) else {
-                throw KerberosError(.cacheUnusable, subject: "default cache", message: "the default cache has no name. Set KRB5CCNAME.")
+                throw KerberosError(
+                    .cacheUnusable,
+                    subject: "default cache",
+                    message: "no default credential cache is configured. Set KRB5CCNAME."
+                )
             }
             return CredentialCacheName(rawValue: String(cString: name))
         }
@@ -79,7 +83,7 @@ extension KerberosClient {
         try await perform { context throws(KerberosError) in
             var cache: krb5_ccache?
             try context.check(krb5_cc_new_unique(context.raw, type, nil, &cache), .writeCache, subject: type)
-            guard let cache else { throw KerberosError(.cacheUnusable, subject: type, message: "no new cache can be made.") }
+            guard let cache else { throw KerberosError(.cacheUnusable, subject: type, message: "no new credential cache can be created.") }
             defer { krb5_cc_close(context.raw, cache) }
             return try context.name(of: cache)
         }
@@ -130,7 +134,7 @@ extension KerberosClient {
             try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
             guard rename(draft.residual, path) == 0 else {
                 let reason = String(cString: strerror(errno))
-                throw KerberosError(.cacheUnusable, subject: path, message: "the credential cache can't be written (\(reason)).")
+                throw KerberosError(.cacheUnusable, subject: path, message: "the credential cache cannot be written (\(reason)).")
             }
         } catch {
             unlink(draft.residual)
@@ -188,7 +192,9 @@ extension Context {
         try isArmor ? checkOwnership(ofArmor: name) : CacheFileOwnership.check(name)
         var cache: krb5_ccache?
         try check(krb5_cc_resolve(raw, name.rawValue, &cache), .readCache, subject: name.rawValue)
-        guard let cache else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the cache can't be opened.") }
+        guard let cache else {
+            throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "the credential cache cannot be opened.")
+        }
         defer { krb5_cc_close(raw, cache) }
         return try body(cache)
     }
@@ -205,7 +211,7 @@ extension Context {
         var principal: krb5_principal?
         let subject = try name(of: cache).rawValue
         try check(krb5_cc_get_principal(raw, cache, &principal), .readCache, subject: subject)
-        guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the cache is empty.") }
+        guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the credential cache is empty.") }
         defer { krb5_free_principal(raw, principal) }
         return try Principal(copying: principal, context: self)
     }
@@ -310,7 +316,9 @@ extension Context {
             }
             var draft: krb5_ccache?
             try check(krb5_cc_new_unique(raw, "MEMORY", nil, &draft), .writeCache, subject: name.rawValue)
-            guard let draft else { throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "no cache can be made.") }
+            guard let draft else {
+                throw KerberosError(.cacheUnusable, subject: name.rawValue, message: "no credential cache can be created.")
+            }
             do throws(KerberosError) {
                 try fill(draft, principal: principal, credentials: credentials, marks: marks)
                 try check(krb5_cc_move(raw, draft, cache), .writeCache, subject: name.rawValue)

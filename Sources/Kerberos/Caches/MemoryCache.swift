@@ -10,7 +10,7 @@ final class MemoryCache: Sendable {
         guard let first = tickets.first else { throw KerberosError(.noCredentials, subject: "MEMORY", message: "there is no ticket.") }
         var cache: krb5_ccache?
         try context.check(krb5_cc_new_unique(context.raw, "MEMORY", nil, &cache), .writeCache, subject: "MEMORY")
-        guard let cache else { throw KerberosError(.cacheUnusable, subject: "MEMORY", message: "no cache can be made.") }
+        guard let cache else { throw KerberosError(.cacheUnusable, subject: "MEMORY", message: "no credential cache can be created.") }
         do throws(KerberosError) {
             try first.client.withRaw(in: context) { client throws(KerberosError) in
                 try context.check(krb5_cc_initialize(context.raw, cache, client), .writeCache, subject: "MEMORY")

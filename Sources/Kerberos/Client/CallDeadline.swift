@@ -126,7 +126,7 @@ extension KerberosClient {
     /// The error of a call that got no reply in time. It blames no realm whose KDC may have replied.
     func deadlineError(_ realms: AskedRealms, subject: String, detail: String) -> KerberosError {
         let own = configuration.realm
-        let place = other(realms).map { "\(own), or of another realm on the way to \($0.isEmpty ? "the service" : $0)," } ?? own
+        let place = other(realms).map { "\(own), or of another realm on the path to \($0.isEmpty ? "the service" : $0)," } ?? own
         return KerberosError(
             .kdcUnreachable,
             subject: subject,

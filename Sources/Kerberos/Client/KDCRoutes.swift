@@ -95,14 +95,14 @@ extension KerberosError {
     /// Whether the error means that no KDC could be reached.
     fileprivate var isOfReach: Bool { [.kdcUnreachable, .realmUnknown].contains(code) }
 
-    fileprivate var namingDNS: KerberosError { adding("DNS names no other KDC that answers.") }
+    fileprivate var namingDNS: KerberosError { adding("DNS lists no other KDC that answers.") }
 
     /// Adds a hint about libkrb5's TLS plugin: without it a KDC proxy can't be reached, and libkrb5 reports that only in its trace.
     fileprivate func namingMissingPlugin(for configuration: RealmConfiguration) -> KerberosError {
         guard isOfReach, configuration.preferredKDCs.contains(where: { $0.hasPrefix("https://") }), !LibraryPlugin.tls.isInstalled else {
             return self
         }
-        return adding("A KDC proxy (kkdcp) needs libkrb5's TLS plugin: install krb5-k5tls.")
+        return adding("A KDC proxy (kkdcp) requires libkrb5's TLS plugin: install krb5-k5tls.")
     }
 
     private func adding(_ sentence: String) -> KerberosError { saying("\(message) \(sentence)") }

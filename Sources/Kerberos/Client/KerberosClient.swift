@@ -111,7 +111,7 @@ public final class KerberosClient: Sendable {
         }
         guard route == .discovered else { return }
         let names = realms.sorted().joined(separator: ", ")
-        trace?("KDCs of \(names): none of those preferred answers, DNS is asked for others.\n")
+        trace?("KDCs of \(names): no preferred KDC answers; querying DNS for others.\n")
     }
 
     /// The other realms for which DNS is used after the preferred KDCs; makes no network request.
@@ -146,7 +146,7 @@ public final class KerberosClient: Sendable {
     ) async throws(KerberosError) -> Value {
         let initial = if let limit { limit } else { try await defaultDeadline(realms) }
         guard state.withLock({ $0.abandonedCalls < Self.abandonedCallLimit }) else {
-            throw deadlineError(realms, subject: subject, detail: "earlier requests still wait for an answer")
+            throw deadlineError(realms, subject: subject, detail: "earlier requests are still waiting for an answer")
         }
         let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
         if Task.isCancelled { throw canceled }

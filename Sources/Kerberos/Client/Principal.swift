@@ -80,7 +80,7 @@ public struct Principal: Hashable, Sendable {
     }
 
     private static func malformed(_ text: String) -> KerberosError {
-        KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal's name. Write it as name@REALM.")
+        KerberosError(.malformedPrincipal, subject: text, message: "this is not a principal name. Write it as name@REALM.")
     }
 
     private static func malformedBackslash(_ text: String, _ realm: String?) -> KerberosError {
@@ -91,7 +91,7 @@ public struct Principal: Hashable, Sendable {
         let message =
             isWindowsName
             ? "a Windows logon name is not a principal. Write the user and the realm, such as \(user)@\(named ?? realm ?? "REALM")."
-            : #"a backslash in a principal's name precedes /, @, a space or another backslash. Write the name as name@REALM."#
+            : #"a backslash in a principal name must precede /, @, a space or another backslash. Write the name as name@REALM."#
         return KerberosError(.malformedPrincipal, subject: text, message: message)
     }
 
@@ -134,7 +134,7 @@ extension Principal {
     ) throws(KerberosError) -> Value {
         var raw: krb5_principal?
         try context.check(krb5_parse_name(context.raw, description, &raw), .parseName, subject: description)
-        guard let raw else { throw KerberosError(.malformedPrincipal, subject: description, message: "this is not a principal's name.") }
+        guard let raw else { throw KerberosError(.malformedPrincipal, subject: description, message: "this is not a principal name.") }
         defer { krb5_free_principal(context.raw, raw) }
         if components.count == 2, !isTicketGrantingService { raw.pointee.type = KRB5_NT_SRV_HST }
         return try body(raw)

@@ -113,7 +113,7 @@ extension Context {
             var ticket: UnsafeMutablePointer<krb5_ticket>?
             try check(krb5_decode_ticket(&credentials.pointee.ticket, &ticket), .readCache, subject: credential.server.description)
             guard let ticket else {
-                throw KerberosError(.other, subject: credential.server.description, message: "the ticket can't be read.")
+                throw KerberosError(.other, subject: credential.server.description, message: "the ticket cannot be read.")
             }
             defer { krb5_free_ticket(raw, ticket) }
             return try body(ticket)

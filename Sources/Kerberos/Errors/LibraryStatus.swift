@@ -18,7 +18,7 @@ extension KerberosError {
     ) -> KerberosError {
         let text = libraryText(status, context: context)
         let code = Code(status: status, operation: operation, text: text)
-        let whole = detail.map { "\(text); the KDC's own words: \($0)" } ?? text
+        let whole = detail.map { "\(text); the KDC's message: \($0)" } ?? text
         let message = sentence(for: code, status: status, operation: operation, subject: subject, text: whole)
         return KerberosError(code, subject: subject, message: message, libraryCode: status, libraryMessage: text, client: client)
     }
@@ -48,47 +48,52 @@ extension KerberosError {
         let subject = subject.escapedForDisplay()
         return switch code {
         case .wrongPassword where operation == .signInWithKeytab:
-            "the keytab's key is not the one the KDC has (\(text)). Export the keytab again with ktadd or ktpass."
+            "the key in the keytab is not the one in the KDC (\(text)). Export the keytab again with ktadd or ktpass."
         case .wrongPassword: "the password is wrong (preauthentication failed)."
         case .unknownPrincipal: "the KDC does not know this principal. Check the name and the realm."
         case .unknownService:
             "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
         case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
         case .accountLocked:
-            "the account is locked, disabled or expired, or this is outside its logon hours (\(text)). Ask your administrator which it is."
+            "the account is locked, disabled or expired, or this is outside its logon hours (\(text)). Ask your administrator."
         case .accountExpired: "the account has expired. Ask your administrator."
         case .realmUnknown where operation == .changePassword:
-            "nothing says where this realm's password server is. Name it by kpasswd_server or admin_server in krb5.conf; the password is as it was."
+            "no password server is known for this realm. Set kpasswd_server or admin_server in krb5.conf; the password is unchanged."
         case .kdcUnreachable where operation == .changePassword:
-            "the realm's password server can't be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the password is as it was."
+            "the realm's password server cannot be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the "
+                + "password is unchanged."
         case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
-        case .realmUnknown: "nothing says where this realm's KDCs are: neither krb5.conf nor the profile nor DNS (\(text))."
+        case .realmUnknown: "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text))."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .ticketRefused:
-            "the KDC can't read the ticket-granting ticket (\(text)): it is from before the realm's key was changed, or its KDC set up anew"
+            "the KDC cannot read the ticket-granting ticket (\(text)): it was issued before the realm's key was changed, or the "
+                + "KDC was reinstalled"
                 + "\(operation == .renew ? "" : ", or the keys of a trust with another realm differ"). Sign in again."
-        case .notRenewable: "the ticket can't be renewed. Sign in again."
+        case .notRenewable: "the ticket cannot be renewed. Sign in again."
         case .noCredentials: "there is no ticket. Sign in first."
         case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
         case .cacheUnusable where text.contains("KCM"):
-            "nothing serves the credential caches (\(text)). Start this user's agent: ksso agent run --background; or the machine's server: "
+            "no server is running for the credential caches (\(text)). Start this user's agent: ksso agent run --background; or "
+                + "the system-wide server: "
                 + "systemctl start ksso-kcm.socket"
-        case .cacheUnusable: "the credential cache can't be used (\(text))."
-        case .keytabUnusable: "the keytab can't be read (\(text))."
+        case .cacheUnusable: "the credential cache cannot be used (\(text))."
+        case .keytabUnusable: "the keytab cannot be read (\(text))."
         case .keytabEntryMissing: "the keytab has no key for this principal (\(text)). List it with klist -k."
-        case .configurationInvalid: "krb5.conf has a fault (\(text)). Correct the file that KRB5_CONFIG or /etc/krb5.conf names."
-        case .malformedPrincipal: "this is not a principal's name (\(text)). Write it as name@REALM."
-        case .notInteractive: "a password is needed and nobody can be asked. Sign in with: ksso login \(subject)"
+        case .configurationInvalid: "krb5.conf is invalid (\(text)). Correct /etc/krb5.conf, or the file named in KRB5_CONFIG."
+        case .malformedPrincipal: "this is not a principal name (\(text)). Write it as name@REALM."
+        case .notInteractive: "a password is required, and no prompt is available. Sign in with: ksso login \(subject)"
         case .canceled: "canceled."
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
         case .certificateRefused where Int(status) == Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH):
-            "the certificate is another principal's (\(text)). Give that of \(subject) by --certificate, or sign in as its owner."
+            "the certificate belongs to another principal (\(text)). Pass the certificate of \(subject) with --certificate, or "
+                + "sign in as its owner."
         case .certificateRefused:
-            "no certificate could be used (\(text)). Check file, key, card and PIN, and whether the KDC knows the certificate; no password was tried."
+            "no certificate could be used (\(text)). Check the file, key, card and PIN, and whether the KDC accepts the "
+                + "certificate; no password was tried."
         case .preauthenticationRefused:
-            "the KDC takes no kind of sign-in that this machine can make (\(text)). If it takes protected ones alone (FAST), name the cache of a "
-                + "ticket that protects: ksso login --armor-cache NAME"
+            "the KDC accepts no sign-in method that this machine supports (\(text)). If it requires FAST, pass the credential cache of an "
+                + "armor ticket: ksso login --armor-cache NAME"
         case .policyRefused: "the KDC's policy refuses this (\(text)). Ask your administrator."
         default: text.isEmpty ? "unexpected failure of libkrb5." : "\(text)."
         }
@@ -169,11 +174,13 @@ extension KerberosError {
         let code = code(of: major, text: minorText)
         let message =
             switch code {
-            case .channelBindingsDiffer: "the server sees another TLS connection than we do: channel bindings differ. Is a proxy between?"
-            case .invalidToken: "the server's token is no valid answer (\(text))."
-            case .noCredentials: "there is no ticket that fits (\(text)). Sign in again."
+            case .channelBindingsDiffer:
+                "the channel bindings differ: the server sees a different TLS connection. Check for a proxy between the client "
+                    + "and the server."
+            case .invalidToken: "the server's token is invalid (\(text))."
+            case .noCredentials: "there is no matching ticket (\(text)). Sign in again."
             case .ticketExpired: "the ticket has expired. Sign in again."
-            case .clockSkew: "the clocks of client and server differ too much (\(text)). Set both right (timedatectl set-ntp true)."
+            case .clockSkew: "the clocks of client and server differ too much (\(text)). Correct both clocks (timedatectl set-ntp true)."
             default: "\(text.isEmpty ? "GSSAPI failed" : text)."
             }
         let number = Int32(bitPattern: minor)

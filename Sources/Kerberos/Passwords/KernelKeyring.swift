@@ -24,7 +24,7 @@ package enum KernelKeyring {
             if isGone(errno) { return nil }
             throw failure(description)
         }
-        guard count <= limit else { throw unusable(description, "what is kept there is too long.") }
+        guard count <= limit else { throw unusable(description, "the stored secret is too long.") }
         return Secret(bytes: bytes[..<count])
     }
 
@@ -32,7 +32,7 @@ package enum KernelKeyring {
     ///
     /// - Throws: `KerberosError`, `secretStoreUnusable`.
     package static func store(_ secret: Secret, named description: String) throws(KerberosError) {
-        guard secret.count <= limit else { throw unusable(description, "what is to be kept is too long.") }
+        guard secret.count <= limit else { throw unusable(description, "the secret is too long to store.") }
         // Only the possessor of a key may set its permissions. A process may lack its user's keyring, but always possesses its thread's.
         let key = secret.withUnsafeBytes { ckerberos_add_key(description, $0.baseAddress, $0.count, ckerberos_thread_keyring) }
         guard key >= 0 else { throw failure(description) }
@@ -87,12 +87,12 @@ package enum KernelKeyring {
         let code = errno
         let text = String(cString: strerror(code))
         if isForbidden.contains(code) {
-            return unusable(description, "the kernel has no keyrings, or allows none here (\(text)).", code)
+            return unusable(description, "the kernel has no keyrings, or does not allow them here (\(text)).", code)
         }
         if isFull.contains(code) {
             return unusable(description, "the kernel's keyring of this user is full (\(text)). See: keyctl show @u", code)
         }
-        return unusable(description, "the kernel's keyring can't be used (\(text)).", code)
+        return unusable(description, "the kernel's keyring cannot be used (\(text)).", code)
     }
 
     private static func unusable(_ description: String, _ message: String, _ code: Int32 = 0) -> KerberosError {

@@ -49,7 +49,7 @@ extension KerberosClient {
     public func changePassword(with credential: Credential, to new: Secret, deadline: Duration? = nil) async throws(KerberosError) {
         let subject = credential.client.description
         guard !new.withUnsafeBytes({ $0.contains(0) }) else {
-            throw KerberosError(.passwordRefused, subject: subject, message: "a password can't hold a NUL byte. Choose another one.")
+            throw KerberosError(.passwordRefused, subject: subject, message: "a password cannot contain a NUL byte. Choose another one.")
         }
         let progress = ChangeProgress()
         do throws(KerberosError) {
@@ -86,7 +86,7 @@ extension KerberosClient {
             } catch {
                 throw canceled
             }
-            throw KerberosError(.notInteractive, subject: subject, message: "a new password is needed and nobody can be asked.")
+            throw KerberosError(.notInteractive, subject: subject, message: "a new password is required, and no prompt is available.")
         }
     }
 }
@@ -117,7 +117,7 @@ extension Context {
         throw KerberosError(
             .passwordRefused,
             subject: subject,
-            message: "the KDC refused the new password: \(sentence.isEmpty ? "it does not say why" : sentence)".asSentence,
+            message: "the KDC refused the new password: \(sentence.isEmpty ? "it gave no reason" : sentence)".asSentence,
             libraryCode: result,
             libraryMessage: kind.text.onOneLine
         )

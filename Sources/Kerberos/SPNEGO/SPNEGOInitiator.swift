@@ -26,7 +26,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         channelBindings: ChannelBindings? = nil
     ) throws(KerberosError) -> InitiatorStep {
         guard !credential.canDelegate else {
-            let message = "a credential that can delegate may have to wait for the KDC. Begin with the realm's KerberosClient."
+            let message = "a credential that can delegate may have to wait for the KDC. Start the exchange with the realm's KerberosClient."
             throw KerberosError(.other, subject: credential.server.description, message: message)
         }
         return try start(with: credential, flags: flags, channelBindings: channelBindings)
@@ -59,7 +59,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
             let refusal = KerberosError(
                 .refusedByServer,
                 subject: subject,
-                message: "the server rejected the ticket without saying why. Check its keytab, its clock and its access rules."
+                message: "the server rejected the ticket without giving a reason. Check its keytab, its clock and its access rules."
             )
             guard response.hasMechanismToken else { throw refusal }
             do throws(KerberosError) { return try advance(token) } catch { throw error.code == .invalidToken ? refusal : error }

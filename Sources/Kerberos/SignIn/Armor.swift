@@ -74,8 +74,8 @@ extension KerberosError {
     /// The same failure, as one of the armor ticket.
     func ofArmor(_ cache: CredentialCacheName) -> KerberosError {
         let message =
-            "the ticket that protects the sign-in can't be used (\(libraryMessage)). Get one that you may read into \(cache) first: with "
-            + "the machine's key, kinit -k -c \(cache); or without any, kinit -n -c \(cache)."
+            "the armor ticket (FAST) cannot be used (\(libraryMessage)). Fetch one into \(cache) that you can read: with "
+            + "the host keytab, kinit -k -c \(cache); or anonymously, kinit -n -c \(cache)."
         return KerberosError(.armorUnusable, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
     }
 }

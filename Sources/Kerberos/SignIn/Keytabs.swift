@@ -17,7 +17,7 @@ public final class MemoryKeytab: Sendable {
         let name = "MEMORY:\(UUID().uuidString)"
         var keytab: krb5_keytab?
         try context.check(krb5_kt_resolve(context.raw, name, &keytab), .readKeytab, subject: name)
-        guard let keytab else { throw KerberosError(.keytabUnusable, subject: name, message: "no keytab can be made.") }
+        guard let keytab else { throw KerberosError(.keytabUnusable, subject: name, message: "no keytab can be created.") }
         handle = Handle(context: context, keytab: keytab)
         self.name = name
         try context.withKeytab(.keytab(original), subject: original) { source throws(KerberosError) in
@@ -68,7 +68,7 @@ extension Context {
         case .clientKeytab: try check(krb5_kt_client_default(raw, &keytab), .readKeytab, subject: subject)
         case .password, .prompter, .certificate: break
         }
-        guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is named.") }
+        guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is given.") }
         defer { krb5_kt_close(raw, keytab) }
         // Reports a missing or empty keytab as such; later libkrb5 would report a missing key.
         try check(krb5_kt_have_content(raw, keytab), .readKeytab, subject: keytabName(keytab))

@@ -143,7 +143,7 @@ extension Context {
         _ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?
     ) throws(KerberosError) {
         guard LibraryPlugin.pkinit.isAvailable(in: self) else {
-            let message = "signing in with a certificate needs libkrb5's PKINIT plugin: install krb5-pkinit."
+            let message = "signing in with a certificate requires libkrb5's PKINIT plugin: install krb5-pkinit."
             throw KerberosError(.certificateRefused, subject: principal.description, message: message)
         }
         guard let identity else { return }
@@ -161,7 +161,7 @@ extension Context {
         case .password(let password):
             // A C string would end there, so a different password would be sent.
             guard !password.withUnsafeBytes({ $0.contains(0) }) else {
-                throw KerberosError(.wrongPassword, subject: principal.description, message: "a password can't hold a NUL byte.")
+                throw KerberosError(.wrongPassword, subject: principal.description, message: "a password cannot contain a NUL byte.")
             }
             let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
             try check(status, .signIn, subject: principal.description)

@@ -57,7 +57,7 @@ extension Credential {
         var data: UnsafeMutablePointer<krb5_data>?
         try context.check(krb5_marshal_credentials(context.raw, &raw, &data), .readCache, subject: server.description)
         guard let data, let start = data.pointee.data else {
-            throw KerberosError(.other, subject: server.description, message: "the ticket can't be copied.")
+            throw KerberosError(.other, subject: server.description, message: "the ticket cannot be copied.")
         }
         let bytes = UnsafeMutableRawBufferPointer(start: start, count: Int(data.pointee.length))
         encoded = Secret(bytes: bytes)
@@ -89,7 +89,7 @@ extension Credential {
             return krb5_unmarshal_credentials(context.raw, &data, &raw)
         }
         try context.check(status, .readCache, subject: server.description)
-        guard let raw else { throw KerberosError(.other, subject: server.description, message: "the ticket can't be copied.") }
+        guard let raw else { throw KerberosError(.other, subject: server.description, message: "the ticket cannot be copied.") }
         defer { krb5_free_creds(context.raw, raw) }
         return try body(raw)
     }

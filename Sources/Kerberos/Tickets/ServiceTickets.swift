@@ -164,7 +164,8 @@ extension Context {
             throw KerberosError(
                 .noCredentials,
                 subject: contents.name.rawValue,
-                message: "\(contents.principal) has signed in there meanwhile. The new ticket of \(ticket.client) was dropped."
+                message:
+                    "\(contents.principal) has signed in to this cache in the meantime. The new ticket of \(ticket.client) was discarded."
             )
         }
         let former = contents.credentials.filter { $0.client == ticket.client && isReplaced($0.server) }

@@ -7,7 +7,7 @@ extension BrokenSetUp {
     private static let mustBeRoot = geteuid() == 0 ? nil : "only root can give a file away"
 
     static let caches = [
-        BrokenSetUp("a cache of another user", failsAt: "cache", naming: "belongs to the user with uid 65534", obstacle: mustBeRoot) {
+        BrokenSetUp("a cache of another user", failsAt: "cache", naming: "is owned by the user with uid 65534", obstacle: mustBeRoot) {
             try await withStation { station in
                 try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: "\(station.directory)/cache")
                 return try await station.doctor()
@@ -24,7 +24,7 @@ extension BrokenSetUp {
         BrokenSetUp(
             "a full disk",
             failsAt: "cache",
-            naming: "can't be written",
+            naming: "cannot be written",
             "the disk is full",
             obstacle: PrivateMounts.arePossible ? nil : PrivateMounts.reason
         ) {

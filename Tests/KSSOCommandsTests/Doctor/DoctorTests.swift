@@ -104,7 +104,7 @@ struct DoctorTests {
         let path = try station.write(text, to: "broken.conf")
         let first = try #require(try await station.doctor(environment: ["KRB5_CONFIG": path]).firstFailure)
         #expect(first.name == "configuration", "\(first)")
-        #expect(first.detail.contains("krb5.conf has a fault"))
+        #expect(first.detail.contains("krb5.conf is invalid"))
     }
 
     /// The KDC swallows everything, and so does the server: the doctor goes on from one to the other, and ends.

@@ -100,7 +100,7 @@ import Testing
 
     @Test(arguments: [
         ("RealmEmpty", "Realm", "\"\""), ("RealmInjection", "Realm", "\\n[libdefaults]"), ("HostsGlob", "Hosts[0]", "wildcard"),
-        ("HostsPort", "Hosts[0]", "port"), ("HostsURL", "Hosts[0]", "more than a host"), ("HostsAddress", "Hosts[0]", "address"),
+        ("HostsPort", "Hosts[0]", "port"), ("HostsURL", "Hosts[0]", "not only a host"), ("HostsAddress", "Hosts[0]", "address"),
         ("HostsNotASCII", "Hosts[0]", "ASCII"), ("HostsEmpty", "Hosts[1]", "empty"), ("Type", "Type", "expected Credential"),
         ("ExtensionIdentifier", "ExtensionIdentifier", "KerberosExtention"), ("TeamIdentifier", "TeamIdentifier", "expected apple"),
         ("PayloadType", "PayloadType", "expected com.apple.extensiblesso"), ("PlainHTTPHosts", "PlainHTTPHosts[0]", "port"),

@@ -17,7 +17,7 @@ import Testing
         #expect(!report.hasErrors)
         #expect(report.advice.map(\.severity) == [.warning, .warning], "\(report.advice)")
         #expect(report.advice.map(\.path.description) == ["Hosts[0]", "Hosts[1]"])
-        #expect(report.advice.first?.sentence.hasPrefix(".com covers the domains of everyone under it") == true)
+        #expect(report.advice.first?.sentence.hasPrefix(".com covers the domains of every organization under it") == true)
     }
 
     @Test func `every key of a full profile has a row and none is unknown`() throws {

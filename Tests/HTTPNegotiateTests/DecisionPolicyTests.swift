@@ -78,7 +78,7 @@ struct DecisionPolicyTests {
         let configurations = ["B.TEST", "A.TEST", "C.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }
         let decision = DecisionPolicy(configurations).decision(for: try Origin(url: "https://www.example.com"))
         #expect(decision.plan?.realm == "B.TEST")
-        #expect(decision.reasons.filter { $0.detail.contains("stands after the same rule") }.count == 2)
+        #expect(decision.reasons.filter { $0.detail.contains("comes after the same rule") }.count == 2)
     }
 
     @Test func equalMappingsGoToTheFirstRealmByName() throws {

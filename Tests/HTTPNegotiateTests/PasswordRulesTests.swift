@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: [("12345678", true), ("1234567", false), ("漢漢漢漢漢漢漢漢", true), ("漢漢漢漢", false)])
     func `length counts characters, not bytes`(password: String, isGood: Bool) {
         let sentences = PasswordRules(minimumLength: 8).violations(of: password.utf8, accountName: "alice")
-        #expect(sentences == (isGood ? [] : ["It needs at least 8 characters."]))
+        #expect(sentences == (isGood ? [] : ["It requires at least 8 characters."]))
     }
 
     @Test func `bytes that are no text are judged too, and nothing is told of them`() {

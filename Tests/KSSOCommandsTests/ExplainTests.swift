@@ -94,12 +94,12 @@ struct ExplainTests {
               + scheme: The scheme is https.
               + address: example.com is a name.
               + hostRule: example.com of realm EXAMPLE.TEST (\(path)) covers example.com.
-                serviceRealm: domainRealmMapping does not name the host: the KDC of EXAMPLE.TEST is asked, and its referrals followed.
-                servicePrincipal: The service principal comes from the URL's host: ServicePrincipals does not name https://example.com.
+                serviceRealm: domainRealmMapping has no entry for the host: the KDC of EXAMPLE.TEST is used, with its referrals.
+                servicePrincipal: The service principal comes from the URL's host: ServicePrincipals has no entry for https://example.com.
               + channelBinding: The ticket is bound to the server's certificate.
-              + mutualAuthentication: The server must prove itself.
-                delegation: The user's own ticket stays here: DelegationHosts does not cover example.com.
-                preemptive: A request goes without a ticket first: PreemptiveHosts does not cover example.com.
+              + mutualAuthentication: The server is verified (mutual authentication).
+                delegation: The user's own ticket is not forwarded: DelegationHosts does not cover example.com.
+                preemptive: The first request carries no ticket: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
               + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
               + credentialUseMode: always: the extension's credential answers, whichever principal a program names.
@@ -155,11 +155,11 @@ struct ExplainTests {
             )
         )
         let lines = """
-              + servicePrincipal: ServicePrincipals names HTTP/real.example.com for https://www.corp.example.com.
+              + servicePrincipal: ServicePrincipals maps https://www.corp.example.com to HTTP/real.example.com.
                 channelBinding: NoChannelBindingHosts has www.corp.example.com: the ticket is not bound to the server's certificate.
-                mutualAuthentication: NoMutualAuthenticationHosts has .corp.example.com: the server is not asked to prove itself.
+                mutualAuthentication: NoMutualAuthenticationHosts has .corp.example.com: mutual authentication is not requested.
               + delegation: UnconditionalDelegationHosts has www.corp.example.com: the server gets the user's own ticket.
-              + preemptive: PreemptiveHosts has .corp.example.com: once the server has asked for a ticket, later requests carry one unasked.
+              + preemptive: PreemptiveHosts has .corp.example.com: once the server has asked for a ticket, later requests carry one immediately.
 
             """
         #expect(result.output.contains(lines), "\(result.output)")
@@ -187,6 +187,6 @@ struct ExplainTests {
     @Test func withoutAProfileNoHostIsAnswered() async throws {
         let result = try await station.ksso("explain", "https://example.com/")
         #expect(result.exitStatus == 3)
-        #expect(result.output.contains("  - hostRule: No configuration is in force: install a profile.\n"))
+        #expect(result.output.contains("  - hostRule: No configuration is active: install a profile.\n"))
     }
 }

@@ -115,8 +115,8 @@ struct FetchFaultTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
-                "No TLS connection with \(web.url) came about: its certificate is not trusted here, or not valid now. "
-                + "Check its certificate and the authorities that are trusted here. To trust another authority: --cacert FILE"
+                "The TLS connection with \(web.url) failed: its certificate is not trusted here, or not valid now. "
+                + "Check its certificate and the trusted authorities. To trust another authority: --cacert FILE"
             #expect(result == .failure(1, line))
         }
     }
@@ -162,7 +162,7 @@ struct FetchFaultTests {
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : .drop }) { server in
             let origin = "http://localhost:\(server.port)"
             let result = try await fetch("\(origin)/")
-            let line = "\(origin) closed the connection before its response was complete. Try again; the server's log says why it did."
+            let line = "\(origin) closed the connection before its response was complete. Try again, or check the server's log."
             #expect(result == .failure(1, line))
         }
     }
@@ -208,7 +208,7 @@ struct FetchFaultTests {
 
     @Test func aHostThatIsNotThere() async throws {
         let result = try await fetch("http://absent.invalid/")
-        let line = "No address was found for absent.invalid. Check its spelling and the name service."
+        let line = "No address was found for absent.invalid. Check the spelling and the DNS configuration."
         #expect(result == .failure(1, line))
     }
 

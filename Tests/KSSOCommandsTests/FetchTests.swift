@@ -68,7 +68,7 @@ struct FetchTests {
         let result = try await station.ksso("fetch", url)
         #expect(result.exitStatus == 3)
         #expect(result.output.contains("401 Unauthorized"))
-        let reason = "127.0.0.1 is an address, and no service principal is named after one: use the host's name."
+        let reason = "127.0.0.1 is an address, and a service principal requires a host name: use the host's name."
         #expect(result.errors == "ksso: \(url) is not answered: \(reason) See: ksso explain \(url)\n")
         #expect(try await station.ksso("fetch", "http://127.0.0.1:\(server.port)/open") == .done("open\n"))
     }

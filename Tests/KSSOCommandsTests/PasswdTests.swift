@@ -102,8 +102,9 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
             result
                 == .failure(
                     1,
-                    "alice@EXAMPLE.TEST: the new password is not good enough. It needs at least 12 characters. It needs characters of three "
-                        + "kinds: capital letters, small letters, digits, others, letters of scripts without case. "
+                    "alice@EXAMPLE.TEST: the new password is not good enough. It requires at least 12 characters. It requires "
+                        + "characters of three "
+                        + "kinds: uppercase letters, lowercase letters, digits, others, letters of scripts without case. "
                         + "It must not contain the account's name."
                 )
         )

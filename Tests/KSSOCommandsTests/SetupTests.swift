@@ -65,7 +65,8 @@ struct SetupTests {
             """
         let result = try await RealmFolder().run(["--user", "alice:secret"], script: script, on: station)
         let sentence =
-            "ksso: this is a realm of ksso realm run, whose paths end with it: your home is not set up for it. ksso login works here as it is; "
+            "ksso: this is a realm of ksso realm run, whose paths end with it: your home is not set up for it. ksso login works "
+            + "here as it is; "
             + "run this outside of the realm.\n"
         #expect(result == CommandResult(exitStatus: 0, output: "setup=1\nsession=1\n", errors: sentence + sentence))
         #expect(try FileManager.default.subpathsOfDirectory(atPath: station.directory) == before)
@@ -107,7 +108,10 @@ struct SetupTests {
 
     @Test func `a host that belongs to many owners is installed with a warning`() async throws {
         let result = try await setup("--realm", "EXAMPLE.TEST", "--host", ".com", "--no-login")
-        #expect(result.exitStatus == 0 && result.errors.contains("warning: .com covers the domains of everyone under it"), "\(result)")
+        #expect(
+            result.exitStatus == 0 && result.errors.contains("warning: .com covers the domains of every organization under it"),
+            "\(result)"
+        )
     }
 
     @Test func anotherProfileIsNotOverwritten() async throws {

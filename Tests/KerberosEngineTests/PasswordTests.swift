@@ -82,8 +82,8 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(change.principal.components == [user])
         let banners = prompter.requests.dropFirst().map { $0.banner ?? "" }
         try #require(banners.count == 3)
-        #expect(banners[0].hasPrefix("The new password needs at least 12 characters"))
-        #expect(banners[1].contains("It needs at least 12 characters.") && banners[1].contains("three kinds"))
+        #expect(banners[0].hasPrefix("The new password requires at least 12 characters"))
+        #expect(banners[1].contains("It requires at least 12 characters.") && banners[1].contains("three kinds"))
         #expect(banners[2] == "The two new passwords differ.")
         let requests = try realm.log().split(separator: "\n").count {
             $0.contains("\(user)@") && $0.contains("kadmin/changepw") && $0.contains("ISSUE")

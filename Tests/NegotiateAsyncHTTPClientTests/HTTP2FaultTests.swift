@@ -96,7 +96,7 @@ import Testing
         try await withHTTP2Server(extension: sso, script: script) { _, url, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(request(url, .GET)) }
             let message = try #require(error?.message)
-            #expect(message.contains("field Authorization has 12010 bytes, which may be more than the server takes"), "\(message)")
+            #expect(message.contains("field Authorization has 12010 bytes, which may be more than the server accepts"), "\(message)")
             #expect(message.contains("large_client_header_buffers"), "\(message)")
         }
     }

@@ -59,7 +59,10 @@ import Testing
         try await withClient(library, AcceptorServerOptions(finalToken: .replaced(Self.acceptance))) { url, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .mutualAuthenticationFailed)
-            #expect(error?.message.contains("answered 200 and accepted the ticket without proving") == true, "\(error?.message ?? "")")
+            #expect(
+                error?.message.contains("answered 200 and accepted the ticket without mutual authentication") == true,
+                "\(error?.message ?? "")"
+            )
             #expect(error?.message.contains("OptionalMutualAuthenticationHosts") == true)
         }
     }

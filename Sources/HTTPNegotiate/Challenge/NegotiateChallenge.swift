@@ -52,7 +52,7 @@ private struct Candidate {
     var isFaulty = false
 
     var result: NegotiateChallenge.Result {
-        guard !isFaulty else { return .malformed("its Negotiate challenge breaks the grammar of RFC 9110") }
+        guard !isFaulty else { return .malformed("its Negotiate challenge is malformed (RFC 9110)") }
         guard !hasParameters else { return .malformed("its Negotiate challenge has parameters instead of a token") }
         guard let token else { return .found(NegotiateChallenge()) }
         let maximum = NegotiateChallenge.maximumTokenSize

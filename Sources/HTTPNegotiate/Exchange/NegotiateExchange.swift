@@ -101,7 +101,9 @@ public struct NegotiateExchange: Sendable {
         switch state {
         case .verifying: return finishUnlessMore(.deliver(.authenticated))
         case .responding:
-            return finishUnlessMore(.deliver(.refused("The server proved itself and took the ticket, but does not let this principal in.")))
+            return finishUnlessMore(
+                .deliver(.refused("The server verified its identity and accepted the ticket, but denies access to this principal."))
+            )
         case .idle, .begun, .awaitingResponse, .finished: return misuse("verified()")
         }
     }
@@ -114,11 +116,11 @@ public struct NegotiateExchange: Sendable {
         case .verifying:
             guard mutualAuthentication == .required else { return finishUnlessMore(.deliver(.authenticated)) }
             let message =
-                "The server answered \(status) and accepted the ticket without proving that it is the service asked for. "
+                "The server answered \(status) and accepted the ticket without mutual authentication. "
                 + NegotiateExchange.optionalProofAdvice
             return finishUnlessMore(.fail(AuthorizationError(.mutualAuthenticationFailed, message)))
         case .responding:
-            return finishUnlessMore(.deliver(.refused("The server accepted the ticket, but does not let this principal in.")))
+            return finishUnlessMore(.deliver(.refused("The server accepted the ticket, but denies access to this principal.")))
         case .idle, .begun, .awaitingResponse, .finished: return misuse("unproven(status:)")
         }
     }
@@ -137,7 +139,7 @@ extension NegotiateExchange {
         case .absent: return .deliver(.unauthenticated)
         case .found(let challenge) where challenge.token == nil: return .begin
         // No ticket was sent, so the caller gets the 401: it may support another of its schemes.
-        case .found: return unanswerable("its first challenge carries a token, and no exchange has begun that the token could belong to")
+        case .found: return unanswerable("its first challenge carries a token, although no exchange has started")
         case .malformed(let clause): return unanswerable(clause)
         }
     }
@@ -152,10 +154,10 @@ extension NegotiateExchange {
         case .absent: return .deliver(.refused(refusal(fieldValues)))
         case .found(let challenge):
             guard let token = challenge.token else {
-                return .deliver(.refused("The server did not take the ticket. Its keytab, clock or access rules are the place to look."))
+                return .deliver(.refused("The server did not accept the ticket. Check its keytab, clock and access rules."))
             }
             guard legs < maximumLegs else {
-                let message = "The server asked for another token after \(legs) requests. Its Negotiate set-up is the place to look."
+                let message = "The server asked for another token after \(legs) requests. Check its Negotiate configuration."
                 return .fail(AuthorizationError(.tooManyLegs, message))
             }
             return .respond(token)
@@ -176,7 +178,7 @@ extension NegotiateExchange {
     private func withoutToken(status: Int) -> Action {
         if status == 431 || (status == 400 || status == 413) && fieldSize > NegotiateExchange.usualFieldLimit {
             let message =
-                "The server answered \(status): the ticket makes a header field of \(fieldSize) bytes, more than it takes. "
+                "The server answered \(status): the ticket makes a header field of \(fieldSize) bytes, which is more than it accepts. "
                 + "Raise its limit (LimitRequestFieldSize in Apache, large_client_header_buffers in nginx)."
             return .fail(AuthorizationError(.tokenTooLarge, message))
         }
@@ -184,27 +186,30 @@ extension NegotiateExchange {
         guard !isUnasked else { return .deliver(.unauthenticated) }
         guard mutualAuthentication == .required else { return .deliver(.authenticated) }
         let message =
-            "The server answered \(status) without the token that proves that it is the service asked for; "
+            "The server answered \(status) without the token for mutual authentication; "
             + "a proxy may have dropped the token. \(NegotiateExchange.optionalProofAdvice)"
         return .fail(AuthorizationError(.mutualAuthenticationFailed, message))
     }
 
     private func refusal(_ fieldValues: [String]) -> String {
         let schemes = AuthenticationChallenge.parse(fieldValues).prefix(4).map { String($0.scheme.prefix(40)) }
-        guard !schemes.isEmpty else { return "The server did not take the ticket and offers nothing else." }
-        return "The server did not take the ticket and now asks for \(schemes.joined(separator: ", ")), which is not answered."
+        guard !schemes.isEmpty else { return "The server did not accept the ticket and offers no other authentication scheme." }
+        return "The server did not accept the ticket and now asks for \(schemes.joined(separator: ", ")), which is not supported."
     }
 
     private func invalid(_ clause: String) -> Action {
         .fail(
-            AuthorizationError(.invalidResponse, "The server's answer can't be used: \(clause). Report it to the server's administrator.")
+            AuthorizationError(
+                .invalidResponse,
+                "The server's response cannot be used: \(clause). Report it to the server's administrator."
+            )
         )
     }
 
     private mutating func misuse(_ call: String) -> Action {
         state = .finished
         return .fail(
-            AuthorizationError(.failed, "\(call) was called out of turn. Do what the last action says first; use one exchange a request.")
+            AuthorizationError(.failed, "\(call) was called out of order. Perform the last action first, and use one exchange per request.")
         )
     }
 

@@ -129,7 +129,7 @@ extension NegotiatingCall {
         case .established: return .deliver(try exchange.verified().delivery(from: origin))
         case .send(let fields):
             if case .respond = action { return .send(fields) }
-            let message = "\(origin) answered before the exchange was complete. Report it to its administrator."
+            let message = "\(origin) responded before the exchange was complete. Report it to its administrator."
             throw AuthorizationError(.invalidResponse, message)
         }
     }
@@ -166,8 +166,8 @@ extension NegotiatingCall {
         let size = Self.fieldSize(grant)
         guard size <= Self.maximumFieldSize else {
             let message =
-                "The ticket for \(grant.servicePrincipal) makes a header field of \(size) bytes, more than any server takes. "
-                + "Its authorization data, such as group memberships, must shrink."
+                "The ticket for \(grant.servicePrincipal) makes a header field of \(size) bytes, which is more than any server accepts. "
+                + "Reduce its authorization data, such as group memberships."
             throw AuthorizationError(.tokenTooLarge, message)
         }
         return grant
@@ -189,10 +189,12 @@ extension NegotiatingCall {
         guard target.bindsChannel, channelBindings == nil, settings.unboundTLS == .refused else { return }
         let message =
             transport.showsCertificates
-            ? "\(target.origin) asks for a ticket, and its certificate can't be bound to (RFC 5929 names no hash for its signature). "
-                + "Give the server a certificate signed with SHA-256, or name the host in NoChannelBindingHosts."
-            : "\(target.origin) asks for a ticket, and this client can't bind it to the server's certificate. "
-                + "Allow tickets without channel bindings, name the host in NoChannelBindingHosts, or use a client that shows certificates."
+            ? "\(target.origin) asks for a ticket, but the ticket cannot be bound to its certificate (RFC 5929 defines no hash "
+                + "for the signature). "
+                + "Give the server a certificate signed with SHA-256, or list the host in NoChannelBindingHosts."
+            : "\(target.origin) asks for a ticket, but this client cannot bind it to the server's certificate. "
+                + "Allow tickets without channel bindings, list the host in NoChannelBindingHosts, or use a client that exposes "
+                + "certificates."
         throw AuthorizationError(.channelBindingsUnavailable, message)
     }
 

@@ -32,7 +32,7 @@ extension NegotiatingCall {
     /// Sends one request to one origin and answers a challenge. Makes the request replayable if it may have to be sent twice.
     func hop(_ request: inout Transport.Request, to origin: Origin) async throws -> Answer {
         guard let url = URL(string: request.url)?.withoutUser else {
-            throw AuthorizationError(.invalidURL, "The URL of the request can't be read. Percent-encode it.")
+            throw AuthorizationError(.invalidURL, "The URL of the request cannot be parsed. Percent-encode it.")
         }
         let plan = credentialExtension.decision(for: url).plan
         if plan != nil { try await request.makeReplayable(upTo: settings.maximumReplayableBody, for: origin) }
@@ -91,7 +91,7 @@ extension NegotiatingCall {
                 )
             }
             guard target.request.isReplayable else {
-                let message = "\(target.origin) asks for a ticket, and the body can't be sent again. Give a closure that makes the body."
+                let message = "\(target.origin) asks for a ticket, but the body cannot be sent again. Pass a closure that creates the body."
                 throw AuthorizationError(.bodyNotReplayable, message)
             }
             let isMultiplexed = response.isMultiplexed
@@ -166,7 +166,8 @@ extension NegotiateExchange.Action {
         switch self {
         case .deliver(let delivery): return delivery
         case .fail(let error): throw AuthorizationError(error.code, "\(origin): \(error.message)", cause: error.cause)
-        case .begin, .respond, .verify: throw AuthorizationError(.failed, "The exchange did not end. Report it with the server's name.")
+        case .begin, .respond, .verify:
+            throw AuthorizationError(.failed, "The exchange did not finish. Report this error with the server's name.")
         }
     }
 }
@@ -181,7 +182,8 @@ extension HTTPTransportError {
         guard code == .connectionClosed, let largest, largest.value.utf8.count > Self.usualFieldLimit else { return self }
         let event = message.firstRange(of: ". ").map { String(message[..<$0.lowerBound]) } ?? message
         let advice =
-            "The request's field \(largest.name) has \(largest.value.utf8.count) bytes, which may be more than the server takes: raise its "
+            "The request's field \(largest.name) has \(largest.value.utf8.count) bytes, which may be more than the server "
+            + "accepts: raise its "
             + "limit (large_client_header_buffers in nginx, LimitRequestFieldSize in Apache)."
         return HTTPTransportError(code, "\(event). \(advice)", cause: cause)
     }

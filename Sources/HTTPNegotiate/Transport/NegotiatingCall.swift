@@ -56,7 +56,7 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
             }
             guard hops.count <= settings.maximumRedirects else {
                 let message =
-                    "\(origin) redirects again after \(hops.count - 1) redirects, and no more are followed. It is most likely a loop."
+                    "\(origin) redirects again after \(hops.count - 1) redirects, which is the limit. The redirects probably form a loop."
                 throw HTTPTransportError(.tooManyRedirects, message)
             }
             await answer.response.drain()

@@ -20,7 +20,7 @@ struct Redirect<Request: NegotiableRequest>: Sendable {
         } catch {
             throw HTTPTransportError(
                 .invalidRedirect,
-                "\(origin) redirects to a URL that can't be followed. \(error.message)",
+                "\(origin) redirects to a URL that cannot be followed. \(error.message)",
                 cause: error
             )
         }
@@ -63,7 +63,7 @@ struct Redirect<Request: NegotiableRequest>: Sendable {
     private static func location(of response: some NegotiableResponse, _ origin: Origin) throws(HTTPTransportError) -> String? {
         let values = response.fieldValues("Location")
         guard Set(values).count <= 1 else {
-            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to several places at once. Report it to its administrator.")
+            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to several locations at once. Report it to its administrator.")
         }
         return values.first
     }
@@ -73,7 +73,7 @@ struct Redirect<Request: NegotiableRequest>: Sendable {
         guard URL(string: location, encodingInvalidCharacters: false) != nil, let baseURL = URL(string: base),
             let target = URL(string: location, relativeTo: baseURL)?.absoluteString
         else {
-            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to something that is no URL. Report it to its administrator.")
+            throw HTTPTransportError(.invalidRedirect, "\(origin) redirects to an invalid URL. Report it to its administrator.")
         }
         // RFC 9110 section 10.2.2: the fragment is inherited.
         guard !target.contains("#"), let fragment = base.firstIndex(of: "#") else { return target }

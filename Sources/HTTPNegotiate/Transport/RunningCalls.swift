@@ -26,7 +26,7 @@ package final class RunningCalls: Sendable {
         let end = CallEnd { task.cancel() }
         let number = begin(end)
         let deadline = DeadlineQueue.shared.insert(after: limit) {
-            let message = "The request was not finished within \(limit). Try again, or allow more time."
+            let message = "The request did not finish within \(limit). Try again, or allow more time."
             end.come(AuthorizationError(.timedOut, message))
         }
         defer {

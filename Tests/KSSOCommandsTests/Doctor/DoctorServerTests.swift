@@ -171,7 +171,7 @@ struct DoctorServerTests {
         try station.install(profile(hosts: ["localhost", ".com"]))
         let checks = try await diagnose().checks.filter { $0.name == "profile" }
         #expect(checks.map(\.verdict) == [.warning, .ok], "\(checks)")
-        #expect(checks.first?.detail.contains(".com covers the domains of everyone under it") == true, "\(checks)")
+        #expect(checks.first?.detail.contains(".com covers the domains of every organization under it") == true, "\(checks)")
     }
 
     @Test func aBrowserThatNoPolicyTells() async throws {

@@ -68,17 +68,17 @@ extension DecisionPolicy {
             return DecisionReason(rule: "scheme", verdict: .passed, detail: "The scheme is https.")
         }
         guard let rule = winner?.plainHTTPRule(for: origin) else {
-            let detail = "Plain http is answered only for hosts in PlainHTTPHosts, and \(origin.host) is not there: use https."
+            let detail = "Plain http is answered only for hosts in PlainHTTPHosts, and \(origin.host) is not listed there: use https."
             return DecisionReason(rule: "scheme", verdict: .failed, detail: detail)
         }
-        return DecisionReason(rule: "scheme", verdict: .passed, detail: "PlainHTTPHosts lets \(rule) be answered over plain http.")
+        return DecisionReason(rule: "scheme", verdict: .passed, detail: "PlainHTTPHosts lists \(rule), so it is answered over plain http.")
     }
 
     func addressReason(_ origin: Origin) -> DecisionReason {
         guard origin.isAddress else {
             return DecisionReason(rule: "address", verdict: .passed, detail: "\(origin.host) is a name.")
         }
-        let detail = "\(origin.host) is an address, and no service principal is named after one: use the host's name."
+        let detail = "\(origin.host) is an address, and a service principal requires a host name: use the host's name."
         return DecisionReason(rule: "address", verdict: .failed, detail: detail)
     }
 
@@ -87,7 +87,7 @@ extension DecisionPolicy {
         let won = "\(winner.rule) of \(winner.configuration.label) covers \(origin.host)."
         var reasons = [DecisionReason(rule: "hostRule", verdict: .passed, detail: won)]
         for loser in losers {
-            let comparison = loser.rule == winner.rule ? "stands after the same rule" : "is less specific"
+            let comparison = loser.rule == winner.rule ? "comes after the same rule" : "is less specific"
             let lost = "\(loser.rule) of \(loser.configuration.label) covers \(origin.host) too, but \(comparison)."
             reasons.append(DecisionReason(rule: "hostRule", verdict: .notApplicable, detail: lost))
         }
@@ -100,7 +100,7 @@ extension DecisionPolicy {
 
     func uncoveredReasons(_ origin: Origin) -> [DecisionReason] {
         guard !configurations.isEmpty else {
-            return [DecisionReason(rule: "hostRule", verdict: .failed, detail: "No configuration is in force: install a profile.")]
+            return [DecisionReason(rule: "hostRule", verdict: .failed, detail: "No configuration is active: install a profile.")]
         }
         return configurations.map { uncoveredReason(origin, $0, verdict: origin.isAddress ? .notApplicable : .failed) }
     }
@@ -111,14 +111,15 @@ extension DecisionPolicy {
         in configuration: ExtensionConfiguration
     ) -> DecisionReason {
         if let service = configuration.servicePrincipals[origin], service.utf8.contains(UInt8(ascii: "@")) {
-            return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: "ServicePrincipals names the realm too: \(service).")
+            return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: "ServicePrincipals also sets the realm: \(service).")
         }
         guard let mapping else {
             let detail =
-                "domainRealmMapping does not name the host: the KDC of \(configuration.realm) is asked, and its referrals followed."
+                "domainRealmMapping has no entry for the host: the request goes to the KDC of \(configuration.realm), and its "
+                + "referrals are followed."
             return DecisionReason(rule: "serviceRealm", verdict: .notApplicable, detail: detail)
         }
-        let detail = "domainRealmMapping puts \(mapping.entry) into \(mapping.realm)."
+        let detail = "domainRealmMapping maps \(mapping.entry) to \(mapping.realm)."
         return DecisionReason(rule: "serviceRealm", verdict: .passed, detail: detail)
     }
 
@@ -154,10 +155,10 @@ extension DecisionPolicy {
 
     private func servicePrincipalReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
         guard let service = configuration.servicePrincipals[origin] else {
-            let detail = "The service principal comes from the URL's host: ServicePrincipals does not name \(origin)."
+            let detail = "The service principal comes from the URL's host: ServicePrincipals has no entry for \(origin)."
             return DecisionReason(rule: "servicePrincipal", verdict: .notApplicable, detail: detail)
         }
-        return DecisionReason(rule: "servicePrincipal", verdict: .passed, detail: "ServicePrincipals names \(service) for \(origin).")
+        return DecisionReason(rule: "servicePrincipal", verdict: .passed, detail: "ServicePrincipals maps \(origin) to \(service).")
     }
 
     private func channelBindingReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
@@ -175,34 +176,34 @@ extension DecisionPolicy {
     private func mutualAuthenticationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
         let (mutual, rule) = configuration.mutualAuthentication(for: origin.host)
         guard let rule else {
-            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: "The server must prove itself.")
+            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: "The server is verified (mutual authentication).")
         }
         let detail =
             mutual == .optional
-            ? "OptionalMutualAuthenticationHosts has \(rule): the server need not prove itself."
-            : "NoMutualAuthenticationHosts has \(rule): the server is not asked to prove itself."
+            ? "OptionalMutualAuthenticationHosts has \(rule): mutual authentication is optional for the server."
+            : "NoMutualAuthenticationHosts has \(rule): mutual authentication is not requested."
         return DecisionReason(rule: "mutualAuthentication", verdict: .notApplicable, detail: detail)
     }
 
     private func delegationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
         let (delegation, rule) = configuration.delegation(for: origin.host)
         guard let rule else {
-            let detail = "The user's own ticket stays here: DelegationHosts does not cover \(origin.host)."
+            let detail = "The user's own ticket is not forwarded: DelegationHosts does not cover \(origin.host)."
             return DecisionReason(rule: "delegation", verdict: .notApplicable, detail: detail)
         }
         let detail =
             delegation == .always
             ? "UnconditionalDelegationHosts has \(rule): the server gets the user's own ticket."
-            : "DelegationHosts has \(rule): the server gets the user's own ticket if the KDC vouches for it (ok-as-delegate)."
+            : "DelegationHosts has \(rule): the server gets the user's own ticket if the KDC trusts it (ok-as-delegate)."
         return DecisionReason(rule: "delegation", verdict: .passed, detail: detail)
     }
 
     private func preemptiveReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
         guard let rule = configuration.preemptiveRule(for: origin.host) else {
-            let detail = "A request goes without a ticket first: PreemptiveHosts does not cover \(origin.host)."
+            let detail = "The first request carries no ticket: PreemptiveHosts does not cover \(origin.host)."
             return DecisionReason(rule: "preemptive", verdict: .notApplicable, detail: detail)
         }
-        let detail = "PreemptiveHosts has \(rule): once the server has asked for a ticket, later requests carry one unasked."
+        let detail = "PreemptiveHosts has \(rule): once the server has asked for a ticket, later requests carry one immediately."
         return DecisionReason(rule: "preemptive", verdict: .passed, detail: detail)
     }
 }

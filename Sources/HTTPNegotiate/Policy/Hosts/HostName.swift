@@ -68,13 +68,13 @@ extension HostName.Problem {
     var clause: String {
         switch self {
         case .empty: "is empty"
-        case .notASCII: "is not ASCII; write an international name in its xn-- form"
-        case .badCharacter(let byte): "has the character \(HostName.Problem.spelling(byte)), which no host name has"
-        case .emptyLabel: "has an empty label (two dots together, or a dot too many at an end)"
+        case .notASCII: "is not ASCII; write an internationalized name in its xn-- form"
+        case .badCharacter(let byte): "has the character \(HostName.Problem.spelling(byte)), which is not allowed in a host name"
+        case .emptyLabel: "has an empty label (two adjacent dots, or an extra dot at either end)"
         case .hyphen: "has a label that begins or ends with a hyphen"
         case .labelTooLong: "has a label over 63 characters"
         case .tooLong: "is over 253 characters"
-        case .badAddress: "ends in a number but is no IPv4 address"
+        case .badAddress: "ends in a number but is not an IPv4 address"
         }
     }
 

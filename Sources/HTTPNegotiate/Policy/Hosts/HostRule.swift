@@ -54,7 +54,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
             throw HostRuleError(
                 .empty,
                 text: text,
-                reason: "An empty text is no host: write www.example.com, or .example.com for its subdomains."
+                reason: "The text is empty, which is not a host: write www.example.com, or .example.com for its subdomains."
             )
         }
         let quoted = text.debugDescription
@@ -70,12 +70,12 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
             throw HostRuleError(
                 .schemeOrPath,
                 text: text,
-                reason: "\(quoted) is more than a host: write the host alone, without scheme, user or path."
+                reason: "\(quoted) is not only a host: write the host alone, without scheme, user or path."
             )
         }
         if text.utf8.first == UInt8(ascii: "[") || IPv6Address(text) != nil { throw addressError(text) }
         if text.utf8.contains(UInt8(ascii: ":")) {
-            throw HostRuleError(.port, text: text, reason: "\(quoted) has a port: write the host alone; a rule covers all its ports.")
+            throw HostRuleError(.port, text: text, reason: "\(quoted) has a port: write the host alone; a rule covers all of its ports.")
         }
     }
 
@@ -83,7 +83,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         HostRuleError(
             .address,
             text: text,
-            reason: "\(text.debugDescription) is an address: write the host's name; no service principal is named after an address."
+            reason: "\(text.debugDescription) is an address: write the host's name; a service principal requires a host name."
         )
     }
 }
@@ -117,7 +117,7 @@ extension HostRule {
 
     /// The warning for such a rule.
     package var publicSuffixWarning: String {
-        "\(name) covers the domains of everyone under it, so any of their servers can request the user's tickets. "
+        "\(name) covers the domains of every organization under it, so any of their servers can request the user's tickets. "
             + "List the organization's own domains, such as .example\(name)."
     }
 }

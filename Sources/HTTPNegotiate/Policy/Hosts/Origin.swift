@@ -70,7 +70,7 @@ extension Origin {
         guard ascii.count < url.unicodeScalars.count, (try? checkCharacters(String(String.UnicodeScalarView(ascii)))) != nil,
             let form = URL(string: url)?.absoluteString, let host = try? Origin(url: form).host, !url.contains(host)
         else { return nil }
-        return invalid("has a host outside ASCII; if you trust it, write it as \(host), and anything else percent-encoded")
+        return invalid("has a non-ASCII host; if you trust it, write it as \(host), and percent-encode all other non-ASCII characters")
     }
 
     /// Rejects characters that RFC 3986 does not allow anywhere in a URL.
@@ -83,10 +83,12 @@ extension Origin {
                 continue
             }
             guard byte < 0x80 else {
-                throw invalid("has a character outside ASCII; write a host in its xn-- form and anything else percent-encoded")
+                throw invalid("has a non-ASCII character; write a host in its xn-- form and percent-encode any other part")
             }
             guard byte.isURICharacter else {
-                throw invalid("has a space, a control character, a backslash or another character that no URL has; percent-encode it")
+                throw invalid(
+                    "has a space, a control character, a backslash or another character that is not allowed in a URL; percent-encode it"
+                )
             }
             if byte == UInt8(ascii: "%") { pendingHexDigits = 2 }
         }
@@ -97,7 +99,7 @@ extension Origin {
     static func scheme(of url: String) throws(AuthorizationError) -> (Scheme, Substring) {
         let separator = "://"
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix(separator) else {
-            throw invalid("has no scheme; write it whole, such as https://www.example.com/")
+            throw invalid("has no scheme; write the complete URL, such as https://www.example.com/")
         }
         guard let scheme = Scheme(rawValue: url[..<colon].asciiLowercased) else {
             throw invalid("is neither http nor https")

@@ -78,10 +78,10 @@ extension PasswordRules {
         var parts: [String] = []
         if let minimumLength { parts.append("at least \(minimumLength) characters") }
         if requiresComplexity {
-            parts.append("three of: capital letters, small letters, digits, other characters, letters of scripts without case")
+            parts.append("three of: uppercase letters, lowercase letters, digits, other characters, letters of scripts without case")
             parts.append("no part of your name")
         }
-        return "The new password needs \(parts.joined(separator: "; "))."
+        return "The new password requires \(parts.joined(separator: "; "))."
     }
 
     /// The rules that a new password violates, each in a sentence; empty if none. No sentence reveals anything about the password.
@@ -97,11 +97,12 @@ extension PasswordRules {
     ) -> [String] {
         var sentences: [String] = []
         let length = PasswordScalars(password).reduce(into: 0) { count, _ in count += 1 }
-        if let minimumLength, length < minimumLength { sentences.append("It needs at least \(minimumLength) characters.") }
+        if let minimumLength, length < minimumLength { sentences.append("It requires at least \(minimumLength) characters.") }
         guard requiresComplexity else { return sentences }
         if Set(PasswordScalars(password).map(CharacterClass.init)).count < 3 {
             sentences.append(
-                "It needs characters of three kinds: capital letters, small letters, digits, others, letters of scripts without case."
+                "It requires characters of three kinds: uppercase letters, lowercase letters, digits, others, letters of scripts "
+                    + "without case."
             )
         }
         if Self.contains(password, accountName) { sentences.append("It must not contain the account's name.") }

@@ -22,7 +22,7 @@ extension KerberosExtension {
             let detail = "a ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
             reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))
         } else if session != nil {
-            let detail = "no ticket for \(plan.servicePrincipal) yet: the KDC is asked at the first challenge."
+            let detail = "no ticket for \(plan.servicePrincipal) yet: it is requested from the KDC at the first challenge."
             reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
         }
         if let mode = plan.configuration.credentialUseMode { reasons.append(mode.reason) }
@@ -50,7 +50,7 @@ extension KerberosExtension {
         guard !plan.configuration.preferredKDCs.isEmpty, let order = try? await clients.client(for: plan.realm).kdcOrder() else {
             return nil
         }
-        let rest = order.asksDNS ? ", then those that DNS names (SRV)" : ""
+        let rest = order.asksDNS ? ", then those that DNS lists (SRV)" : ""
         let detail = "the KDCs of \(plan.realm) are tried in this order: \(order.named.joined(separator: ", "))\(rest)."
         return DecisionReason(rule: "kdc", verdict: .passed, detail: detail)
     }
@@ -64,7 +64,7 @@ extension KerberosExtension {
             )
         }
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
-        let detail = whom.map { "\($0) is not signed in." } ?? "nobody of \(plan.realm) is signed in."
+        let detail = whom.map { "\($0) is not signed in." } ?? "no one of \(plan.realm) is signed in."
         return DecisionReason(rule: "session", verdict: .failed, detail: detail)
     }
 }
@@ -74,9 +74,9 @@ extension CredentialUseMode {
     fileprivate var reason: DecisionReason {
         let effect =
             switch self {
-            case .always: "the extension's credential answers, whichever principal a program names"
-            case .whenNotSpecified: "the extension's credential answers unless a program names another principal"
-            case .kerberosDefault: "libkrb5's default credential answers: the primary cache's principal, whatever its realm"
+            case .always: "the extension's credential is used for every principal a program names"
+            case .whenNotSpecified: "the extension's credential is used unless a program names another principal"
+            case .kerberosDefault: "libkrb5's default credential is used: the principal of the primary cache, in any realm"
             }
         return DecisionReason(rule: "credentialUseMode", verdict: .passed, detail: "\(rawValue): \(effect).")
     }
@@ -108,7 +108,7 @@ extension KerberosExtension {
             let process = try await clients.local.processConfiguration(realm: session?.realm ?? plan.realm)
             return [plan.enforcementReason(process), plan.delegationReason(process, session: session, ticket: ticket)].compactMap { $0 }
         } catch {
-            let detail = "GSSAPI makes no token here: \(error)"
+            let detail = "GSSAPI cannot create a token: \(error)"
             return [DecisionReason(rule: "ticket", verdict: .failed, detail: detail)]
         }
     }
@@ -120,9 +120,10 @@ extension AuthorizationPlan {
         guard bindsChannel else { return nil }
         let detail =
             process.isAwareOfChannelBindings
-            ? "client_aware_channel_bindings is on: a server that checks channel bindings refuses this user's tokens that carry none."
-            : "client_aware_channel_bindings is off in this process's krb5.conf: a server that checks channel bindings and does not demand them "
-                + "takes this user's tokens without any too, such as one caught on plain http. Set it to true in [libdefaults]."
+            ? "client_aware_channel_bindings is on: a server that checks channel bindings rejects this user's tokens without them."
+            : "client_aware_channel_bindings is off in this process's krb5.conf: a server that checks channel bindings but does "
+                + "not require them "
+                + "also accepts this user's tokens without them, such as one captured on plain http. Set it to true in [libdefaults]."
         let verdict: DecisionReason.Verdict = process.isAwareOfChannelBindings ? .passed : .notApplicable
         return DecisionReason(rule: "channelBinding", verdict: verdict, detail: detail)
     }
@@ -133,13 +134,15 @@ extension AuthorizationPlan {
         let detail: String
         if !session.ticketGrantingTicket.isForwardable {
             detail =
-                "The ticket of \(session.principal) is not forwardable, so it stays here. Sign in again: ksso login --force \(session.principal)"
+                "The ticket of \(session.principal) is not forwardable, so it is not forwarded. Sign in again: ksso login --force "
+                + "\(session.principal)"
         } else if delegation == .byPolicy, let ticket, !ticket.isForTrustedService {
-            detail = "The KDC does not vouch for \(ticket.server) (no ok-as-delegate), so the user's own ticket stays here."
+            detail =
+                "The KDC does not trust \(ticket.server) for delegation (no ok-as-delegate), so the user's own ticket is not forwarded."
         } else if !process.namesKDC {
             detail =
-                "This process's krb5.conf names no KDC of \(session.realm), and GSSAPI asks that one for the ticket to pass on. "
-                + "Where DNS does not know it, the user's own ticket stays here: name the KDC in the file of KRB5_CONFIG."
+                "This process's krb5.conf names no KDC of \(session.realm), which GSSAPI needs to fetch the forwarded ticket. "
+                + "Unless DNS lists one, the user's own ticket is not forwarded: add the KDC to the file named in KRB5_CONFIG."
         } else {
             return nil
         }

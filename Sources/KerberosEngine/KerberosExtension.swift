@@ -91,7 +91,7 @@ public final class KerberosExtension: CredentialExtension {
                 throw AuthorizationError(error)
             }
         default:
-            let detail = "the operation \(request.operation) is not known."
+            let detail = "the operation \(request.operation) is unknown."
             return .notHandled([DecisionReason(rule: "operation", verdict: .failed, detail: detail)])
         }
     }

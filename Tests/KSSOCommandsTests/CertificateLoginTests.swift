@@ -102,7 +102,7 @@ struct CertificateLoginTests {
             for refused in [try await station.ksso("refresh"), try await station.ksso("refresh", "--quiet")] {
                 let advice = "ksso login alice@EXAMPLE.TEST --certificate \(protected)"
                 #expect(
-                    refused.exitStatus == 4 && refused.errors.contains("needs its PIN") && refused.errors.contains(advice),
+                    refused.exitStatus == 4 && refused.errors.contains("requires its PIN") && refused.errors.contains(advice),
                     "\(refused)"
                 )
             }
@@ -141,10 +141,10 @@ struct CertificateLoginTests {
                 // The agent would run the file, or whatever else a variable names.
                 for module in ["PKCS11:/tmp/any.so", "PKCS11:module_name=any.so", "PKCS11:token=a:any.so", "ENV:HOME", "XYZ:/a"] {
                     let refused = try await login(#""certificate": "\#(module)""#)
-                    #expect(refused.contains(#""code":"certificateRefused""#) && refused.contains("is not used here"), "\(refused)")
+                    #expect(refused.contains(#""code":"certificateRefused""#) && refused.contains("cannot be used here"), "\(refused)")
                 }
                 let card = try await login(#""certificate": "PKCS11:""#)
-                #expect(!card.contains("is not used here"), "\(card)")
+                #expect(!card.contains("cannot be used here"), "\(card)")
             }
         }
     }
@@ -185,7 +185,7 @@ struct CertificateLoginTests {
                 }
                 let words = login + [protected, "--password-stdin"]
                 #expect(try await station.run(["ksso"] + words, input: "1234\n").exitStatus == 0)
-                try await agent.wait(for: "needs its PIN, for which nobody can be asked")
+                try await agent.wait(for: "requires its PIN, but no prompt is available")
             }
         }
     }
@@ -198,7 +198,7 @@ struct CertificateLoginTests {
                     "curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json", "-d",
                     #"{"principal": "alice", "certificate": "\#(module)"}"#, "http://agent/v1/login",
                 ]).output
-                #expect(answer.contains("certificateRefused") && !answer.contains("is not used here"), "\(answer)")
+                #expect(answer.contains("certificateRefused") && !answer.contains("cannot be used here"), "\(answer)")
             }
         }
     }
@@ -214,7 +214,7 @@ struct CertificateLoginTests {
             let contents = try await client.contents(of: name)
             try await client.replace(name, principal: contents.principal, credentials: contents.credentials, marks: marks)
             let refused = try await station.ksso("refresh")
-            #expect(refused.exitStatus == 4 && refused.errors.contains("is not used again"), "\(refused)")
+            #expect(refused.exitStatus == 4 && refused.errors.contains("cannot be reused"), "\(refused)")
         }
     }
 

@@ -102,9 +102,9 @@ struct ExplainTests {
                 preemptive: The first request carries no ticket: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
               + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
-              + credentialUseMode: always: the extension's credential answers, whichever principal a program names.
-              + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings refuses this user's tokens that \
-            carry none.
+              + credentialUseMode: always: the extension's credential is used for every principal a program names.
+              + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings rejects this user's tokens \
+            without them.
 
             """
         #expect(result.output.withoutTimes == text)

@@ -183,7 +183,7 @@ struct LoginTests {
     @Test func noRealmIsKnown() async throws {
         let empty = ["KRB5_CONFIG": try station.write("[libdefaults]\n    dns_lookup_realm = false\n", to: "krb5.conf")]
         let result = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: empty)
-        let line = "alice: no realm is known. Write name@REALM, or give the realm, or install a profile or a krb5.conf that names one."
+        let line = "alice: no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
         #expect(result == .failure(1, line))
     }
 

@@ -46,7 +46,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     @Test func anExpiredPasswordIsChangedAtLogin() async throws {
         let user = try await newUser("+needchange")
         let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
-            try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and has to be changed.")
+            try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and must be changed.")
             try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
             try await terminal.type("secret\n")
             try await terminal.wait(for: "New password: ")
@@ -81,9 +81,9 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     private static let profiles: [(key: String, words: String)] = [
         (
             "pwChangeURL: https://password.example/",
-            "passwords of EXAMPLE.TEST are not changed here. Change it at: https://password.example/"
+            "passwords of EXAMPLE.TEST cannot be changed here. Change the password at: https://password.example/"
         ),
-        ("allowPasswordChange: false", "test.yaml does not allow to change the password (allowPasswordChange). Ask your administrator."),
+        ("allowPasswordChange: false", "test.yaml does not allow password changes (allowPasswordChange). Ask your administrator."),
     ]
 
     @Test(arguments: profiles)
@@ -102,7 +102,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
             result
                 == .failure(
                     1,
-                    "alice@EXAMPLE.TEST: the new password is not good enough. It requires at least 12 characters. It requires "
+                    "alice@EXAMPLE.TEST: the new password does not meet the requirements. It requires at least 12 characters. It requires "
                         + "characters of three "
                         + "kinds: uppercase letters, lowercase letters, digits, others, letters of scripts without case. "
                         + "It must not contain the account's name."

@@ -86,7 +86,7 @@ struct SecrecyTests {
         try await station.signIn("alice")
         let result = try await station.ksso("login", "bob", "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
-        #expect(result.errors.contains("a second sign-in would destroy"), "\(result.errors)")
+        #expect(result.errors.contains("a second sign-in would overwrite"), "\(result.errors)")
         #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         #expect(try await station.ksso("env").exitStatus == 1)
     }

@@ -70,7 +70,7 @@ struct SecretServiceTests {
             "! ksso header http://localhost/ && ! ksso header http://localhost/ && ! lookup",
             stored: "wrong"
         )
-        #expect(result.exitStatus == 0 && result.errors.contains("it was forgotten"), "\(result)")
+        #expect(result.exitStatus == 0 && result.errors.contains("and was removed"), "\(result)")
         #expect(try await realm.failedAttempts(of: name) == 1)
     }
 }

@@ -89,7 +89,7 @@ struct SessionCommandTests {
     @Test func whatIsNotRenewableWouldNeedAPerson() async throws {
         try await kinit()
         let line =
-            "alice@EXAMPLE.TEST: the ticket can't be renewed without asking for the password. "
+            "alice@EXAMPLE.TEST: the ticket cannot be renewed without prompting for the password. "
             + "Sign in with: ksso login alice@EXAMPLE.TEST"
         #expect(try await station.ksso("refresh") == .failure(4, line))
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)

@@ -79,7 +79,7 @@ struct CertificateAskingTests {
             await prompter.asked()
             let copy = try copy(identity, home)
             let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: copy) }
-            #expect(error?.code == .notInteractive && error?.message.contains("another question is open") == true, "\(error as Any)")
+            #expect(error?.code == .notInteractive && error?.message.contains("another prompt is open") == true, "\(error as Any)")
             #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .notInteractive)
             // One that wants no PIN does not wait for the person.
             let open = try await home.realm.certificate(for: "alice").identity
@@ -101,7 +101,7 @@ struct CertificateAskingTests {
             let open = try await home.realm.certificate(for: "alice").identity
             try await kerberos.signInByAsking("alice", certificate: open)
             let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: identity) }
-            #expect(error?.code == .notInteractive && error?.message.contains("questions for passwords or PINs are open") == true)
+            #expect(error?.code == .notInteractive && error?.message.contains("prompts for passwords or PINs are open") == true)
             #expect(prompter.count == 0)
         }
     }

@@ -125,6 +125,6 @@ struct ExplanationTests {
         #expect(detail(try await explain(kerberos), "delegation")?.contains("names no KDC of EXAMPLE.TEST") == true)
         _ = try await kerberos.grant("www.example.test")
         let explanation = try await explain(kerberos, "www.example.test")
-        #expect(detail(explanation, "delegation")?.contains("does not vouch for HTTP/www.example.test") == true)
+        #expect(detail(explanation, "delegation")?.contains("does not trust HTTP/www.example.test") == true)
     }
 }

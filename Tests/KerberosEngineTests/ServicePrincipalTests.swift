@@ -77,7 +77,7 @@ struct ServicePrincipalTests {
         let error = await authorizationError { try await kerberos.grant(origin: origin) }
         #expect(error?.code == .failed)
         #expect((error?.cause as? KerberosError)?.code == .malformedPrincipal)
-        #expect(error?.message.contains("ServicePrincipals of the profile has it for https://www.example.test") == true)
+        #expect(error?.message.contains("ServicePrincipals of the profile sets it for https://www.example.test") == true)
         // It is no ticket's name either.
         let explanation = await kerberos.explanation(for: try #require(URL(string: origin)))
         #expect(explanation.reasons.allSatisfy { $0.rule != "ticket" || $0.verdict != .passed })

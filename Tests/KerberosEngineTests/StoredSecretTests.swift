@@ -98,7 +98,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "wrong"])).makeExtension()
         let error = await authorizationError { try await kerberos.grant(host) }
-        let words = "the password that was kept in the test's memory is wrong (preauthentication failed); it was forgotten."
+        let words = "the password stored in the test's memory is wrong (preauthentication failed), and was removed."
         #expect(error.map { "\($0)" }?.contains(words) == true, "\(String(describing: error))")
     }
 

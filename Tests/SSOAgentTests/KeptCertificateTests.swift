@@ -88,7 +88,7 @@ struct KeptCertificateTests {
                 await home.settle(keeper)
             }
             let lines = home.log.lines
-            #expect(lines.count == 1 && lines.first?.contains("module.so is not used again") == true, "\(lines)")
+            #expect(lines.count == 1 && lines.first?.contains("module.so cannot be reused") == true, "\(lines)")
         }
     }
 }

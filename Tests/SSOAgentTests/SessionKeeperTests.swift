@@ -93,7 +93,7 @@ import Testing
                     home.clock.advance(by: Double(wait))
                     await home.settle(keeper)
                 }
-                let isSaid = try await comesTrue { home.log.lines.contains { $0.contains("it was forgotten") } }
+                let isSaid = try await comesTrue { home.log.lines.contains { $0.contains("and was removed") } }
                 #expect(isSaid)
             }
             #expect(try await realm.failedAttempts(of: "alice") == 1)

@@ -94,7 +94,7 @@ extension KerberosExtension {
 
 extension KerberosError {
     fileprivate static func nobodyToAsk(_ subject: String) -> KerberosError {
-        let message = "a password is needed, and there is nobody to ask. Give it, or a keytab; or sign in with: ksso login"
+        let message = "a password is required, and no prompt is available. Pass a password or a keytab, or sign in with: ksso login"
         return KerberosError(.notInteractive, subject: subject, message: message)
     }
 }

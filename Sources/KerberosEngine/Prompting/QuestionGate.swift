@@ -63,18 +63,18 @@ final class QuestionGate: Sendable {
 extension KerberosError {
     fileprivate static func unanswered(_ question: Question, _ date: Date) -> KerberosError {
         let message =
-            "the question for the password or PIN was not answered at \(date.localText). Sign in with: \(question.command)"
+            "the prompt for the password or PIN was not answered at \(date.localText). Sign in with: \(question.command)"
         return KerberosError(.canceled, subject: question.principal.description, message: message)
     }
 
     fileprivate static func occupied(_ question: Question) -> KerberosError {
-        let message = "another question is open for \(question.principal). Answer it, then try again; or sign in with: \(question.command)"
+        let message = "another prompt is open for \(question.principal). Answer it and try again, or sign in with: \(question.command)"
         return KerberosError(.notInteractive, subject: question.principal.description, message: message)
     }
 
     fileprivate static func crowded(_ question: Question) -> KerberosError {
         let message =
-            "\(QuestionGate.limit) questions for passwords or PINs are open. Answer one, then try again; or sign in with: \(question.command)"
+            "\(QuestionGate.limit) prompts for passwords or PINs are open. Answer one and try again, or sign in with: \(question.command)"
         return KerberosError(.notInteractive, subject: question.principal.description, message: message)
     }
 }

@@ -193,7 +193,7 @@ extension KerberosError {
         KerberosError(
             .cacheUnusable,
             subject: session.cache.rawValue,
-            message: "\(principal) has signed in there meanwhile. The new ticket of \(session.principal) was dropped."
+            message: "\(principal) has signed in to this cache in the meantime. The new ticket of \(session.principal) was discarded."
         )
     }
 }

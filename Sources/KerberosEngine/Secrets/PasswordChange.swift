@@ -95,19 +95,19 @@ extension KerberosExtension {
             throw KerberosError(
                 .policyRefused,
                 subject: principal.description,
-                message: "passwords of \(principal.realm) are not changed here. Change it at: \(url)"
+                message: "passwords of \(principal.realm) cannot be changed here. Change the password at: \(url)"
             )
         }
         guard rules.isChangeAllowed else {
             throw KerberosError(
                 .policyRefused,
                 subject: principal.description,
-                message: "\(rules.sourceName) does not allow to change the password (allowPasswordChange). Ask your administrator."
+                message: "\(rules.sourceName) does not allow password changes (allowPasswordChange). Ask your administrator."
             )
         }
         let changed = try await sessionStore.read().sessions(of: principal).compactMap(\.passwordChanged).max()
         if let earliest = rules.earliestChange(changed: changed), options.clock() < earliest {
-            let sentence = "the password was changed a short time ago, and may be changed again from \(earliest.localText) on."
+            let sentence = "the password was changed recently. It can be changed again after \(earliest.localText)."
             throw .passwordRefused(principal, sentence)
         }
         return principal
@@ -121,7 +121,7 @@ extension KerberosExtension {
         var sentences = unsafe new.withUnsafeBytes { unsafe rules.violations(of: $0, accountName: account, displayName: displayName) }
         if rules.history ?? 0 > 0, new == current { sentences.append("It must differ from the current one.") }
         if !sentences.isEmpty {
-            throw .passwordRefused(principal, "the new password is not good enough. \(sentences.joined(separator: " "))")
+            throw .passwordRefused(principal, "the new password does not meet the requirements. \(sentences.joined(separator: " "))")
         }
     }
 

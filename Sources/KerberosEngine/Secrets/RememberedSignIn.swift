@@ -27,13 +27,13 @@ extension KerberosExtension {
         let stored = try await storeForRemembering(principal)
         let (session, password) = try await acquire(principal.description, realm: nil, using: source, options: options, cache: cache)
         guard let password else {
-            throw .notKept(session.principal, "is signed in, and no password was used that could be kept.")
+            throw .notKept(session.principal, "is signed in, but the sign-in used no password that could be stored.")
         }
         let place: String
         do throws(KerberosError) {
             place = try await stored.store.store(password, for: session.principal)
         } catch {
-            throw .notKept(session.principal, "is signed in, and the password is not kept: \(error.message)")
+            throw .notKept(session.principal, "is signed in, but the password was not stored: \(error.message)")
         }
         try await sessionStore.local.setMark(SessionMark.acquiredBy, to: SessionMark.storedSecret, in: session.cache)
         return RememberedSignIn(session: try await self.session(in: session.cache), place: place)
@@ -46,11 +46,11 @@ extension KerberosExtension {
 
     /// The store for a principal's password.
     private func storeForRemembering(_ principal: Principal) async throws(KerberosError) -> StoredSecrets {
-        guard let storedSecrets else { throw .notKept(principal, "nothing keeps passwords here.") }
+        guard let storedSecrets else { throw .notKept(principal, "no password store is available.") }
         guard allowsStoredSecrets(of: principal.realm) else {
             try await storedSecrets.store.remove(principal)
             let key = policy.signInRules(of: principal.realm).allowsPassword ? "allowAutomaticLogin" : "allowPassword"
-            let message = "the profile of the realm says \(key): false, so no password is kept. Sign in without --remember."
+            let message = "the profile of the realm sets \(key) to false, so no password is stored. Sign in without --remember."
             throw KerberosError(.policyRefused, subject: principal.description, message: message)
         }
         return storedSecrets

@@ -55,17 +55,17 @@ extension KerberosExtension {
         in stored: StoredSecrets,
         _ error: KerberosError
     ) async -> KerberosError {
-        let kept = "the password that was kept in \(stored.store.name)"
+        let kept = "the password stored in \(stored.store.name)"
         let reason = error.code == .passwordExpired ? "has expired" : "is wrong (preauthentication failed)"
         await unmarkStoredSecret(of: principal)
         do throws(KerberosError) {
             try await stored.refuse(secret, of: principal)
         } catch {
-            let sentence = "\(kept) \(reason), and can't be removed: \(error.message) Sign in with: ksso login \(principal)"
+            let sentence = "\(kept) \(reason) and cannot be removed: \(error.message) Sign in with: ksso login \(principal)"
             return KerberosError(.wrongPassword, subject: principal.description, message: sentence)
         }
         let advice = error.code == .passwordExpired ? "Change it with: ksso passwd" : "Sign in with: ksso login --remember"
-        return error.saying("\(kept) \(reason); it was forgotten. \(advice) \(principal)")
+        return error.saying("\(kept) \(reason), and was removed. \(advice) \(principal)")
     }
 
     /// The stored password; nil if there is none, or if the store cannot be read.
@@ -84,7 +84,7 @@ extension KerberosExtension {
         do throws(KerberosError) {
             try await storedSecrets?.removeForbidden(principal)
         } catch {
-            options.trace?("a password that the profile forbids can't be removed for \(error)")
+            options.trace?("a password that the profile forbids cannot be removed for \(error)")
         }
         return false
     }

@@ -16,7 +16,7 @@ extension KerberosError {
         KerberosError(
             error.code,
             subject: error.subject,
-            message: "nobody is signed in, and the KDC does not know this user. Sign in with: ksso login NAME"
+            message: "no one is signed in, and the KDC does not know this user. Sign in with: ksso login NAME"
         )
     }
 
@@ -26,7 +26,8 @@ extension KerberosError {
         return KerberosError(
             .cacheUnusable,
             subject: cache.rawValue,
-            message: "the cache holds the tickets of \(owner), which a second sign-in would destroy. Name another cache, or sign out first."
+            message:
+                "the cache contains the tickets of \(owner), which a second sign-in would overwrite. Use another cache, or sign out first."
         )
     }
 
@@ -36,7 +37,7 @@ extension KerberosError {
         return KerberosError(
             .notInteractive,
             subject: principal.description,
-            message: "the ticket can't be renewed, and the certificate needs its PIN, for which nobody can be asked. "
+            message: "the ticket cannot be renewed, and the certificate requires its PIN, but no prompt is available. "
                 + "Sign in at a terminal: ksso login \(principal) --certificate \(name)"
         )
     }
@@ -47,8 +48,8 @@ extension KerberosError {
             .notInteractive,
             subject: principal.description,
             message:
-                "the ticket can't be renewed, and the certificate \(identity) is not used again: files with absolute paths are, PKCS11: "
-                + "without a module, and what CertificateIdentity of the profile or pkinit_identities of krb5.conf names. "
+                "the ticket cannot be renewed, and the certificate \(identity) cannot be reused. Only files with absolute paths, PKCS11: "
+                + "without a module, and the certificates in CertificateIdentity of the profile or pkinit_identities of krb5.conf can. "
                 + "Sign in with: ksso login \(principal) --certificate \(identity)"
         )
     }
@@ -58,7 +59,7 @@ extension KerberosError {
         KerberosError(
             .notInteractive,
             subject: principal.description,
-            message: "the ticket can't be renewed without asking for the password. Sign in with: ksso login \(principal)"
+            message: "the ticket cannot be renewed without prompting for the password. Sign in with: ksso login \(principal)"
         )
     }
 }

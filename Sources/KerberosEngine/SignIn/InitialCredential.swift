@@ -53,7 +53,7 @@ extension KerberosExtension {
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset, password: memory.lastPassword)
         } catch  where error.code == .passwordExpired {
             guard policy.configurations.passwordRules(for: principal.realm).isChangedHere else { throw expired(error) }
-            memory.announce("The password of \(principal) has expired and has to be changed.")
+            memory.announce("The password of \(principal) has expired and must be changed.")
             let new = try await changePassword(of: principal, asking: memory, client: client)
             await replaceStoredSecret(of: principal, with: new)
             let changed = self.options.clock()
@@ -62,7 +62,9 @@ extension KerberosExtension {
                 ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
             } catch  where [.passwordExpired, .wrongPassword].contains(error.code) {
                 // A replica KDC receives the change from the primary KDC with a delay.
-                throw error.saying("the password was changed, and the KDC that answered does not know it yet. Sign in again in a moment.")
+                throw error.saying(
+                    "the password was changed, but the KDC that answered does not have it yet. Sign in again in a few seconds."
+                )
             }
             return SignInTicket(ticket, passwordChanged: changed, clockOffset: client.learnedClockOffset, password: new)
         }
@@ -74,7 +76,7 @@ extension KerberosExtension {
         let rules = policy.configurations.passwordRules(for: String(realm))
         if let url = rules.changeURL { return error.saying("the password has expired. Change it at \(url), then sign in again.") }
         guard !rules.isChangeAllowed else { return error }
-        return error.saying("the password has expired, and \(rules.sourceName) does not allow to change it here. Ask your administrator.")
+        return error.saying("the password has expired, and \(rules.sourceName) does not allow password changes. Ask your administrator.")
     }
 }
 

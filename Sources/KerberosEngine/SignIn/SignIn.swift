@@ -103,7 +103,7 @@ extension KerberosExtension {
         guard let realm = if let realm { await knownRealm(realm) } else { try await defaultRealm() } else { throw .noRealm(user ?? "") }
         let configured = policy.configurations.first { $0.realm == realm }?.principalName
         guard let name = configured ?? user else {
-            throw KerberosError(.malformedPrincipal, subject: realm, message: "nobody is named. Say who signs in, as name@REALM.")
+            throw KerberosError(.malformedPrincipal, subject: realm, message: "no principal is given. Write the principal as name@REALM.")
         }
         return try await inKnownRealm(Principal(typed: name, defaultRealm: realm))
     }
@@ -191,7 +191,7 @@ extension KerberosError {
         KerberosError(
             .malformedPrincipal,
             subject: name,
-            message: "no realm is known. Write name@REALM, or give the realm, or install a profile or a krb5.conf that names one."
+            message: "no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
         )
     }
 }

@@ -36,8 +36,9 @@ extension KerberosExtension {
     func check(certificate identity: String, of realm: String) async throws(KerberosError) {
         guard try await !mayUse(certificate: identity, of: realm) else { return }
         let message =
-            "the certificate \(identity) is not used here: FILE:, PKCS12: and DIR: with absolute paths are, PKCS11: without a module, and what "
-            + "CertificateIdentity of the profile or pkinit_identities of krb5.conf names. Use it with: ksso login --certificate \(identity)"
+            "the certificate \(identity) cannot be used here. Only FILE:, PKCS12: and DIR: with absolute paths, PKCS11: without a "
+            + "module, and the certificates in "
+            + "CertificateIdentity of the profile or pkinit_identities of krb5.conf can. Use it with: ksso login --certificate \(identity)"
         throw KerberosError(.certificateRefused, subject: realm, message: message)
     }
 
@@ -56,7 +57,7 @@ extension KerberosExtension {
     func permitted(_ source: InitialCredentialSource, realm: String) async throws(KerberosError) -> InitialCredentialSource {
         let rules = policy.signInRules(of: realm)
         func refusal(_ key: String, _ advice: String) -> KerberosError {
-            KerberosError(.policyRefused, subject: realm, message: "the profile of the realm says \(key): false. \(advice)")
+            KerberosError(.policyRefused, subject: realm, message: "the profile of the realm sets \(key) to false. \(advice)")
         }
         switch source {
         case .password, .prompter:
@@ -67,7 +68,7 @@ extension KerberosExtension {
             guard rules.allowsCertificate else { throw refusal("allowSmartCard", "Sign in with the password: ksso login") }
             guard identity == nil else { break }
             guard let own = try await certificate(of: realm) else {
-                let message = "no certificate is configured: neither CertificateIdentity of the profile nor pkinit_identities of krb5.conf."
+                let message = "no certificate is configured. Set CertificateIdentity in the profile or pkinit_identities in krb5.conf."
                 throw KerberosError(.certificateRefused, subject: realm, message: message)
             }
             return .certificate(own, prompter)

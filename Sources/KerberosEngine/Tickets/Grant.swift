@@ -109,7 +109,7 @@ extension AuthorizationPlan {
             throw KerberosError(
                 .malformedPrincipal,
                 subject: servicePrincipal,
-                message: "this is no service's name. \(origin) has it for \(self.origin); write it as HTTP/host or HTTP/host@REALM."
+                message: "this is not a service principal. \(origin) sets it for \(self.origin); write it as HTTP/host or HTTP/host@REALM."
             )
         }
     }

@@ -41,7 +41,7 @@ final class GuestGate: Sendable {
     ) async throws(KerberosError) -> Value {
         guard let guest else { return try await work() }
         guard await enter(guest) else {
-            let message = "too many requests of user \(guest) wait for the KDC. Try again in a moment."
+            let message = "too many requests of user \(guest) are waiting for the KDC. Try again in a few seconds."
             throw KerberosError(.busy, subject: subject, message: message)
         }
         defer { leave(guest) }

@@ -81,9 +81,9 @@ struct DoctorTests {
         #expect(result.errors == "")
         let lines = result.output.split(separator: "\n").map(String.init)
         #expect(lines.contains("✓ account: the KDC knows alice@EXAMPLE.TEST."))
-        let failure = try #require(lines.firstIndex(of: "✗ session: nobody of EXAMPLE.TEST is signed in."))
+        let failure = try #require(lines.firstIndex(of: "✗ session: no one of EXAMPLE.TEST is signed in."))
         #expect(lines[failure + 1] == "    Sign in: ksso login")
-        #expect(lines.last == "It fails at session: nobody of EXAMPLE.TEST is signed in.")
+        #expect(lines.last == "It fails at session: no one of EXAMPLE.TEST is signed in.")
         #expect(!result.output.contains("challenge"))
     }
 

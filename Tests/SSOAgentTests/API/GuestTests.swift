@@ -83,7 +83,7 @@ struct GuestTests {
                 let body = #"{"url": "https://more.example.test/"}"#
                 let refusal = try await agent.curl(["--include", "--data", body, "http://ksso/v1/authorize"])
                 #expect(refusal.status == 429 && refusal.body.lowercased().contains("retry-after: 1"), "\(refusal)")
-                #expect(refusal.body.contains(#""code":"busy""#) && refusal.body.contains("Try again in a moment."), "\(refusal)")
+                #expect(refusal.body.contains(#""code":"busy""#) && refusal.body.contains("Try again in a few seconds."), "\(refusal)")
                 let field = "X-Original-URL: https://more.example.test/"
                 let gateway = try await agent.curl(["--include", "--header", field, "http://ksso/v1/auth-request"])
                 #expect(gateway.status == 429 && gateway.body.lowercased().contains("retry-after: 1"), "\(gateway)")

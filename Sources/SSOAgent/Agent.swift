@@ -87,7 +87,10 @@ package final class Agent: Sendable {
         var staysInPlace = false
         defer { if !staysInPlace { removeOwnFiles() } }
         if let place = found.first(where: { $0.socket == .caches }), let ownCaches, !ownCaches.lead(to: place.path) {
-            throw AgentError(.directoryUnusable, "\(place.path): the socket was removed as soon as it was made. Start the agent again.")
+            throw AgentError(
+                .directoryUnusable,
+                "\(place.path): the socket was removed immediately after it was created. Start the agent again."
+            )
         }
         let reason = try await serve(current, profiles, watch, &sockets, until: end)
         if case .restart = reason { staysInPlace = true }
@@ -150,7 +153,7 @@ package final class Agent: Sendable {
             losses: losses.continuation
         )
         if await !Self.wait(atMost: Self.importLimit, { [self] in await importTickets() }) {
-            journal.failure("the system's default cache does not answer, so its tickets are not taken over yet.")
+            journal.failure("the system's default cache does not respond, so its tickets are not imported yet.")
         }
         let signIn = options.keytab.map { KeytabSignIn($0, current: current, journal: journal) }
         let api = AgentAPI(
@@ -174,7 +177,7 @@ package final class Agent: Sendable {
             throw error
         }
         let notification = ServiceNotification(environment: options.environment)
-        notification.ready("serves in \(options.runtime.path)")
+        notification.ready("serving in \(options.runtime.path)")
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await keeper.run() }
@@ -293,7 +296,7 @@ package final class Agent: Sendable {
             try Data(file.text.utf8).write(to: URL(filePath: options.runtime.sessionConfiguration), options: .atomic)
             configuration.withLock { $0 = FileIdentity(path: options.runtime.sessionConfiguration) }
         } catch {
-            throw AgentError(.directoryUnusable, "\(options.runtime.sessionConfiguration): the file can't be written.")
+            throw AgentError(.directoryUnusable, "\(options.runtime.sessionConfiguration): the file cannot be written.")
         }
     }
 }
@@ -302,10 +305,10 @@ extension Agent {
     /// Logs why the user cannot be prompted for a password, once for all programs that wait for one.
     func notePromptFaults() async {
         guard let faults = options.promptFaults else { return }
-        let beginning = "nobody can be asked for a password: "
+        let beginning = "no password prompt is available: "
         var last: String?
         for await fault in faults where fault != last {
-            if let fault { journal.failure(beginning + fault) } else { journal.settle(beginning, "passwords are asked for again.") }
+            if let fault { journal.failure(beginning + fault) } else { journal.settle(beginning, "password prompts are available again.") }
             last = fault
         }
     }

@@ -17,7 +17,7 @@ extension Agent {
         var isAtRest = false
         while (try? await Task.sleep(for: step)) != nil {
             guard FileIdentity(path: options.runtime.path, followsLinks: true) == place else {
-                journal.failure("\(options.runtime.path): the folder is gone, and nobody finds the agent any more: it ends.")
+                journal.failure("\(options.runtime.path): the directory was removed, so no client can find the agent: it exits.")
                 return stop()
             }
             api.exchanges.removeStale(signedIn: nil)
@@ -25,7 +25,7 @@ extension Agent {
             isAtRest = activity.idleTime >= Self.rest
             if isAtRest, !wasAtRest { ProcessMemory.giveBackAtRest() }
             guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api, current) else { continue }
-            journal.note("nobody has needed the agent for \(limit): it ends. What it keeps stays for the next one.")
+            journal.note("the agent was idle for \(limit): it exits. Its tickets are kept for the next start.")
             return stop()
         }
     }

@@ -30,7 +30,7 @@ final class Journal: Sendable {
 
     /// Logs why the API's socket cannot accept connections, or, for nil, that it accepts them again.
     func acceptsConnections(failure reason: String?) {
-        let beginning = "connections to the agent have to wait"
+        let beginning = "connections to the agent must wait"
         guard let reason else { return settle(beginning, "connections to the agent are accepted again.") }
         failure("\(beginning): \(reason).")
     }

@@ -40,7 +40,7 @@ struct AgentCommandTests {
 
     @Test func oneThatNobodyNeedsEndsByItself() async throws {
         let result = try await station.ksso("agent", "run", "--idle-exit", "1s")
-        let sentence = "nobody has needed the agent for 1.0 seconds: it ends. What it keeps stays for the next one."
+        let sentence = "the agent was idle for 1.0 seconds: it exits. Its tickets are kept for the next start."
         #expect(result == CommandResult(exitStatus: 0, output: "", errors: "ksso: \(sentence)\n"))
     }
 
@@ -74,10 +74,10 @@ struct AgentCommandTests {
             }
             try await eventually {
                 let status = try await station.ksso("agent", "status").output
-                return status.contains("nobody can be asked for a password: ") && status.contains("Set GPG_TTY or DISPLAY")
+                return status.contains("no password prompt is available: ") && status.contains("Set GPG_TTY or DISPLAY")
             }
         }
-        #expect(transcript.components(separatedBy: "nobody can be asked").count == 2, "\(transcript)")
+        #expect(transcript.components(separatedBy: "no password prompt is available").count == 2, "\(transcript)")
     }
 
     /// Whoever signed in before there was an agent is not signed in again by the next one.

@@ -137,7 +137,7 @@ struct AgentKeytabTests {
                 let sentence =
                     "ksso: the sign-in with the keytab \(keytab) failed: alice@EXAMPLE.TEST: the key in the keytab is not the one "
                     + "in the KDC"
-                #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent tries again in 5 minutes.\n"), "\(result)")
+                #expect(result.errors.hasPrefix(sentence) && result.errors.hasSuffix(" The agent retries in 5 minutes.\n"), "\(result)")
             }
         }
     }

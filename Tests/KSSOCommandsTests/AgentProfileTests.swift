@@ -17,8 +17,9 @@ struct AgentProfileTests {
     private var folder: String { "\(station.directory)/config/ksso" }
     private var file: String { "\(folder)/test.yaml" }
     private var client: AgentClient { AgentClient(socketPath: "\(station.runtime)/agent.sock") }
-    private static let changed = "the profiles have changed. In force: "
-    private static let gone = "no profile names the realm EXAMPLE.TEST any more: its sessions end, but for those that other programs began."
+    private static let changed = "the profiles have changed. Active: "
+    private static let gone =
+        "no profile names the realm EXAMPLE.TEST any longer: its sessions end, except those that other programs started."
 
     /// How a profile that names `.later.test` as well gets there.
     enum Way: String, CaseIterable {
@@ -115,7 +116,7 @@ struct AgentProfileTests {
                 try text.write(toFile: file, atomically: false, encoding: .utf8)
             }
             try station.install(profile(hosts: [".later.test"]), as: "two.yaml")
-            let line = try await agent.wait(for: "the agent answers by it as it was")
+            let line = try await agent.wait(for: "the agent uses its previous version")
             try await agent.wait(for: Self.changed)
             #expect(line.contains(file) && !line.contains(Self.changed) && !line.contains(Self.gone), "\(line)")
             let (first, later) = try (#require(URL(string: "https://www.first.test/")), #require(URL(string: "https://www.later.test/")))
@@ -159,7 +160,9 @@ struct AgentProfileTests {
             let log = "\(station.runtime)/agent.log"
             let process = try await station.agentStatus().process.processID
             kill(process, SIGHUP)
-            try await eventually { try String(contentsOfFile: log, encoding: .utf8).contains("read again: they are the same.\n") }
+            try await eventually {
+                try String(contentsOfFile: log, encoding: .utf8).contains("profiles were reloaded: they are unchanged.\n")
+            }
             let status = try await station.ksso("agent", "status")
             #expect(status.output.contains("    profiles read ") && status.output.contains(": \(file)\n"), "\(status)")
             #expect(status.output.hasSuffix("    log: \(log)\n") && !status.output.contains("last failure"), "\(status)")
@@ -176,7 +179,7 @@ struct AgentProfileTests {
             try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
             let process = try await station.agentStatus().process.processID
             defer { kill(process, SIGTERM) }
-            try await agent.wait(for: "After one: kill -HUP \(process)")
+            try await agent.wait(for: "After a change, run: kill -HUP \(process)")
             try station.install(profile(hosts: [".later.test"]))
             kill(process, SIGHUP)
             try await agent.wait(for: Self.changed)

@@ -197,7 +197,7 @@ import Testing
                 let end = try await events.next(.signedOut)
                 #expect(end.principal == "alice@EXAMPLE.TEST")
             }
-            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out because no profile names the realm any more."])
+            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out because no profile names the realm any longer."])
             #expect(try await home.makeExtension().sessions().sessions.map(\.principal.description) == ["bob@EXAMPLE.TEST"])
         }
     }

@@ -67,7 +67,7 @@ package struct AccessPolicy: Sendable {
     func visible(_ configurations: [ExtensionConfiguration], to peer: PeerCredential) throws(AgentProblem) -> [ExtensionConfiguration] {
         guard peer.userID != owner else { return configurations }
         let visible = configurations.filter { configuration in configuration.allowedPeers.contains { $0.peer.matches(peer) } }
-        guard !visible.isEmpty else { throw .forbidden("AllowedPeers names neither user \(peer.userID) nor group \(peer.groupID).") }
+        guard !visible.isEmpty else { throw .forbidden("AllowedPeers lists neither user \(peer.userID) nor group \(peer.groupID).") }
         return visible.map(\.withoutNamesOfOthers)
     }
 
@@ -84,11 +84,13 @@ package struct AccessPolicy: Sendable {
     ) throws(AgentProblem) {
         guard peer.userID == owner else {
             guard request.operation == .implicit, let plan, plan.configuration.allows(peer, host: plan.origin.host) else {
-                throw .forbidden("AllowedPeers lets neither user \(peer.userID) nor group \(peer.groupID) have a ticket for this host.")
+                throw .forbidden(
+                    "AllowedPeers allows neither user \(peer.userID) nor group \(peer.groupID) to request tickets for this host."
+                )
             }
             // The principal and the strictness of mutual authentication are the owner's choice.
             guard request.principal == nil, request.mutualAuthentication == nil, request.options.isEmpty else {
-                throw .forbidden("only the agent's own user may choose the principal, the mutual authentication or options.")
+                throw .forbidden("only the agent's own user may choose the principal, mutual authentication or options.")
             }
             return
         }
@@ -125,10 +127,10 @@ package struct AccessPolicy: Sendable {
     private func check(_ peer: PeerCredential, byListsOf configurations: [ExtensionConfiguration]) throws(AgentProblem) {
         for configuration in configurations {
             if denies(configuration.deniedCallers, peer) {
-                throw .forbidden("DeniedBundleIdentifiers names this program, or it can't be identified (process \(peer.processID)).")
+                throw .forbidden("DeniedBundleIdentifiers lists this program, or it cannot be identified (process \(peer.processID)).")
             }
             if let list = configuration.credentialCallers, !permits(list, peer) {
-                throw .forbidden("credentialBundleIdACL does not name this program (process \(peer.processID)).")
+                throw .forbidden("credentialBundleIdACL does not list this program (process \(peer.processID)).")
             }
         }
     }

@@ -101,10 +101,10 @@ extension AgentAPI {
         guard let challenge = message.challenge else { return nil }
         switch NegotiateChallenge.find(in: [challenge]) {
         case .found(let found) where found.token == nil: return nil
-        case .found: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The first challenge carries a token already.")
+        case .found: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The first challenge already carries a token.")
         case .absent: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The server does not ask for Negotiate.")
         case .malformed(let clause):
-            return DecisionReason(rule: "challenge", verdict: .failed, detail: "The challenge can't be used: \(clause).")
+            return DecisionReason(rule: "challenge", verdict: .failed, detail: "The challenge cannot be used: \(clause).")
         }
     }
 }
@@ -193,8 +193,8 @@ extension AgentAPI {
         guard let behavior = plan?.configuration.screenLockedBehavior, isScreenLocked() else { return nil }
         let detail =
             switch behavior {
-            case .cancel: "The screen is locked, and the profile cancels requests meanwhile. Unlock it."
-            case .doNotHandle: "The screen is locked; the profile handles no requests then."
+            case .cancel: "The screen is locked, and the profile cancels requests while it is. Unlock it."
+            case .doNotHandle: "The screen is locked, and the profile ignores requests while it is. Unlock it."
             }
         return DecisionReason(rule: "screenLock", verdict: .failed, detail: detail)
     }

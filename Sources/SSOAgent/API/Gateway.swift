@@ -16,7 +16,7 @@ extension AgentAPI {
                 // A token can be used only once.
                 headers[.cacheControl] = "no-store"
                 return Response(status: .ok, headers: headers)
-            case .completed: return Self.refusal(.forbidden, "there is no header for this.")
+            case .completed: return Self.refusal(.forbidden, "no header is available for this request.")
             case .notHandled(let reasons):
                 return Self.refusal(.forbidden, reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers the URL.")
             }
@@ -35,7 +35,7 @@ extension AgentAPI {
     private static func originalRequest(_ request: Request) throws -> AuthorizationRequest {
         let urls = request.headers[values: .originalURL]
         guard urls.count == 1, let text = urls.first else {
-            throw AgentProblem.badRequest("one field X-Original-URL with the upstream's URL is needed.")
+            throw AgentProblem.badRequest("exactly one X-Original-URL field with the upstream's URL is required.")
         }
         _ = try Origin(url: text)
         guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }

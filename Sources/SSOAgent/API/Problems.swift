@@ -33,7 +33,7 @@ extension AgentProblem {
         case let error as any HTTPResponseError: self = Self.http(error.status)
         case is HTTPParserError: self = Self.http(.badRequest)
         case is CancellationError:
-            self.init(status: 503, title: "The request was called off", code: "canceled", detail: "the agent stops. Try again.")
+            self.init(status: 503, title: "The request was cancelled", code: "canceled", detail: "the agent is stopping. Try again.")
         default:
             self.init(status: 500, title: "The agent failed", code: "unknown", detail: "the agent failed: \(error)")
         }
@@ -46,19 +46,19 @@ extension AgentProblem {
         case DecodingError.keyNotFound(let key, _): what = "\(key.stringValue) is missing"
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
             what = "\(context.codingPath.map(\.stringValue).joined(separator: ".")) has another type"
-        default: what = "it is not JSON, or a value in it can't be read"
+        default: what = "it is not JSON, or one of its values cannot be read"
         }
         return AgentProblem(
             status: 400,
-            title: "The body can't be read",
+            title: "The body cannot be read",
             code: "malformedRequest",
-            detail: "the body of the request can't be used: \(what). See openapi.yaml."
+            detail: "the body of the request cannot be used: \(what). See openapi.yaml."
         )
     }
 
     /// The problem for a request that lacks a value or has conflicting ones.
     static func badRequest(_ detail: String) -> AgentProblem {
-        AgentProblem(status: 400, title: "The request can't be used", code: "malformedRequest", detail: detail)
+        AgentProblem(status: 400, title: "The request cannot be used", code: "malformedRequest", detail: detail)
     }
 
     /// The problem for a caller without permission.
@@ -72,7 +72,7 @@ extension AgentProblem {
             status: 404,
             title: "The exchange has ended",
             code: "unknownExchange",
-            detail: "there is no such exchange: it has ended, or waited over two minutes for the server. Send the request again."
+            detail: "there is no such exchange: it has ended, or waited more than two minutes for the server. Send the request again."
         )
     }
 
@@ -83,21 +83,21 @@ extension AgentProblem {
                 status: 404,
                 title: "There is no such operation",
                 code: "unknownOperation",
-                detail: "the agent has no operation of this method and path. See openapi.yaml."
+                detail: "the agent has no operation with this method and path. See openapi.yaml."
             )
         case .contentTooLarge:
             AgentProblem(
                 status: 413,
                 title: "The body is too large",
                 code: "tooLarge",
-                detail: "the body of the request is larger than the agent reads."
+                detail: "the body of the request exceeds the agent's limit."
             )
         default:
             AgentProblem(
                 status: status.code,
                 title: status.reasonPhrase,
                 code: "malformedRequest",
-                detail: "the request can't be used. See openapi.yaml."
+                detail: "the request cannot be used. See openapi.yaml."
             )
         }
     }

@@ -81,7 +81,7 @@ extension AgentAPI {
 
     /// Rejects a request with an `Origin` field, which comes from a web page that reaches the socket through a proxy.
     private func check(_ request: Request) throws {
-        guard request.headers[.origin] == nil else { throw AgentProblem.forbidden("requests from web pages are not answered.") }
+        guard request.headers[.origin] == nil else { throw AgentProblem.forbidden("requests from web pages are rejected.") }
     }
 
     /// Decodes the body as one JSON document.

@@ -133,16 +133,16 @@ extension AgentAPI {
         var message = try secretDocument(LoginRequest.self, in: &body)
         let (password, pin) = (message.password.map { Secret($0) }, message.pin.map { Secret($0) })
         (message.password, message.pin) = (nil, nil)
-        guard pin == nil || message.certificate != nil else { throw AgentProblem.badRequest("pin is the one of certificate.") }
+        guard pin == nil || message.certificate != nil else { throw AgentProblem.badRequest("pin requires certificate.") }
         switch (password, message.keytab, message.certificate) {
         case (let password?, nil, nil): return (message, .given(.password(password)))
         case (nil, let keytab?, nil) where keytab.hasPrefix("/"): return (message, .given(.keytab(keytab)))
-        case (nil, _?, nil): throw AgentProblem.badRequest("keytab is the path of a file, from the root on.")
+        case (nil, _?, nil): throw AgentProblem.badRequest("keytab must be an absolute path.")
         case (nil, nil, let identity?) where CertificateIdentity.isAbsolute(identity) || identity == "default":
             return (message, .certificate(identity == "default" ? nil : identity, pin: pin))
-        case (nil, nil, _?): throw AgentProblem.badRequest("the paths in certificate are from the root on.")
+        case (nil, nil, _?): throw AgentProblem.badRequest("the paths in certificate must be absolute.")
         case (nil, nil, nil): return (message, .person)
-        default: throw AgentProblem.badRequest("password, keytab and certificate exclude one another.")
+        default: throw AgentProblem.badRequest("password, keytab and certificate are mutually exclusive.")
         }
     }
 

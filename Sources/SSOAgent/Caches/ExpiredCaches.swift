@@ -27,7 +27,7 @@ extension AbandonedCache {
     var sentence: String {
         if madeRoom {
             let name = "\(cache.name) of \(cache.principal.text)".escapedForDisplay()
-            return "the credential cache \(name), whose tickets have expired, was removed: there is room for no more caches (--max-caches)."
+            return "the credential cache \(name), whose tickets have expired, was removed: the limit of caches was reached (--max-caches)."
         }
         let date = Date(timeIntervalSince1970: Double(endOfLife)).localText
         let name = "\(cache.name) of \(cache.principal.text)".escapedForDisplay()

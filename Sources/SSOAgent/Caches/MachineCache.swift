@@ -90,7 +90,7 @@ package final class MachineCache: Sendable {
             // systemd's socket stays, so that the next client makes systemd start the next server.
             defer { place.withLock { _ = $0?.removeOwnFile() } }
             try await server.serve(socket)
-            notification.ready("serves the credential caches of every user")
+            notification.ready("serving the credential caches of every user")
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await end() }
                 group.addTask { [self] in await watchSocket(of: server) }
@@ -119,7 +119,7 @@ package final class MachineCache: Sendable {
             switch current.state {
             case .unchanged: reported = nil
             case .served(let listener):
-                options.log("\(current.path): process \(listener.processID) listens there now, so this server ends.")
+                options.log("\(current.path): process \(listener.processID) listens there now, so this server stops.")
                 return
             case .lost:
                 do {
@@ -130,7 +130,7 @@ package final class MachineCache: Sendable {
                         throw error
                     }
                     place.withLock { $0 = found }
-                    options.log("\(current.path): the socket was lost, and is bound again.")
+                    options.log("\(current.path): the socket was lost, and was bound again.")
                 } catch {
                     let remedy = current.isOwn ? "" : " Restart its unit: systemctl restart ksso-kcm.socket"
                     if reported != "\(error)" { options.log("\(error)\(remedy)") }
@@ -163,7 +163,7 @@ package final class MachineCache: Sendable {
         let descriptors = InheritedSockets(environment: environment, processID: getpid()).descriptors
         guard let descriptor = descriptors.first else { return nil }
         guard descriptors.count == 1 else {
-            throw AgentError(.unknownSocket, "systemd handed \(descriptors.count) sockets over, and one is served; correct the unit.")
+            throw AgentError(.unknownSocket, "systemd passed \(descriptors.count) sockets, but exactly one is supported; correct the unit.")
         }
         return try ListeningSocket(inherited: descriptor)
     }

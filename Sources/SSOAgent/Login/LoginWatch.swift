@@ -138,8 +138,8 @@ package final class LoginWatch: Sendable {
 
     private func complain() {
         options.log(
-            "no systemd-logind answers on the system's message bus: whether the screen is locked or the login session has ended is not known, "
-                + "and SignOutOnLock, SignOutOnSessionEnd and ScreenLockedBehavior wait for it."
+            "systemd-logind does not respond on the system bus: whether the screen is locked or the login session has ended is unknown, "
+                + "so SignOutOnLock, SignOutOnSessionEnd and ScreenLockedBehavior have no effect yet."
         )
     }
 }

@@ -101,8 +101,8 @@ extension Agent {
     ) async {
         if watch == nil {
             journal.failure(
-                "the kernel gives no watch of files (fs.inotify.max_user_instances), so changes of the profiles are not seen. "
-                    + "After one: kill -HUP \(getpid())"
+                "the kernel provides no file watch (fs.inotify.max_user_instances), so changes to the profiles are not detected. "
+                    + "After a change, run: kill -HUP \(getpid())"
             )
         }
         let forwarding = Task { [occasions] in
@@ -129,7 +129,7 @@ extension Agent {
                 tell(news, found)
                 guard occasion == .request else { continue }
                 for warning in found.kept where !news.warnings.contains(warning) { journal.failure(Self.sentence(warning)) }
-                if found.kept.isEmpty { journal.note("the profiles were read again: they are the same.") }
+                if found.kept.isEmpty { journal.note("the profiles were reloaded: they are unchanged.") }
             case .stay(let broken):
                 let news = inForce.news(in: found)
                 settle(news.settled)
@@ -162,7 +162,7 @@ extension Agent {
             successor = try await options.makeExtension(profiles, cacheSocket)
             try writeConfiguration(successor.policy)
         } catch {
-            journal.failure("the profiles have changed, and can't be put in force: \(error)")
+            journal.failure("the profiles have changed, but cannot be activated: \(error)")
             return false
         }
         let predecessor = current.value
@@ -186,24 +186,24 @@ extension Agent {
     }
 
     private func settle(_ warnings: [ProfileWarning]) {
-        for warning in warnings { journal.settle("warning: \(warning.message)", "\(warning.source): mended, or gone.") }
+        for warning in warnings { journal.settle("warning: \(warning.message)", "\(warning.source): fixed or removed.") }
     }
 
     private func tellChange(_ profiles: [Profile], _ removedRealms: [String]) {
         let sources = profiles.map(\.source).joined(separator: ", ")
-        journal.note("the profiles have changed. In force: \(sources.isEmpty ? "none" : sources).")
+        journal.note("the profiles have changed. Active: \(sources.isEmpty ? "none" : sources).")
         for realm in removedRealms {
-            journal.failure("no profile names the realm \(realm) any more: its sessions end, but for those that other programs began.")
+            journal.failure("no profile names the realm \(realm) any longer: its sessions end, except those that other programs started.")
         }
     }
 
     private static func sentence(_ warning: ProfileWarning) -> String {
-        "\(start(warning)) Until it is mended or removed the agent answers by it as it was; commands read the files themselves. "
+        "\(start(warning)) Until it is fixed or removed, the agent uses its previous version; commands read the files themselves. "
             + "See: ksso profile check \(warning.source)"
     }
 
     private static func policySentence(_ warning: ProfileWarning) -> String {
-        "\(start(warning)) Until then the agent answers by the profiles as they were; commands read the files themselves."
+        "\(start(warning)) Until then, the agent uses the previous profiles; commands read the files themselves."
     }
 
     private static func start(_ warning: ProfileWarning) -> String {

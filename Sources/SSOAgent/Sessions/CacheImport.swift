@@ -139,9 +139,9 @@ extension Agent {
         )
         do throws(KerberosError) {
             let principals = try await CacheImport(from: system, to: KerberosClient(target)).run()
-            for principal in principals { journal.note("the tickets of \(principal) were taken over from the default cache.") }
+            for principal in principals { journal.note("the tickets of \(principal) were imported from the default cache.") }
         } catch {
-            journal.failure("the tickets of the default cache were not taken over: \(error)")
+            journal.failure("the tickets of the default cache were not imported: \(error)")
         }
     }
 }

@@ -91,7 +91,7 @@ final class KeytabSignIn: Sendable {
                 (wait, hasFailed) = (.seconds(1), false)
             case .failure(let error):
                 if [.refused, .needsPerson].contains(RefreshOutcome(error)) { wait = Self.longestWait }
-                let sentence = "the sign-in with the keytab \(keytab.path) failed: \(error) The agent tries again in \(Self.text(wait))."
+                let sentence = "the sign-in with the keytab \(keytab.path) failed: \(error) The agent retries in \(Self.text(wait))."
                 journal.failure(sentence)
                 notification.signedIn(false, sentence)
                 hasFailed = true

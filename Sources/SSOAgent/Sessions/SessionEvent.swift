@@ -141,7 +141,7 @@ struct EventRuns: Sendable {
                     waiting.append(event)
                     guard waiting.count > Self.backlog else { break }
                     waiting.removeFirst()
-                    report("more than \(Self.backlog) events wait for the program of --on-event; the oldest are dropped.", &reported)
+                    report("more than \(Self.backlog) events are waiting for the program of --on-event; the oldest are dropped.", &reported)
                 case .ended(let fault):
                     running -= 1
                     if let fault { report(fault, &reported) } else { settle(&reported) }

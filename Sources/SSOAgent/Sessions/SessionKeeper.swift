@@ -146,7 +146,7 @@ package actor SessionKeeper {
             // The look has read every ticket.
             if seen.reduce(0, { $0 + $1.services.count }) > Self.manyTickets { ProcessMemory.giveBackFreed() }
         } catch {
-            log("the credential caches can't be read: \(error)")
+            log("the credential caches cannot be read: \(error)")
         }
         wantsLook = false
         // At most a twentieth of the time is spent looking. What the machine slept meanwhile does not count.
@@ -189,7 +189,7 @@ extension SessionKeeper {
                 outcome = session == nil ? .gone : .refreshed
             } catch {
                 outcome = RefreshOutcome(error)
-                log("the ticket of \(key.principal) was not got anew: \(error)")
+                log("the ticket of \(key.principal) was not reacquired: \(error)")
             }
             inbox.put { $0.results.append(.refresh(key, outcome)) }
         }

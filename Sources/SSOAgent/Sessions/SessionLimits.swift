@@ -115,7 +115,7 @@ enum SignOutReason: Sendable, Hashable {
         case .maximumLifetime: "because the session reached its maximum lifetime (MaxSessionLifetime)"
         case .timeOfDay: "because sessions end at this time of day (SignOutAt)"
         case .idle: "because the tickets were not used (IdleSignOutAfter)"
-        case .profileRemoved: "because no profile names the realm any more"
+        case .profileRemoved: "because no profile names the realm any longer"
         }
     }
 }

@@ -46,7 +46,7 @@ struct AgentSockets: ~Copyable {
             } else {
                 throw AgentError(
                     .unknownSocket,
-                    "\(socket.path): this is neither kcm.sock nor agent.sock; correct the unit that hands it over."
+                    "\(socket.path): the socket is neither kcm.sock nor agent.sock; correct the unit that passes it."
                 )
             }
         }
@@ -57,7 +57,7 @@ struct AgentSockets: ~Copyable {
     private func refuse(_ socket: consuming ListeningSocket, _ options: AgentOptions) {
         socket.file?.unlink(socket.path)
         if let link = FileIdentity(linkAt: options.runtime.kcmSocket) { link.unlink(options.runtime.kcmSocket) }
-        options.log("\(socket.path): the socket is removed, because with --system the tickets stay in the system's default cache.")
+        options.log("\(socket.path): the socket is removed because, with --system, the tickets stay in the system's default cache.")
     }
 
     private mutating func bind(_ socket: RuntimeDirectory.Socket, _ path: String) throws -> ListeningSocket {
@@ -137,7 +137,7 @@ struct SocketPlace: Sendable {
         unsafe unlink(draft)
         // Renaming replaces in one step what an agent without systemd may have left there.
         guard unsafe symlink(path, draft) == 0, unsafe rename(draft, link) == 0 else {
-            throw AgentError(.directoryUnusable, "\(link): no link to \(path) can be made: \(unsafe String(cString: strerror(errno))).")
+            throw AgentError(.directoryUnusable, "\(link): no link to \(path) can be created: \(unsafe String(cString: strerror(errno))).")
         }
     }
 

@@ -27,23 +27,23 @@ extension Agent {
         let predecessor = options.runtime.lockHolder
         if let predecessor {
             journal.note(
-                "\(directory): systemd starts this agent in place of another one (process \(predecessor.processID)), which is stopped."
+                "\(directory): systemd starts this agent in place of another one (process \(predecessor.processID)), which is terminated."
             )
             if kill(predecessor.processID, SIGTERM) != 0 {
-                journal.failure("process \(predecessor.processID) can't be stopped: \(unsafe String(cString: strerror(errno))).")
+                journal.failure("process \(predecessor.processID) cannot be terminated: \(unsafe String(cString: strerror(errno))).")
             }
             // A suspended process receives the SIGTERM when it continues.
             kill(predecessor.processID, SIGCONT)
         }
         if let lock = try await lock(within: Self.predecessorLimit) { return lock }
         if let predecessor, options.runtime.lockHolder?.processID == predecessor.processID {
-            journal.failure("the agent that was stopped (process \(predecessor.processID)) still runs, so it is killed.")
+            journal.failure("the terminated agent (process \(predecessor.processID)) still runs, so it is killed.")
             kill(predecessor.processID, SIGKILL)
             if let lock = try await lock(within: Self.killLimit) { return lock }
         }
         throw AgentError(
             .alreadyRunning,
-            "another agent keeps the lock in \(directory) and does not end. See: fuser \(directory)/agent.lock"
+            "another agent holds the lock in \(directory) and does not exit. See: fuser \(directory)/agent.lock"
         )
     }
 
@@ -83,7 +83,9 @@ extension Agent {
                 if reportedLoss(of: place, nil) != nil { journal.settle(place.path, "\(place.path): the socket is served again.") }
             case .served(let listener):
                 let name = if case .other(let name) = listener.kind { name } else { "an agent" }
-                journal.note("\(place.path): \(name) (process \(listener.processID)) listens there now, so this agent hands over and ends.")
+                journal.note(
+                    "\(place.path): \(name) (process \(listener.processID)) listens there now, so this agent hands over and exits."
+                )
                 return false
             case .lost:
                 do {
@@ -91,7 +93,7 @@ extension Agent {
                 } catch {
                     let sentence = "\(error)"
                     if reportedLoss(of: place, sentence) != sentence {
-                        journal.failure("\(sentence) Until then clients do not find this agent.")
+                        journal.failure("\(sentence) Until then, clients cannot find this agent.")
                     }
                 }
             }
@@ -118,11 +120,11 @@ extension Agent {
             $0[index].copy = copy
         }
         _ = reportedLoss(of: place, nil)
-        let sentence = "\(place.path): the socket was lost, and is bound again."
+        let sentence = "\(place.path): the socket was lost, and was bound again."
         if place.isOwn {
             journal.settle(place.path, sentence)
         } else {
-            journal.failure("\(sentence) systemd does not know of it; restart the socket's unit.")
+            journal.failure("\(sentence) systemd does not know the new socket; restart the socket unit.")
         }
     }
 
@@ -153,7 +155,7 @@ extension Agent {
         guard var program = ProgramFile() else { return }
         while (try? await Task.sleep(for: Self.programInterval)) != nil {
             guard program.wasReplaced() else { continue }
-            journal.note("\(program.path) was replaced, so the agent starts again with the new program.")
+            journal.note("\(program.path) was replaced, so the agent restarts with the new program.")
             return stop(isSystemds ? .replaced : .restart(path: program.path, sockets: socketsValue))
         }
     }
@@ -223,7 +225,7 @@ package struct AgentLock: ~Copyable {
         let path = runtime.lockFile
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw AgentError(.directoryUnusable, "\(path): the file can't be made: \(unsafe String(cString: strerror(errno))).")
+            throw AgentError(.directoryUnusable, "\(path): the file cannot be created: \(unsafe String(cString: strerror(errno))).")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw AgentError(.alreadyRunning, "an agent runs already in \(runtime.path). See: ksso agent status")

@@ -134,7 +134,7 @@ final class MachineCacheTests {
             #expect(unlink(socket) == 0)
             try FileManager.default.createDirectory(atPath: "\(socket)/folder", withIntermediateDirectories: true)
         }
-        #expect(end.status == 0 && end.output.contains("\(socket): the socket was lost, and is bound again."), "\(end)")
+        #expect(end.status == 0 && end.output.contains("\(socket): the socket was lost, and was bound again."), "\(end)")
         #expect(FileManager.default.fileExists(atPath: "\(socket)/folder"), "it is another program's")
     }
 

@@ -107,11 +107,11 @@ struct ScreenLockTests {
     func withoutABusTheAgentGoesOn(keys: String, lines: Int) async throws {
         try station.install(profile() + keys)
         let end = try await station.withAgent(environment: LoginService.environment(folder: "\(station.directory)/none")) { agent in
-            if lines > 0 { try await agent.wait(for: "no systemd-logind answers") }
+            if lines > 0 { try await agent.wait(for: "systemd-logind does not respond") }
             try await station.signIn()
             #expect(try await exec("klist", "-s").exitStatus == 0)
         }
         #expect(end.status == 0)
-        #expect(end.transcript.components(separatedBy: "no systemd-logind answers").count - 1 == lines, "\(end.transcript)")
+        #expect(end.transcript.components(separatedBy: "systemd-logind does not respond").count - 1 == lines, "\(end.transcript)")
     }
 }

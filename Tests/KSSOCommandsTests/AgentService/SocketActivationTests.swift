@@ -55,7 +55,7 @@ struct SocketActivationTests {
             #expect(notifications.messages == [], "nobody has asked yet")
             #expect(try await run("klist", "-s", socket: sockets[0]).exitStatus == 1)
             try await notifications.wait(for: "READY=1")
-            #expect(notifications.messages == ["READY=1\nSTATUS=serves in \(folder)"])
+            #expect(notifications.messages == ["READY=1\nSTATUS=serving in \(folder)"])
 
             try await station.signIn()
             let list = try await run("klist", "-l", socket: sockets[0])
@@ -152,7 +152,7 @@ struct SocketActivationTests {
             #expect(try await station.ksso("agent", "stop").exitStatus == 0)
         }
         #expect(end.status == 0, "\(end.output)")
-        #expect(end.output.contains("\(sockets[0]): the socket is removed, because with --system"), "\(end.output)")
+        #expect(end.output.contains("\(sockets[0]): the socket is removed because, with --system"), "\(end.output)")
         #expect(try inode(sockets[1]) != nil)
     }
 
@@ -166,7 +166,7 @@ struct SocketActivationTests {
             try await eventually { visibleStates(of: "\(station.directory)/bin/ksso", in: station.directory).isEmpty }
         }
         #expect(end.status == 1)
-        #expect(end.output.contains("ksso: \(other): this is neither kcm.sock nor agent.sock; correct the unit that hands it over.\n"))
+        #expect(end.output.contains("ksso: \(other): the socket is neither kcm.sock nor agent.sock; correct the unit that passes it.\n"))
         #expect(try inode(other) != nil)
     }
 

@@ -70,7 +70,7 @@ struct SuccessionTests {
                 #expect(hasEnded(predecessor))
                 #expect(try await station.ksso("agent", "stop").exitStatus == 0)
             }
-            #expect(end.output.contains("(process \(predecessor)), which is stopped."), "\(end.output)")
+            #expect(end.output.contains("(process \(predecessor)), which is terminated."), "\(end.output)")
             #expect(end.status == 0, "\(end.output)")
         }
     }
@@ -88,7 +88,7 @@ struct SuccessionTests {
             for path in sockets { #expect(UnixSocket.isServed(path), "\(path) is the other process's") }
         }
         #expect(end.status == 0, "\(end)")
-        #expect(end.transcript.contains("(process \(getpid())) listens there now, so this agent hands over and ends."), "\(end)")
+        #expect(end.transcript.contains("(process \(getpid())) listens there now, so this agent hands over and exits."), "\(end)")
         #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it leads to the other process")
     }
 
@@ -101,7 +101,7 @@ struct SuccessionTests {
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
             #expect(try await station.run(["ksso", "exec", "--", "klist", "-s"]).exitStatus == 0)
         }
-        #expect(end.status == 0 && end.transcript.contains("\(path): the socket was lost, and is bound again."), "\(end)")
+        #expect(end.status == 0 && end.transcript.contains("\(path): the socket was lost, and was bound again."), "\(end)")
         #expect(!FileManager.default.fileExists(atPath: path), "the one that it bound is its own")
     }
 
@@ -197,7 +197,7 @@ struct SuccessionTests {
             #expect(String.contents(ofKernelFile: "/proc/\(agent.process)/comm") == "ksso\n")
         }
         #expect(end.status == 0, "\(end)")
-        #expect(end.transcript.contains("\(program) was replaced, so the agent starts again with the new program."), "\(end)")
+        #expect(end.transcript.contains("\(program) was replaced, so the agent restarts with the new program."), "\(end)")
         for path in sockets { #expect(!FileManager.default.fileExists(atPath: path), "the new program removes them at its end") }
     }
 

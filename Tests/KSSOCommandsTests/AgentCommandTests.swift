@@ -163,7 +163,7 @@ struct AgentCommandTests {
     func somethingElseInASocketsPlace(name: String) async throws {
         try RuntimeFolder.make(station)
         let path = try station.write("mine", to: "run/\(name)")
-        let sentence = "\(path): something else than a socket is there. Remove it, or set KSSO_RUNTIME_DIR."
+        let sentence = "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR."
         #expect(try await station.ksso("agent", "run") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")

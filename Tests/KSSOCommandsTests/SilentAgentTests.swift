@@ -18,7 +18,8 @@ struct SilentAgentTests {
     private func ksso(_ words: [String]) async throws -> CommandResult { try await station.run(["timeout", "90", "ksso"] + words) }
 
     private func isStopped(_ process: Int32) -> String {
-        "the agent (process \(process)) does not answer: it is stopped. Let it go on with: kill -CONT \(process); or end it with: ksso agent stop"
+        "the agent (process \(process)) does not respond: it is suspended. Resume it with: kill -CONT \(process); or stop it "
+            + "with: ksso agent stop"
     }
 
     private func withStoppedAgent(_ body: (Int32) async throws -> Void) async throws -> (status: Int, transcript: String) {
@@ -67,7 +68,7 @@ struct SilentAgentTests {
         async let stop = ksso(["agent", "stop"])
         for result in try await [status, stop] {
             #expect(result.exitStatus == 1 && result.output.isEmpty, "\(result)")
-            #expect(result.errors.contains("(process \(getpid())) listens in its place. Start that again."), "\(result)")
+            #expect(result.errors.contains("(process \(getpid())) listens in its place. Restart that program."), "\(result)")
         }
     }
 }

@@ -99,7 +99,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw SocketError(.notASocket, "\(path): something else than a socket is there. Remove it, or set KSSO_RUNTIME_DIR.")
+            throw SocketError(.notASocket, "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR.")
         }
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
         guard probe >= 0 else { throw failure("\(path): no socket can be made") }

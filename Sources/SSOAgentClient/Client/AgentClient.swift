@@ -97,7 +97,7 @@ public final class AgentClient: CredentialExtension {
         case .policy(let policy, _): return policy.decision(for: url)
         case .fallback where fallback != nil: return fallback?.decision(for: url) ?? .ignore([])
         case .nothing, .fallback:
-            let detail = "The agent's configurations are not known yet: use AgentClient.connect, or await loadConfiguration()."
+            let detail = "The agent's configuration is not loaded yet: use AgentClient.connect, or await loadConfiguration()."
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
         }
     }
@@ -139,7 +139,7 @@ public final class AgentClient: CredentialExtension {
         } catch {
             throw AuthorizationError(
                 .agentUnavailable,
-                "\(socketPath): the agent has a rule that this version can't read: \(error)",
+                "\(socketPath): the agent has a rule that this version does not support: \(error)",
                 cause: error
             )
         }
@@ -170,7 +170,7 @@ public final class AgentClient: CredentialExtension {
         do {
             bytes = ByteBuffer(bytes: try AgentJSON.encode(body))
         } catch {
-            throw AuthorizationError(.failed, "The request can't be written.", cause: error)
+            throw AuthorizationError(.failed, "The request cannot be encoded.", cause: error)
         }
         var request = AgentConnection.Request(method: .POST, path: path, body: bytes)
         // A prompt stays open for five minutes.
@@ -192,7 +192,8 @@ public final class AgentClient: CredentialExtension {
         do {
             return try AgentJSON.decode(Answer.self, from: Data(response.body.readableBytesView))
         } catch {
-            let message = "\(socketPath): the agent's answer (\(response.status)) can't be read. It may be another version: start it anew."
+            let message =
+                "\(socketPath): the agent's response (\(response.status)) cannot be read. It may be another version: restart the agent."
             throw AuthorizationError(.agentUnavailable, message, cause: error)
         }
     }
@@ -216,7 +217,7 @@ public final class AgentClient: CredentialExtension {
         do {
             return AuthorizationError(try AgentJSON.decode(AgentProblem.self, from: body))
         } catch {
-            return AuthorizationError(.agentUnavailable, "\(socketPath): the agent answers \(status).", cause: error)
+            return AuthorizationError(.agentUnavailable, "\(socketPath): the agent responded with status \(status).", cause: error)
         }
     }
 
@@ -243,10 +244,10 @@ extension AuthorizationError {
         switch failure {
         case .notRunning(let cause):
             self.init(.agentNotRunning, "\(path): no agent listens there. Start it with: ksso agent run", cause: cause)
-        case .lost: self.init(.agentUnavailable, "\(path): the agent closed the connection before it answered. Try again.")
-        case .broken(let why): self.init(.agentUnavailable, "\(path): the agent's answer can't be used: \(why). Start the agent anew.")
-        case .timedOut: self.init(.timedOut, "\(path): the agent did not answer in time.")
-        case .canceled: self.init(.canceled, "The request was called off.")
+        case .lost: self.init(.agentUnavailable, "\(path): the agent closed the connection before it responded. Try again.")
+        case .broken(let why): self.init(.agentUnavailable, "\(path): the agent's response is invalid: \(why). Restart the agent.")
+        case .timedOut: self.init(.timedOut, "\(path): the agent did not respond in time.")
+        case .canceled: self.init(.canceled, "The request was cancelled.")
         }
     }
 }

@@ -43,7 +43,7 @@ extension AgentClient {
             guard let headers = reply.headers, let principal = reply.principal, let service = reply.servicePrincipal,
                 let exchange = reply.exchange
             else {
-                throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's answer lacks a part. Start it anew.")
+                throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's response is incomplete. Restart the agent.")
             }
             return .headers(
                 AuthorizationGrant(
@@ -62,7 +62,7 @@ extension HTTPFields {
         self.init()
         for (name, value) in wire {
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
-                throw AuthorizationError(.agentUnavailable, "The agent's answer has a header field that is none. Start it anew.")
+                throw AuthorizationError(.agentUnavailable, "The agent's response has an invalid header field. Restart the agent.")
             }
             var field = HTTPField(name: name, value: value)
             field.indexingStrategy = .disallow

@@ -66,7 +66,7 @@ final class AgentEventHandler: ChannelInboundHandler {
         case .body(var part):
             pending.writeBuffer(&part)
             if status == 200 { readLines() }
-            if pending.readableBytes > Self.lineLimit { finish(.broken("an event is over \(Self.lineLimit) bytes"), context) }
+            if pending.readableBytes > Self.lineLimit { finish(.broken("an event is longer than \(Self.lineLimit) bytes"), context) }
         case .end:
             if status == 200 { continuation.finish() } else { continuation.finish(throwing: problem()) }
             context.close(promise: nil)
@@ -98,7 +98,7 @@ final class AgentEventHandler: ChannelInboundHandler {
 
     private func problem() -> AuthorizationError {
         guard let problem = try? AgentJSON.decode(AgentProblem.self, from: Data(pending.readableBytesView)) else {
-            return AuthorizationError(.agentUnavailable, "\(path): the agent answers \(status).")
+            return AuthorizationError(.agentUnavailable, "\(path): the agent responded with status \(status).")
         }
         return AuthorizationError(problem)
     }

@@ -117,7 +117,7 @@ extension AgentClient {
             // The agent may wait for several KDCs in turn.
             return try await post(AgentPath.password, request, isRepeatable: false, waitsForAPerson: true)
         } catch  where [.timedOut, .canceled, .agentUnavailable].contains(error.code) {
-            let message = "\(error.message) The password may have been changed: try the new one first."
+            let message = "\(error.message) The password may have changed: try the new one first."
             throw AuthorizationError(error.code, message, cause: error.cause)
         }
     }
@@ -135,7 +135,7 @@ extension AgentClient {
             waitsForAPerson: request.password == nil && request.keytab == nil
         )
         guard let session = reply.sessions.first else {
-            throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's answer lacks the session. Start it anew.")
+            throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's response contains no session. Restart the agent.")
         }
         return session
     }

@@ -41,8 +41,8 @@ final class AgentConnection: Sendable {
         /// The task was canceled.
         case canceled
 
-        /// The failure for a closed connection.
-        static func end(hasBegun: Bool) -> Failure { hasBegun ? .broken("it ends in the middle") : .lost }
+        /// The connection has ended.
+        static func end(hasBegun: Bool) -> Failure { hasBegun ? .broken("it is truncated") : .lost }
 
         /// Converts a channel's error. The kernel resets the connection when an agent exits without having read a request.
         init(_ error: any Error, hasBegun: Bool) {
@@ -146,7 +146,7 @@ extension AgentConnection {
         asked.assumeIsolated().whenSuccess { listener = $0.1 }
         guard let listener, owner.permits(listener) else {
             channel.close(promise: nil)
-            throw Failure.broken("another user listens there")
+            throw Failure.broken("another user's process listens there")
         }
     }
 }
@@ -215,7 +215,7 @@ final class AgentResponseHandler: ChannelDuplexHandler {
             closesAfterResponse = !head.isKeepAlive
         case .body(var part):
             guard response.body.readableBytes + part.readableBytes <= Self.bodyLimit else {
-                return fail(.broken("it is over \(Self.bodyLimit) bytes"), context: context)
+                return fail(.broken("it is longer than \(Self.bodyLimit) bytes"), context: context)
             }
             if response.body.readableBytes == 0 { response.body = part } else { response.body.writeBuffer(&part) }
         case .end:

@@ -40,13 +40,15 @@ package struct AgentListener: Sendable, Hashable {
     package var silence: String {
         switch kind {
         case .stoppedAgent:
-            "the agent (process \(processID)) does not answer: it is stopped. Let it go on with: kill -CONT \(processID); or end it with: ksso agent stop"
+            "the agent (process \(processID)) does not respond: it is suspended. Resume it with: kill -CONT \(processID); or stop "
+                + "it with: ksso agent stop"
         case .agent:
-            "the agent (process \(processID)) does not answer. End it with: ksso agent stop; then start it again."
+            "the agent (process \(processID)) does not respond. Stop it with: ksso agent stop; then start it again."
         case .other(name: "systemd"):
-            "the agent does not answer; systemd (process \(processID)) listens in its place. Start it again with: systemctl \(unit)"
+            "the agent does not respond; systemd (process \(processID)) listens in its place. Start the agent again with: systemctl \(unit)"
         case .other(let name):
-            "the agent does not answer; \(name.isEmpty ? "a program" : name) (process \(processID)) listens in its place. Start that again."
+            "the agent does not respond; \(name.isEmpty ? "a program" : name) (process \(processID)) listens in its place. "
+                + "Restart that program."
         }
     }
 
@@ -240,10 +242,10 @@ extension RuntimeDirectory {
         let isObstructed = isThere && status.st_mode & S_IFMT != S_IFSOCK
         let listeners = [Socket.requests, .caches].lazy.compactMap(listener(at:))
         let restart = (listeners.first { $0.stopCommand != nil } ?? listeners.first)?.restartCommand ?? AgentListener.restartCommand
+        let state = isObstructed ? "the file there is not a socket" : isThere ? "the agent does not listen there" : "the socket is missing"
         return SocketLoss(
-            fault:
-                "\(path): \(isObstructed ? "something else than a socket is there" : isThere ? "the agent does not listen there" : "the socket is missing")",
-            remedy: isObstructed ? "Remove what is there, then restart the agent: \(restart)" : "Restart the agent: \(restart)"
+            fault: "\(path): \(state)",
+            remedy: isObstructed ? "Remove that file, then restart the agent: \(restart)" : "Restart the agent: \(restart)"
         )
     }
 }

@@ -67,7 +67,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         var request = AuthorizationRequest(url: url, operation: operation.map { .init(rawValue: $0) } ?? .implicit)
         if let mutualAuthentication {
             guard let choice = MutualAuthentication(rawValue: mutualAuthentication) else {
-                throw AuthorizationError(.failed, "mutualAuthentication is one of required, optional and off.")
+                throw AuthorizationError(.failed, "mutualAuthentication must be required, optional or off.")
             }
             request.mutualAuthentication = choice
         }

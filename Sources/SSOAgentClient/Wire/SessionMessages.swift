@@ -93,9 +93,9 @@ package struct PasswordRequest: Codable, Sendable {
 }
 
 extension PasswordRequest: CustomStringConvertible, CustomReflectable {
-    /// A text without the passwords.
-    package var description: String { "a change of a password" }
-    /// A mirror without the passwords.
+    /// Never the passwords.
+    package var description: String { "a password change" }
+    /// Never the passwords.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

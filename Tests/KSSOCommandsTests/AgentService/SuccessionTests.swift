@@ -134,11 +134,11 @@ struct SuccessionTests {
             #expect(unlink(sockets[0]) == 0)
             try files.createDirectory(atPath: sockets[0], withIntermediateDirectories: false)
             try station.write("mine", to: "run/kcm.sock/letter")
-            try await agent.wait(for: "something else than a socket")
-            #expect(try await station.ksso("agent", "status").output.contains("\(sockets[0]): something else than a socket is there."))
+            try await agent.wait(for: "the file there is not a socket")
+            #expect(try await station.ksso("agent", "status").output.contains("\(sockets[0]): the file there is not a socket."))
         }
         #expect(end.status == 0, "\(end)")
-        #expect(end.transcript.components(separatedBy: "something else than a socket").count == 2, "once: \(end)")
+        #expect(end.transcript.components(separatedBy: "the file there is not a socket").count == 2, "once: \(end)")
         #expect(try String(contentsOfFile: "\(sockets[0])/letter", encoding: .utf8) == "mine")
     }
 

@@ -151,8 +151,8 @@ struct DoctorTests {
                 #expect(start.duration(to: .now) < .seconds(30))
                 let cache = try #require(diagnosis.checks.first { $0.name == "cache" })
                 let remedy =
-                    "The agent (process \(agent.process)) does not answer: it is stopped. Let it go on with: kill -CONT \(agent.process); "
-                    + "or end it with: ksso agent stop"
+                    "The agent (process \(agent.process)) does not respond: it is suspended. Resume it with: kill -CONT \(agent.process); "
+                    + "or stop it with: ksso agent stop"
                 #expect(cache.verdict == .failed && cache.remedy == remedy, "\(cache)")
                 for name in ["visibility", "session", "expiry"] { #expect(verdicts(diagnosis)[name] == .skipped) }
             }

@@ -105,7 +105,7 @@ struct DamagedEntryTests {
             try await withServer(options) { running in
                 let entry = DamagedEntry(
                     path: "\(caches)/\(geteuid())",
-                    reason: "it is no directory, or a link",
+                    reason: "it is not a directory, or it is a link",
                     newName: "\(geteuid()).damaged"
                 )
                 #expect(reports.all.first == .damaged(entry))
@@ -164,7 +164,7 @@ struct InterruptedChangeTests {
             try FileManager.default.removeItem(atPath: path)
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             #expect(disk.send(.store, "a", Sample.ticket(1).bytes) == .writeFailed)
-            #expect(disk.reports.map { "\($0)" } == ["tickets can't be written: \(path) is no file."])
+            #expect(disk.reports.map { "\($0)" } == ["tickets cannot be written: \(path) is not a regular file."])
         }
     }
 

@@ -76,7 +76,7 @@ struct MarshalledFormTests {
 
     @Test func anErrorSaysWhichFieldAndWhere() {
         #expect(throws: MalformedInput(field: "realm", offset: 8)) { try MarshalledPrincipal(Array(Sample.alice.prefix(14))) }
-        #expect("\(MalformedInput(field: "realm", offset: 8))" == "realm at byte 8 goes beyond the end")
+        #expect("\(MalformedInput(field: "realm", offset: 8))" == "realm at byte 8 extends past the end")
     }
 
     @Test func aReplysTransportCodeIsZero() {

@@ -86,7 +86,7 @@ package struct MalformedInput: Error, Hashable, Sendable {
 }
 
 extension MalformedInput: CustomStringConvertible {
-    package var description: String { "\(field) at byte \(offset) goes beyond the end" }
+    package var description: String { "\(field) at byte \(offset) extends past the end" }
 }
 
 extension [UInt8] {

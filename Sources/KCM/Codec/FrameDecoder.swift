@@ -142,8 +142,8 @@ package enum FrameError: Error, Hashable, Sendable {
 extension FrameError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .tooShort(let length): "A request of \(length) bytes has no room for version and operation"
-        case .tooLong(let length): "\(length) bytes are no length of a request of this protocol"
+        case .tooShort(let length): "A request of \(length) bytes is too short for version and operation"
+        case .tooLong(let length): "A request of \(length) bytes is too long for this protocol"
         }
     }
 }

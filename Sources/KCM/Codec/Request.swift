@@ -131,8 +131,8 @@ package enum RequestError: Error, Hashable, Sendable {
 extension RequestError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unsupportedVersion(let major): "Version \(major) of the protocol is not known"
-        case .unknownOperation(let number): "Operation \(number) is not known"
+        case .unsupportedVersion(let major): "Version \(major) of the protocol is not supported"
+        case .unknownOperation(let number): "Operation \(number) is not supported"
         case .malformedBody(let operation, let error): "The body of \(operation) is malformed: \(error)"
         }
     }

@@ -24,9 +24,9 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The text that begins the description of every ``writeFailed(_:)``.
-    package static let writeFailure = "tickets can't be written"
+    package static let writeFailure = "tickets cannot be written"
     /// The text that begins the description of every ``acceptFailed(_:)``.
-    package static let acceptFailure = "connections to the credential caches have to wait"
+    package static let acceptFailure = "connections to the credential caches must wait"
 
     package var description: String {
         switch self {
@@ -35,7 +35,7 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
         case .damaged(let entry): "\(entry)"
         case .noMoreCaches(let user, let limit):
             "user \(user) has \(limit) credential caches, which is the limit (--max-caches). "
-                + "Remove those of no use with kdestroy -c NAME, or all of them with kdestroy -A."
+                + "Remove unused caches with kdestroy -c NAME, or all of them with kdestroy -A."
         case .acceptFailed(let reason): "\(Self.acceptFailure): \(reason)."
         case .acceptsAgain: "connections to the credential caches are accepted again."
         }

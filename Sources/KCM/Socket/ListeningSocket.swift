@@ -53,14 +53,14 @@ package struct ListeningSocket: ~Copyable, Sendable {
         let address = try address(path)
         try removeStale(path, address)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard descriptor >= 0 else { throw failure("\(path): no socket can be made") }
+        guard descriptor >= 0 else { throw failure("\(path): no socket can be created") }
         var socket = ListeningSocket(descriptor: descriptor, path: path)
         guard unsafe address.lent(to: { unsafe Glibc.bind(descriptor, $0, $1) }) == 0 else {
-            throw failure("\(path): the socket can't be made there")
+            throw failure("\(path): the socket cannot be created there")
         }
         socket.file = FileIdentity(path: path)
         guard unsafe chmod(path, mode) == 0, listen(descriptor, backlog) == 0 else {
-            let error = failure("\(path): the socket can't be opened")
+            let error = failure("\(path): the socket cannot be opened")
             unsafe unlink(path)
             throw error
         }
@@ -73,7 +73,10 @@ package struct ListeningSocket: ~Copyable, Sendable {
         var size = socklen_t(MemoryLayout<Int32>.size)
         let asked = unsafe getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size)
         guard let path = UnixSocketAddress.path(boundTo: descriptor), asked == 0, listens != 0 else {
-            throw SocketError(.unusableDescriptor, "descriptor \(descriptor), which was handed over, is no Unix socket that listens.")
+            throw SocketError(
+                .unusableDescriptor,
+                "descriptor \(descriptor), which was passed to the process, is not a listening Unix socket."
+            )
         }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -88,7 +91,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
         guard path.utf8.count <= maximumPathLength, let address = UnixSocketAddress(path: path) else {
             throw SocketError(
                 .pathTooLong,
-                "\(path): a socket's path has at most \(maximumPathLength) bytes. Set KSSO_RUNTIME_DIR to a shorter one."
+                "\(path): the path of a socket cannot exceed \(maximumPathLength) bytes. Set KSSO_RUNTIME_DIR to a shorter path."
             )
         }
         return address
@@ -102,7 +105,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
             throw SocketError(.notASocket, "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR.")
         }
         let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard probe >= 0 else { throw failure("\(path): no socket can be made") }
+        guard probe >= 0 else { throw failure("\(path): no socket can be created") }
         defer { close(probe) }
         let connected = unsafe address.lent { unsafe connect(probe, $0, $1) }
         // A full backlog also means that a process is listening.
@@ -143,7 +146,7 @@ package final class SocketStandIn: Sendable {
             unsafe bind(number, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), length)
         }
         guard result == 0 else {
-            let error = ListeningSocket.failure("no socket can be made")
+            let error = ListeningSocket.failure("no socket can be created")
             close(number)
             throw error
         }
@@ -156,7 +159,7 @@ package final class SocketStandIn: Sendable {
         defer { close(number) }
         // dup3(2), which sets the flag in the same step, is not available in Swift.
         guard dup2(number, descriptor) >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-            throw ListeningSocket.failure("the socket can't be served")
+            throw ListeningSocket.failure("the socket cannot be served")
         }
     }
 }

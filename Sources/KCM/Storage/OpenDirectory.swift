@@ -22,26 +22,26 @@ final class OpenDirectory {
     func removeFolder(_ name: String) { _ = unsafe unlinkat(descriptor, name, AT_REMOVEDIR) }
 
     private init(_ path: String, name: String, in parent: Int32) throws(StorageError) {
-        guard unsafe mkdirat(parent, name, 0o700) == 0 || errno == EEXIST else { throw .last("\(path): the directory can't be made") }
+        guard unsafe mkdirat(parent, name, 0o700) == 0 || errno == EEXIST else { throw .last("\(path): the directory cannot be created") }
         let opened = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else {
-            guard errno == ENOTDIR || errno == ELOOP else { throw .last("\(path): the directory can't be opened") }
-            throw StorageError(.notADirectory, "\(path): this is no directory, or a link. Remove it, or name another directory.")
+            guard errno == ENOTDIR || errno == ELOOP else { throw .last("\(path): the directory cannot be opened") }
+            throw StorageError(.notADirectory, "\(path): this is not a directory, or it is a link. Remove it, or use another directory.")
         }
         descriptor = opened
         self.path = path
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path): the directory can't be looked at") }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path): the directory cannot be inspected") }
         guard status.st_uid == geteuid() else {
             throw StorageError(
                 .wrongOwner,
-                "\(path): the directory belongs to user \(status.st_uid), and this process runs as \(geteuid()). Name another directory."
+                "\(path): the directory is owned by user \(status.st_uid), but this process runs as \(geteuid()). Use another directory."
             )
         }
         guard status.st_mode & 0o077 == 0 else {
             throw StorageError(
                 .wrongMode,
-                "\(path): others may enter this directory, and tickets would be in it. Remove it, or run chmod 700 on it."
+                "\(path): other users can access this directory, which is to contain tickets. Remove it, or run chmod 700 on it."
             )
         }
     }
@@ -51,8 +51,8 @@ final class OpenDirectory {
     /// Locks the directory against other servers until ``unlock()``.
     func lock() throws(StorageError) {
         guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
-        guard errno == EWOULDBLOCK else { throw .last("\(path): the directory can't be locked") }
-        throw StorageError(.inUse, "\(path): another server keeps its caches there. Stop it, or name another directory.")
+        guard errno == EWOULDBLOCK else { throw .last("\(path): the directory cannot be locked") }
+        throw StorageError(.inUse, "\(path): another server stores its caches there. Stop it, or use another directory.")
     }
 
     /// Releases the lock. Closing the descriptor is not enough, because a child process that has not yet called execve(2) holds the lock
@@ -62,7 +62,7 @@ final class OpenDirectory {
     /// Returns the names of the directory's entries.
     func names() throws(StorageError) -> [String] {
         let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .last("\(path): the directory can't be read") }
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .last("\(path): the directory cannot be read") }
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {
@@ -76,13 +76,13 @@ final class OpenDirectory {
     func open(_ name: String) throws(StorageError) -> OpenFile {
         let opened = unsafe openat(descriptor, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard opened >= 0 else {
-            guard [ELOOP, EISDIR, ENXIO, ENODEV].contains(errno) else { throw .last("\(path)/\(name) can't be opened") }
-            throw StorageError(.notAFile, "\(path)/\(name) is no file.")
+            guard [ELOOP, EISDIR, ENXIO, ENODEV].contains(errno) else { throw .last("\(path)/\(name) cannot be opened") }
+            throw StorageError(.notAFile, "\(path)/\(name) is not a regular file.")
         }
         let file = OpenFile(descriptor: opened, path: "\(path)/\(name)")
         var status = stat()
         guard unsafe fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw StorageError(.notAFile, "\(path)/\(name) is no file.")
+            throw StorageError(.notAFile, "\(path)/\(name) is not a regular file.")
         }
         return file
     }
@@ -100,7 +100,7 @@ final class OpenDirectory {
     /// Creates an empty file with mode 0600, replacing one with the same name.
     func create(_ name: String) throws(StorageError) -> OpenFile {
         let opened = unsafe openat(descriptor, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw .last("\(path)/\(name) can't be made") }
+        guard opened >= 0 else { throw .last("\(path)/\(name) cannot be created") }
         return OpenFile(descriptor: opened, path: "\(path)/\(name)")
     }
 
@@ -108,12 +108,12 @@ final class OpenDirectory {
     func contains(_ name: String) -> Bool { unsafe faccessat(descriptor, name, F_OK, 0) == 0 }
 
     func rename(_ name: String, to target: String) throws(StorageError) {
-        guard unsafe renameat(descriptor, name, descriptor, target) == 0 else { throw .last("\(path)/\(name) can't be renamed") }
+        guard unsafe renameat(descriptor, name, descriptor, target) == 0 else { throw .last("\(path)/\(name) cannot be renamed") }
     }
 
     /// Removes a file; a missing file is not an error.
     func remove(_ name: String) throws(StorageError) {
-        guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last("\(path)/\(name) can't be removed") }
+        guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw .last("\(path)/\(name) cannot be removed") }
     }
 }
 
@@ -141,7 +141,7 @@ struct OpenFile: ~Copyable {
                 unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written, offset + written)
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .last("\(path) can't be written") }
+            guard count > 0 else { throw .last("\(path) cannot be written") }
             written += count
         }
     }
@@ -152,7 +152,7 @@ struct OpenFile: ~Copyable {
     }
 
     func truncate(to length: Int) throws(StorageError) {
-        guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) can't be cut to its last whole record") }
+        guard ftruncate(descriptor, length) == 0 else { throw .last("\(path) cannot be truncated to its last complete record") }
     }
 
     /// The time of the last modification in seconds since 1970; 0 if it cannot be read.
@@ -165,8 +165,8 @@ struct OpenFile: ~Copyable {
     /// Reads the whole file.
     func read() throws(StorageError) -> [UInt8] {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) can't be read") }
-        guard status.st_size <= Self.maximumLength else { throw StorageError(.system(EFBIG), "\(path) is too long for a file of tickets.") }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .last("\(path) cannot be read") }
+        guard status.st_size <= Self.maximumLength else { throw StorageError(.system(EFBIG), "\(path) is too large for a ticket file.") }
         return try read(Int(status.st_size), at: 0)
     }
 
@@ -179,7 +179,7 @@ struct OpenFile: ~Copyable {
                 unsafe pread(descriptor, bytes.baseAddress?.advanced(by: count), bytes.count - count, offset + count)
             }
             if step < 0, errno == EINTR { continue }
-            guard step >= 0 else { throw .last("\(path) can't be read") }
+            guard step >= 0 else { throw .last("\(path) cannot be read") }
             guard step > 0 else { break }
             count += step
         }

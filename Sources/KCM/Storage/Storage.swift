@@ -33,7 +33,7 @@ final class Storage {
             return UserStorage(try directory.folder(name))
         } catch {
             guard error.code == .notADirectory, let newName = directory.setAside(name) else { throw error }
-            let entry = DamagedEntry(path: "\(directory.path)/\(name)", reason: "it is no directory, or a link", newName: newName)
+            let entry = DamagedEntry(path: "\(directory.path)/\(name)", reason: "it is not a directory, or it is a link", newName: newName)
             return UserStorage(try directory.folder(name), damagedEntries: [entry])
         }
     }
@@ -96,7 +96,7 @@ package struct DamagedEntry: Hashable, Sendable, CustomStringConvertible {
     package let newName: String?
 
     package var description: String {
-        let end = newName.map { "It is now \($0), and the other tickets are served." } ?? "It is ignored; remove it."
+        let end = newName.map { "It was renamed to \($0), and the other tickets are served." } ?? "It is ignored; remove it."
         return "\(path): \(reason). \(end)"
     }
 }

@@ -67,7 +67,7 @@ final class UserStorage {
     private func recoverPrimary(user: UInt32) throws(StorageError) -> CacheName {
         let name = CacheName(try directory.open(Self.primaryFile).read())
         guard !name.bytes.isEmpty, name.bytes.count <= CacheName.maximumLength, !name.bytes.contains(0), !name.belongsToAnother(than: user)
-        else { throw damaged(Self.primaryFile, "has no name of a cache of user \(user)") }
+        else { throw damaged(Self.primaryFile, "does not name a cache of user \(user)") }
         return name
     }
 
@@ -85,7 +85,7 @@ final class UserStorage {
         // Read before the file is written to.
         let modified = file.modified
         guard let recovered = try? RecoveredCache(bytes), recovered.header.generation < Self.maximumNumber else {
-            throw damaged(name, "has no tickets that can be read")
+            throw damaged(name, "has no readable tickets")
         }
         if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
         file.write(recovered.remains)
@@ -157,7 +157,7 @@ extension UserStorage {
     ///
     /// - Throws: An error if the cache has no file, because a change that is not written must not be acknowledged.
     private func file(of name: CacheName) throws(StorageError) -> CacheFile {
-        guard let file = files[name] else { throw StorageError(.system(ENOENT), "\(directory.path): a cache has lost its file.") }
+        guard let file = files[name] else { throw StorageError(.system(ENOENT), "\(directory.path): the file of a cache is missing.") }
         return file
     }
 

@@ -118,7 +118,7 @@ final class MachineCacheTests {
             #expect(try await station.run(other) == .failure(1, "\(socket): another process listens there."))
             let same = ["ksso", "agent", "run", "--machine", "--socket", "\(folder)/second.sock", "--tickets", tickets]
             let result = try await station.run(same)
-            #expect(result.exitStatus == 1 && result.errors.contains("another server keeps its caches there"), "\(result)")
+            #expect(result.exitStatus == 1 && result.errors.contains("another server stores its caches there"), "\(result)")
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0, "the first one goes on")
         }
         #expect(end.status == 0, "\(end)")

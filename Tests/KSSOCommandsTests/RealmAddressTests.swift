@@ -85,11 +85,11 @@ struct RealmAddressTests {
             (["--listen", "127.0.0.2", "--web", "--host", "localhost"], "", "localhost is not 127.0.0.2"),
             (["--web"], "listen: 127.0.0.2", "localhost is not 127.0.0.2"),
             ([], "listen: 127.0.0.2\n\(server)}]", "localhost is not 127.0.0.2"),
-            (["--web", "--host", "Web.Test"], "", "“Web.Test” is no host name"),
-            (["--listen", "127.0.0.2", "--web", "--host", "127.0.0.2"], "", "“127.0.0.2” is no host name"),
-            (["--web", "--host", "web.test:80"], "", "“web.test:80” is no host name"),
-            (["--web", "--host", ""], "", "“” is no host name"),
-            ([], "\(server), host: \"web.test/?\"}]", "“web.test/?” is no host name"),
+            (["--web", "--host", "Web.Test"], "", "“Web.Test” is not a host name"),
+            (["--listen", "127.0.0.2", "--web", "--host", "127.0.0.2"], "", "“127.0.0.2” is not a host name"),
+            (["--web", "--host", "web.test:80"], "", "“web.test:80” is not a host name"),
+            (["--web", "--host", ""], "", "“” is not a host name"),
+            ([], "\(server), host: \"web.test/?\"}]", "“web.test/?” is not a host name"),
         ] as [([String], String, String)]
     )
     func aNameThatIsNone(flags: [String], plan: String, message: String) async throws {
@@ -108,6 +108,6 @@ struct RealmAddressTests {
     /// 203.0.113.0/24 is for documentation (RFC 5737): no machine has it.
     @Test(arguments: [[], ["--fault", "pass"]]) func anAddressOfSomebodyElse(more: [String]) async throws {
         let result = try await run(["--listen", "203.0.113.77"] + more, script: "true")
-        #expect(result == .failure(1, "This machine has no address 203.0.113.77 to listen at; `ip address` shows those it has."))
+        #expect(result == .failure(1, "This machine has no address 203.0.113.77 to listen at; `ip address` lists its addresses."))
     }
 }

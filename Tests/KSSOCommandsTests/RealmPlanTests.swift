@@ -126,7 +126,8 @@ struct RealmPlanTests {
     /// A supervisor tells this process alone.
     @Test func aSignalIsHandedOn() async throws {
         let script =
-            "coproc RUN { exec ksso realm run -- sh -c 'echo ready; exec sleep 600'; }; p=$RUN_PID; read -r line <&\"${RUN[0]}\"; kill -TERM $p; wait $p; echo $?"
+            "coproc RUN { exec ksso realm run -- sh -c 'echo ready; exec sleep 600'; }; p=$RUN_PID; read -r line <&\"${RUN[0]}\"; "
+            + "kill -TERM $p; wait $p; echo $?"
         let result = try await station.run(["bash", "-c", script], environment: folder.environment)
         #expect(result.output == "143\n", "\(result)")
         #expect(try folder.contents == [])
@@ -136,7 +137,8 @@ struct RealmPlanTests {
     /// Who connects and says nothing keeps no order waiting, and ends nothing.
     @Test func aSilentConnectionKeepsNobodyWaiting() async throws {
         let silent =
-            "import os,socket; d,n=os.path.split(os.environ['KSSO_REALM_CONTROL']); os.chdir(d); s=[socket.socket(socket.AF_UNIX) for _ in range(3)]; [c.connect(n) for c in s]; print('there', flush=True); s[0].recv(1)"
+            "import os,socket; d,n=os.path.split(os.environ['KSSO_REALM_CONTROL']); os.chdir(d); s=[socket.socket(socket.AF_UNIX) "
+            + "for _ in range(3)]; [c.connect(n) for c in s]; print('there', flush=True); s[0].recv(1)"
         let script = """
             coproc SILENT { exec python3 -c "\(silent)"; }
             read -r line <&"${SILENT[0]}"
@@ -205,8 +207,9 @@ struct RealmPlanTests {
             ),
             (
                 "realms: [{name: A.TEST}]\nlisten: 0.0.0.0",
-                "listen: “0.0.0.0” is no address to listen at: give one IPv4 address of this machine that clients can be told, such as 127.0.0.1 or "
-                    + "172.17.0.1; 0.0.0.0 is none."
+                "listen: “0.0.0.0” is not an address to listen at: pass one IPv4 address of this machine that clients can connect "
+                    + "to, such as 127.0.0.1 or "
+                    + "172.17.0.1; 0.0.0.0 is not allowed."
             ),
             ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: there is no iis; there are apache and acceptor."),
         ]

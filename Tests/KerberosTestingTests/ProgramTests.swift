@@ -55,7 +55,7 @@ struct ProgramTests {
         }
         #expect(error?.code == .commandFailed)
         #expect(
-            error?.message.hasSuffix("exec sleep 600 did not end within 1.0 seconds and was killed.") == true,
+            error?.message.hasSuffix("exec sleep 600 did not exit within 1.0 seconds and was killed.") == true,
             "\(String(describing: error))"
         )
         let process = try String(contentsOfFile: "\(realm.directory)/hanging", encoding: .utf8).trimmingCharacters(in: .newlines)

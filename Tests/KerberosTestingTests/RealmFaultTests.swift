@@ -45,7 +45,7 @@ import Testing
             var failures: [String] = []
             do { try await first } catch { failures.append("\(error)") }
             do { try await second } catch { failures.append("\(error)") }
-            #expect(failures.count == 1 && failures.allSatisfy { $0.contains("is running already") }, "\(failures)")
+            #expect(failures.count == 1 && failures.allSatisfy { $0.contains("is already running") }, "\(failures)")
             async let ahead: Void = realm.setKDCClock(offset: .seconds(60))
             async let behind: Void = realm.setKDCClock(offset: .seconds(-60))
             _ = try await (ahead, behind)

@@ -86,10 +86,10 @@ extension TestRealm {
     ///   openssl is missing.
     public func certificate(for principal: String, pin: String? = nil) async throws -> ClientCertificate {
         guard try center.configuration.options.acceptsCertificates else {
-            throw KerberosTestingError(.invalidArgument, "\(name) takes no certificates; make it with acceptsCertificates: true.")
+            throw KerberosTestingError(.invalidArgument, "\(name) does not accept certificates; create it with acceptsCertificates: true.")
         }
         guard !principal.contains(where: \.isNewline), pin?.contains(where: \.isNewline) != true else {
-            throw KerberosTestingError(.invalidArgument, "There is a line break in the name or in the PIN.")
+            throw KerberosTestingError(.invalidArgument, "The name or the PIN contains a line break. Remove it.")
         }
         let certificates = RealmCertificates(files, environment: environment)
         let file = UUID().uuidString

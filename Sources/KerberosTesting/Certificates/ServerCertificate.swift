@@ -75,7 +75,7 @@ public struct ServerIdentity: Sendable, Hashable {
     public func channelBindings() throws -> ChannelBindings {
         let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
         guard let certificate = certificates.first else {
-            throw KerberosTestingError(.invalidArgument, "\(certificatePath) holds no certificate.")
+            throw KerberosTestingError(.invalidArgument, "\(certificatePath) contains no certificate.")
         }
         return ChannelBindings(applicationData: try TLSServerEndPoint(certificate: certificate.toDERBytes()).applicationData)
     }

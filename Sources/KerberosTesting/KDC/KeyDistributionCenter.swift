@@ -88,7 +88,7 @@ final class KeyDistributionCenter: Sendable {
     ) async throws {
         let stopped = try numbers(number).filter { process($0) == nil }
         guard !stopped.isEmpty else {
-            throw KerberosTestingError(.serverNotReady, "The KDC of \(configuration.options.name) is running already; stop it first.")
+            throw KerberosTestingError(.serverNotReady, "The KDC of \(configuration.options.name) is already running; stop it first.")
         }
         async let prepared: Void = preparation()
         for number in stopped { try await launch(number, clockOffset: clockOffset) }
@@ -189,11 +189,11 @@ final class KeyDistributionCenter: Sendable {
         ) {
         case .answered(let answer):
             if let refusal = answer.refusal {
-                throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started and gives no tickets.", cause: refusal)
+                throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started but issues no tickets.", cause: refusal)
             }
         case .refused, .noAnswer, .unreachable, .notKerberos:
             let log = (try? String.contents(ofFile: configuration.logPath(nil))) ?? ""
-            throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started and does not answer: \(log)")
+            throw KerberosTestingError(.serverNotReady, "The KDC of \(realm) started but does not answer: \(log)")
         }
     }
 }
@@ -260,7 +260,7 @@ extension TestRealm {
     public var network: KDCNetwork {
         get throws {
             if let network = try center.networks.first { return network }
-            throw KerberosTestingError(.invalidArgument, "The clients of \(name) reach the KDC directly; make it with faultProxy: true.")
+            throw KerberosTestingError(.invalidArgument, "The clients of \(name) reach the KDC directly; create it with faultProxy: true.")
         }
     }
 

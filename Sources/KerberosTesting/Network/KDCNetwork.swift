@@ -88,7 +88,7 @@ public final class KDCNetwork: Sendable {
     ///   receives none, or `scopeEnded` after the realm has ended.
     public func set(_ fault: NetworkFault, on transports: NetworkTransports = .both, for extent: Extent = .untilChanged) async throws {
         guard fault != .refuse || extent.requests == nil else {
-            throw KerberosTestingError(.invalidArgument, "A closed port counts no requests; end .refuse by another set(_:on:for:).")
+            throw KerberosTestingError(.invalidArgument, "A closed port counts no requests; end .refuse with another set(_:on:for:).")
         }
         try plan.withLock { plan in
             guard !plan.hasEnded else { throw Self.scopeEnded }
@@ -107,7 +107,7 @@ public final class KDCNetwork: Sendable {
     }
 
     static var scopeEnded: KerberosTestingError {
-        KerberosTestingError(.scopeEnded, "The realm has ended; use its network inside the closure that was given it.")
+        KerberosTestingError(.scopeEnded, "The realm has ended; use its network only inside the closure that receives it.")
     }
 
     /// Starts or stops listening for TCP, according to the plan, after all earlier changes.

@@ -37,11 +37,11 @@ final class ReservedPort: Sendable {
             close(stream)
             close(datagrams)
             guard isHere else {
-                let message = "This machine has no address \(address.text) to listen at; `ip address` shows those it has."
+                let message = "This machine has no address \(address.text) to listen at; `ip address` lists its addresses."
                 throw KerberosTestingError(.invalidArgument, message)
             }
         }
-        throw KerberosTestingError(.serverNotReady, "No number was free for both UDP and TCP on \(address.text).")
+        throw KerberosTestingError(.serverNotReady, "No port is free for both UDP and TCP on \(address.text).")
     }
 
     deinit {
@@ -80,7 +80,7 @@ final class ReservedPort: Sendable {
         // Set on creation, because a program that is started meanwhile would inherit the socket.
         let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
-            throw KerberosTestingError(.serverNotReady, "A socket for a port could not be made: \(String(cString: strerror(errno))).")
+            throw KerberosTestingError(.serverNotReady, "A socket for a port could not be created: \(String(cString: strerror(errno))).")
         }
         return descriptor
     }
@@ -120,8 +120,9 @@ package struct ListeningAddress: Sendable {
         var raw = in_addr()
         guard inet_pton(AF_INET, text, &raw) == 1, raw.s_addr != 0, UInt32(bigEndian: raw.s_addr) < 0xE000_0000 else {
             let message =
-                "“\(text)” is no address to listen at: give one IPv4 address of this machine that clients can be told, such as 127.0.0.1 or "
-                + "172.17.0.1; 0.0.0.0 is none."
+                "“\(text)” is not an address to listen at: pass one IPv4 address of this machine that clients can connect to, "
+                + "such as 127.0.0.1 or "
+                + "172.17.0.1; 0.0.0.0 is not allowed."
             throw KerberosTestingError(.invalidArgument, message)
         }
         (self.text, self.raw) = (text, raw)
@@ -138,13 +139,13 @@ package struct ListeningAddress: Sendable {
         guard isName else {
             throw KerberosTestingError(
                 .invalidArgument,
-                "“\(host)” is no host name: give one in lower case, such as web.example.test; no address and no port."
+                "“\(host)” is not a host name: pass one in lower case, such as web.example.test, without address or port."
             )
         }
         guard host != "localhost" || address == "127.0.0.1" else {
             throw KerberosTestingError(
                 .invalidArgument,
-                "localhost is not \(address), where the realm listens: give the server a host, the name by which clients find it."
+                "localhost is not \(address), where the realm listens: set the server's host to the name that clients use."
             )
         }
     }

@@ -63,7 +63,7 @@ struct LengthPrefixDecoder: NIOSingleStepByteToMessageDecoder {
     func decode(buffer: inout ByteBuffer) throws -> ByteBuffer? {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
         guard length <= Self.limit else {
-            throw KerberosTestingError(.invalidArgument, "A message of \(length) bytes is none of Kerberos.")
+            throw KerberosTestingError(.invalidArgument, "A message of \(length) bytes is not a Kerberos message.")
         }
         guard buffer.readableBytes >= 4 + Int(length) else { return nil }
         buffer.moveReaderIndex(forwardBy: 4)

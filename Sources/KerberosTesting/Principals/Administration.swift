@@ -133,7 +133,7 @@ extension TestRealm {
         let label = "Failed password attempts: "
         let line = text.split(separator: "\n").first { $0.hasPrefix(label) }
         guard let count = line.flatMap({ Int($0.dropFirst(label.count)) }) else {
-            throw KerberosTestingError(.commandFailed, "kadmin.local gave no number of failed attempts: \(text)")
+            throw KerberosTestingError(.commandFailed, "kadmin.local printed no number of failed attempts: \(text)")
         }
         return count
     }
@@ -162,7 +162,7 @@ extension TestRealm {
         if let line = lines.first(where: { $0.contains { $0.isNewline } }) {
             throw KerberosTestingError(
                 .invalidArgument,
-                "kadmin reads line by line; there is a line break in the command \(line.prefix(20))…"
+                "kadmin reads line by line, but the command \(line.prefix(20))… contains a line break"
             )
         }
         let result = try await Command.require(

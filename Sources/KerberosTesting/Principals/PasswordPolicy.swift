@@ -47,7 +47,7 @@ public struct PasswordPolicy: Sendable {
         func refuse(_ reason: String) -> KerberosTestingError {
             KerberosTestingError(.invalidArgument, "The password policy \(name.isEmpty ? "without a name" : name): \(reason)")
         }
-        if name.isEmpty { throw refuse("give it a name, such as strict.") }
+        if name.isEmpty { throw refuse("set a name, such as strict.") }
         let numbers = [
             ("-minlength", minimumLength), ("-minclasses", minimumClasses), ("-history", history), ("-maxfailure", maximumFailures),
         ]

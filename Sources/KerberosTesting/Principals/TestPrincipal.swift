@@ -49,15 +49,15 @@ public struct TestPrincipal: Sendable {
         func refuse(_ reason: String) -> KerberosTestingError {
             KerberosTestingError(.invalidArgument, "The principal \(name.isEmpty ? "without a name" : name): \(reason)")
         }
-        if name.isEmpty { throw refuse("give it a name, such as alice.") }
-        if password == "" { throw refuse("a password cannot be empty; leave it out for random keys.") }
+        if name.isEmpty { throw refuse("set a name, such as alice.") }
+        if password == "" { throw refuse("a password cannot be empty; omit it for random keys.") }
         for lifetime in [ticketLifetime, renewableLifetime].compactMap(\.self) where lifetime < .seconds(1) {
             throw refuse("a lifetime is at least a second, not \(lifetime).")
         }
         for type in encryptionTypes where type.canonicalName == nil {
             throw refuse("libkrb5 has no encryption type \(type); see krb5.conf for the names, such as \(EncryptionType.aes256).")
         }
-        if Set(encryptionTypes.map(\.canonicalName)).count < encryptionTypes.count { throw refuse("an encryption type is named twice.") }
+        if Set(encryptionTypes.map(\.canonicalName)).count < encryptionTypes.count { throw refuse("an encryption type is listed twice.") }
     }
 }
 

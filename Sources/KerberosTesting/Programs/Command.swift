@@ -49,7 +49,7 @@ enum Command {
                 case .ended(let result): return result
                 case .timedOut:
                     let words = ([executable] + arguments).joined(separator: " ")
-                    throw KerberosTestingError(.commandFailed, "\(words) did not end within \(deadline) and was killed.")
+                    throw KerberosTestingError(.commandFailed, "\(words) did not exit within \(deadline) and was killed.")
                 case .notReached: continue
                 }
             }

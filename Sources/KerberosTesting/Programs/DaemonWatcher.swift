@@ -24,7 +24,7 @@ actor DaemonWatcher {
         let setsid = try Program.path(of: "setsid")
         let reply = try await order("start \(number) " + ([setsid] + command).map(quoted).joined(separator: " "))
         guard let process = Int(reply) else {
-            throw KerberosTestingError(.serverNotReady, "The daemon is running already; stop it first.")
+            throw KerberosTestingError(.serverNotReady, "The daemon is already running; stop it first.")
         }
         return process
     }
@@ -32,7 +32,7 @@ actor DaemonWatcher {
     /// Waits until the shell has created its folder, so that no folder exists without a shell that removes it.
     private func waitForFolder(_ directory: String) async throws {
         guard try await order("folder") == "0" else {
-            throw KerberosTestingError(.serverNotReady, "The folder \(directory) cannot be made; set TMPDIR to one that can be written to.")
+            throw KerberosTestingError(.serverNotReady, "The directory \(directory) cannot be created; set TMPDIR to a writable directory.")
         }
     }
 
@@ -90,7 +90,7 @@ actor DaemonWatcher {
     }
 
     private static var scopeEnded: any Error {
-        KerberosTestingError(.scopeEnded, "The realm or server has ended; use it inside the closure that was given it.")
+        KerberosTestingError(.scopeEnded, "The realm or server has ended; use it only inside the closure that receives it.")
     }
 }
 

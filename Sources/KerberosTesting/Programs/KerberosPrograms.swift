@@ -59,7 +59,7 @@ extension TestRealm {
     ) async throws -> Int {
         let output = try await require("kvno", options + [service], cache: cache, clockOffset: clockOffset).output
         guard let version = output.split(separator: "\n").last?.split(separator: " ").last.flatMap({ Int($0) }) else {
-            throw KerberosTestingError(.commandFailed, "kvno gave no version number: \(output)")
+            throw KerberosTestingError(.commandFailed, "kvno printed no version number: \(output)")
         }
         return version
     }
@@ -135,7 +135,7 @@ public struct CurlReply: Sendable, Hashable {
     init(_ result: CommandResult, headers: String) throws {
         let words = result.errors.split(whereSeparator: \.isNewline).last?.split(separator: " ") ?? []
         guard words.count == 2, let status = Int(words[0]) else {
-            throw KerberosTestingError(.commandFailed, "curl told no status: \(result.errors)")
+            throw KerberosTestingError(.commandFailed, "curl printed no status: \(result.errors)")
         }
         self.status = status
         version = String(words[1])

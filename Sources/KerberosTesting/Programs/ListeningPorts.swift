@@ -15,7 +15,7 @@ struct ListeningPorts: Sendable, Hashable {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while ContinuousClock.now < deadline {
             guard isAlive(process) else {
-                throw KerberosTestingError(.serverNotReady, "The server ended while it started: \(log())")
+                throw KerberosTestingError(.serverNotReady, "The server exited while starting: \(log())")
             }
             let ports = read(process)
             if ports.tcp != nil, ports.udp != nil || !needsUDP { return ports }
@@ -29,7 +29,7 @@ struct ListeningPorts: Sendable, Hashable {
         let deadline = ContinuousClock.now.advanced(by: .seconds(60))
         while (state(process) == "T") != isStopped {
             guard isAlive(process), ContinuousClock.now < deadline else {
-                throw KerberosTestingError(.serverNotReady, "The server did not take the signal.")
+                throw KerberosTestingError(.serverNotReady, "The signal could not be sent to the server.")
             }
             try await Task.sleep(for: .milliseconds(1))
         }

@@ -74,7 +74,7 @@ struct LibraryModule: Sendable {
         if let modules = modulesIfPresent(in: directory) { return modules }
         throw KerberosTestingError(
             .programMissing,
-            "libkrb5's plugin \(plugin.file) was not found; install the Debian package \(package), or name its folder: pluginDirectory."
+            "libkrb5's plugin \(plugin.file) was not found; install the Debian package \(package), or set pluginDirectory to its directory."
         )
     }
 
@@ -115,7 +115,7 @@ package enum ClockLibrary {
             }
         }
         guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.fileExists(atPath:)) else {
-            let message = "A program's clock is set by libfaketime, which is not there; install the Debian package libfaketime: "
+            let message = "A program's clock is set by libfaketime, which is not installed; install the Debian package libfaketime: "
             throw KerberosTestingError(.programMissing, message + "apt-get install libfaketime")
         }
         return path

@@ -33,7 +33,7 @@ private func contents(of path: String) throws -> Data {
     do {
         return try Data(contentsOf: URL(filePath: path))
     } catch {
-        throw KerberosTestingError(.invalidArgument, "\(path) cannot be read; name a krb5.conf and a keytab that can.", cause: error)
+        throw KerberosTestingError(.invalidArgument, "\(path) cannot be read; pass a readable krb5.conf and keytab.", cause: error)
     }
 }
 

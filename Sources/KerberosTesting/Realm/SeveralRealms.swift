@@ -112,7 +112,7 @@ struct RealmLinks: Sendable {
         guard Set(names).count == names.count else {
             throw KerberosTestingError(
                 .invalidArgument,
-                "Realms that know each other need names of their own: \(names.joined(separator: ", "))."
+                "Realms that trust each other require distinct names: \(names.joined(separator: ", "))."
             )
         }
         let directions = Set(trusts.flatMap(\.directions))
@@ -137,7 +137,7 @@ struct RealmLinks: Sendable {
     private static func check(_ path: RealmPath, _ directions: Set<RealmTrust.Direction>) throws {
         let stations = [path.from] + path.through + [path.to]
         for (from, to) in zip(stations, stations.dropFirst()) where !directions.contains(.init(from: from, to: to)) {
-            let message = "The path from \(path.from) to \(path.to) needs a trust from \(from) to \(to)."
+            let message = "The path from \(path.from) to \(path.to) requires a trust from \(from) to \(to)."
             throw KerberosTestingError(.invalidArgument, message)
         }
     }

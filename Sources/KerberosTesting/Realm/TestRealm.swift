@@ -37,7 +37,7 @@ public struct TestRealm: Sendable {
         get throws {
             if let ownCenter { return ownCenter }
             let message =
-                "\(name) is run by somebody else: its KDC and its database are not for a test to change. Use withTestRealm for that."
+                "\(name) is an existing realm, whose KDC and database a test cannot change. Use withTestRealm for that."
             throw KerberosTestingError(.notAdministered, message)
         }
     }

@@ -39,7 +39,7 @@ struct AcceptorConnection {
         let words = head.headers.first(name: "Authorization")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[0].lowercased() == "negotiate" else { return nil }
         guard let token = Data(base64Encoded: String(words[1])) else {
-            return .refused(KerberosError(.invalidToken, subject: head.uri, message: "the client's token is not in base64."))
+            return .refused(KerberosError(.invalidToken, subject: head.uri, message: "the client's token is not base64."))
         }
         return await judge.verdict(on: Array(token))
     }

@@ -37,7 +37,7 @@ struct ApacheConfiguration {
     func check() throws {
         try ListeningAddress.checkName(options.host, of: realm.address)
         guard options.usesTLS || !options.usesHTTP2 else {
-            throw KerberosTestingError(.invalidArgument, "HTTP/2 is offered in TLS only; set usesTLS too.")
+            throw KerberosTestingError(.invalidArgument, "HTTP/2 is offered over TLS only; set usesTLS too.")
         }
         guard options.maximumFieldSize > 0 else {
             throw KerberosTestingError(
@@ -49,7 +49,8 @@ struct ApacheConfiguration {
             guard path.hasPrefix("/"), 300..<400 ~= redirect.status, Self.isPlain(path), Self.isPlain(redirect.target) else {
                 throw KerberosTestingError(
                     .invalidArgument,
-                    "\(path) cannot redirect with \(redirect.status) to \(redirect.target): the path begins with a slash, the status is from "
+                    "\(path) cannot redirect with \(redirect.status) to \(redirect.target): the path begins with a slash, the "
+                        + "status is from "
                         + "300 to 399, and neither path nor target has a space, a quotation mark, a backslash, a dollar sign or %{."
                 )
             }

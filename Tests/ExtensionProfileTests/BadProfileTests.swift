@@ -12,14 +12,14 @@ import Testing
         ("page.mobileconfig", .malformed, "not a property list"),
         ("truncated.mobileconfig", .malformed, "not a property list"),
         ("truncated-binary.mobileconfig", .malformed, "damaged"),
-        ("bomb.mobileconfig", .malformed, "hold one another"),
-        ("cycle.mobileconfig", .malformed, "hold one another"),
+        ("bomb.mobileconfig", .malformed, "contain one another"),
+        ("cycle.mobileconfig", .malformed, "contain one another"),
         ("deep.mobileconfig", .malformed, "nested deeper"),
         ("bomb.yaml", .malformed, "aliases"),
         ("deep.yaml", .malformed, "not YAML"),
         ("unclosed.yaml", .malformed, "line "),
-        ("key-twice.yaml", .malformed, "Realm stands twice"),
-        ("unquoted-star.yaml", .malformed, "must stand in quotes"),
+        ("key-twice.yaml", .malformed, "Realm occurs twice"),
+        ("unquoted-star.yaml", .malformed, "must be quoted"),
         ("top-level-list.yaml", .malformed, "Found an array, expected a dictionary"),
         ("encrypted.mobileconfig", .encrypted, "encrypted for one device"),
     ])
@@ -100,12 +100,12 @@ import Testing
 
     @Test(arguments: [
         ("RealmEmpty", "Realm", "\"\""), ("RealmInjection", "Realm", "\\n[libdefaults]"), ("HostsGlob", "Hosts[0]", "wildcard"),
-        ("HostsPort", "Hosts[0]", "port"), ("HostsURL", "Hosts[0]", "not only a host"), ("HostsAddress", "Hosts[0]", "address"),
+        ("HostsPort", "Hosts[0]", "port"), ("HostsURL", "Hosts[0]", "more than a host"), ("HostsAddress", "Hosts[0]", "address"),
         ("HostsNotASCII", "Hosts[0]", "ASCII"), ("HostsEmpty", "Hosts[1]", "empty"), ("Type", "Type", "expected Credential"),
         ("ExtensionIdentifier", "ExtensionIdentifier", "KerberosExtention"), ("TeamIdentifier", "TeamIdentifier", "expected apple"),
         ("PayloadType", "PayloadType", "expected com.apple.extensiblesso"), ("PlainHTTPHosts", "PlainHTTPHosts[0]", "port"),
-        ("ServicePrincipals", "ServicePrincipals.\"https://www.example.test\"", "needs one slash"),
-        ("ServicePrincipalsOrigin", "ServicePrincipals.\"www.example.test\"", "no origin"),
+        ("ServicePrincipals", "ServicePrincipals.\"https://www.example.test\"", "requires one slash"),
+        ("ServicePrincipalsOrigin", "ServicePrincipals.\"www.example.test\"", "not an origin"),
         ("ServicePrincipalsTwice", "ServicePrincipals.\"https://www.example.test\"", "same origin as HTTPS://www.example.test:443/"),
         ("principalName", "ExtensionData.principalName", "alice smith"),
         ("principalNameWindows", "ExtensionData.principalName", "a Windows logon name; expected a principal such as alice,"),
@@ -156,13 +156,13 @@ import Testing
         let error = try Fixture.refusal(name)
         #expect(error.code == .repeatedHost)
         #expect(error.keyPath?.description == second)
-        #expect(error.reason.contains("www.example.test stands here and at \(first)"))
+        #expect(error.reason.contains("www.example.test is here and at \(first)"))
         #expect(try Fixture.report(name).hasErrors)
     }
 
     @Test func `the first fault is told and the others are counted`() throws {
         let error = try Fixture.refusal("several-faults.yaml")
-        #expect(error.reason.hasSuffix("3 more faults are in this file; see them with: ksso profile check \(error.source)"))
+        #expect(error.reason.hasSuffix("3 more faults are in this file; list them with: ksso profile check \(error.source)"))
         // The fault in a key that is not acted on refuses no file, and counts as the check shows it.
         #expect(try Fixture.report("several-faults.yaml").faultCount == 4)
     }

@@ -126,26 +126,38 @@ import Testing
     @Test(
         arguments: [
             ("PlainHTTPHosts[0]", nil, ""),
-            ("PlainHTTPHosts[1]", .advice, "in part only, as with www.example.test"),
+            ("PlainHTTPHosts[1]", .advice, "only in part, such as by www.example.test"),
             ("PlainHTTPHosts[2]", .warning, "so it is not answered over http either. List it there too."),
             ("PreemptiveHosts[0]", nil, ""),
             (
                 "PreemptiveHosts[1]", .warning,
-                "evilcorp.test is covered by no entry of Hosts, so it is not answered, and this entry changes"
+                "evilcorp.test is covered by no entry of Hosts, so it is not answered, and this entry has no effect"
             ),
             ("PreemptiveHosts[2]", .warning, ".www.example.test is covered by no entry"),
             (
                 "DelegationHosts[0]", .warning,
-                "stands in UnconditionalDelegationHosts too, which wins: the server gets the user's own ticket"
+                "is also in UnconditionalDelegationHosts, which has precedence: the server gets the user's own ticket"
             ),
-            ("DelegationHosts[1]", .warning, "b.a.corp.test is covered by .a.corp.test of UnconditionalDelegationHosts, which wins"),
-            ("DelegationHosts[2]", .advice, ".corp.test does not decide for .a.corp.test: UnconditionalDelegationHosts has it and wins"),
+            (
+                "DelegationHosts[1]", .warning,
+                "b.a.corp.test is covered by .a.corp.test of UnconditionalDelegationHosts, which has precedence"
+            ),
+            (
+                "DelegationHosts[2]", .advice,
+                ".corp.test does not apply to .a.corp.test: UnconditionalDelegationHosts contains it and has precedence"
+            ),
             ("DelegationHosts[3]", nil, ""),
             ("UnconditionalDelegationHosts[0]", nil, ""),
             ("UnconditionalDelegationHosts[2]", .warning, "example.test is covered by no entry"),
-            ("NoMutualAuthenticationHosts[0]", .warning, "OptionalMutualAuthenticationHosts too, which wins: the server need not prove"),
-            ("NoMutualAuthenticationHosts[1]", .warning, ".a.corp.test of OptionalMutualAuthenticationHosts, which wins"),
-            ("NoMutualAuthenticationHosts[2]", .advice, "there the server need not prove itself, but a proof that it sends must hold."),
+            (
+                "NoMutualAuthenticationHosts[0]", .warning,
+                "is also in OptionalMutualAuthenticationHosts, which has precedence: mutual authentication is optional"
+            ),
+            ("NoMutualAuthenticationHosts[1]", .warning, ".a.corp.test of OptionalMutualAuthenticationHosts, which has precedence"),
+            (
+                "NoMutualAuthenticationHosts[2]", .advice,
+                "so mutual authentication is optional for the server, but a proof that it sends must be valid."
+            ),
             ("NoMutualAuthenticationHosts[3]", nil, ""),
             ("OptionalMutualAuthenticationHosts[0]", nil, ""),
             ("NoChannelBindingHosts[0]", nil, ""),
@@ -153,9 +165,9 @@ import Testing
             ("ServicePrincipals.\"https://a.corp.test\"", nil, ""),
             ("ServicePrincipals.\"https://alias.test\"", .warning, "alias.test is covered by no entry of Hosts"),
             ("ServicePrincipals.\"http://www.example.test\"", nil, ""),
-            ("ServicePrincipals.\"http://a.corp.test\"", .warning, "not answered over plain http, so this entry changes nothing"),
-            ("ServicePrincipals.\"https://b.corp.test\"", .warning, "HTTP, in capitals, and a ticket for http/real.corp.test"),
-            ("ServicePrincipals.\"https://c.corp.test\"", .warning, "HTTP, in capitals, and a ticket for cifs/real.corp.test"),
+            ("ServicePrincipals.\"http://a.corp.test\"", .warning, "not answered over plain http, so this entry has no effect"),
+            ("ServicePrincipals.\"https://b.corp.test\"", .warning, "HTTP, in upper case; a ticket for http/real.corp.test"),
+            ("ServicePrincipals.\"https://c.corp.test\"", .warning, "HTTP, in upper case; a ticket for cifs/real.corp.test"),
         ] as [(String, ProfileAdvice.Severity?, String)]
     )
     func `what changes nothing, or less than it seems to, is said`(_ path: String, _ severity: ProfileAdvice.Severity?, _ part: String)

@@ -69,10 +69,10 @@ struct ProfilePolicyTests {
     }
 
     @Test(arguments: [
-        ("RequireSignedProfiles: yes", "expected a boolean"), ("RequireSignedProfiles: true", "wants the certificates"),
-        ("ProfileAnchors: x.pem", "from the root on"), ("RequireSignedProfile: true", "Not a key of the policy"),
+        ("RequireSignedProfiles: yes", "expected a boolean"), ("RequireSignedProfiles: true", "requires the certificates"),
+        ("ProfileAnchors: x.pem", "absolute paths"), ("RequireSignedProfile: true", "Not a key of the policy"),
         ("ProfileAnchors: [/nonexistent.pem]", "cannot be opened"), ("ProfileAnchors: [/etc/passwd]", "no certificate"), ("[", "not YAML"),
-        ("- a", "One dictionary"),
+        ("- a", "one dictionary"),
     ])
     func `what can't be read lets no profile in`(_ text: String, _ message: String) throws {
         try system.write(text, to: "policy.yaml")

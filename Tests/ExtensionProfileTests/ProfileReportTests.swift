@@ -83,7 +83,7 @@ import Testing
         ("ExtensionData.domainRealmMaping", "domainRealmMapping"),
         ("ExtensionData.preferedKDC", "preferredKDCs"),
         ("ExtensionData.isDefautlRealm", "isDefaultRealm"),
-        ("ExtensionData.PlainHTTPHosts", "PlainHTTPHosts beside ExtensionData"),
+        ("ExtensionData.PlainHTTPHosts", "PlainHTTPHosts next to ExtensionData"),
         ("PremptiveHosts", "PreemptiveHosts"),
         ("delegationHosts", "DelegationHosts"),
         ("UnconditionalDelegationHsots", "UnconditionalDelegationHosts"),
@@ -91,7 +91,7 @@ import Testing
         ("NoMutualAuthenticationsHosts", "NoMutualAuthenticationHosts"),
         ("NoChanelBindingHosts", "NoChannelBindingHosts"),
         ("ServicePrincipal", "ServicePrincipals"),
-        ("ExtensionData.ServicePrincipals", "ServicePrincipals beside ExtensionData"),
+        ("ExtensionData.ServicePrincipals", "ServicePrincipals next to ExtensionData"),
     ])
     func `a misspelt key is told what it should be`(_ path: String, _ suggestion: String) throws {
         let report = try Fixture.report("misspelt.yaml")

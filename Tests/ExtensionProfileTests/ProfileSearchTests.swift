@@ -52,7 +52,7 @@ import Testing
         #expect(result.warnings.count == 1)
         #expect(warning.error?.code == .repeatedHost)
         #expect(warning.message.contains("\(system.path)/a.yaml"))
-        #expect(warning.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: The host www.example.test stands in"))
+        #expect(warning.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: The host www.example.test is also in"))
     }
 
     @Test func `a broken file is left out by itself`() throws {
@@ -167,7 +167,7 @@ import Testing
 
     @Test func `a device is no profile`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(contentsOf: "/dev/zero") }
-        #expect(error.message == "/dev/zero: It is not a regular file; name a file.")
+        #expect(error.message == "/dev/zero: It is not a regular file; use a regular file.")
     }
 
     @Test func `a host in two named files is an error`() throws {

@@ -56,7 +56,7 @@ import Testing
 
     @Test(arguments: [
         ("MaxSessionLifetime: 59", "MaxSessionLifetime", "60 or more"),
-        ("MaxSessionLifetime: -1", "MaxSessionLifetime", "not negative"),
+        ("MaxSessionLifetime: -1", "MaxSessionLifetime", "non-negative"),
         ("IdleSignOutAfter: 15", "IdleSignOutAfter", "in seconds"),
         ("SignOutAt: 24:00", "SignOutAt", "such as 18:00"),
         ("SignOutAt: 6pm", "SignOutAt", "such as 18:00"),

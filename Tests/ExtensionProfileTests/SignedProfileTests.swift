@@ -54,7 +54,7 @@ struct SignedProfileTests {
         let whole = try authority.sign(Self.text, as: "Profiles")
         for data in [whole.prefix(whole.count / 2), Data([0x30, 0x82, 0x01, 0x00]), try authority.anchorData] {
             let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }
-            #expect(error.code == .badSignature && error.reason.contains("no signed profile"), "\(error)")
+            #expect(error.code == .badSignature && error.reason.contains("not a signed profile"), "\(error)")
         }
         let twice = String(decoding: try authority.sign(Self.text, as: "Profiles", ["-outform", "PEM"]), as: UTF8.self)
         let again = try authority.sign(twice, as: "Profiles")
@@ -183,7 +183,7 @@ struct SignedProfileTests {
         // The limit is for all runs together: none is left for the second.
         for _ in 0..<2 {
             let failure = #expect(throws: SignatureCheckRun.Failure.self) { try run.run([word]) }
-            #expect(failure?.reason == "\(program) does not come to an end")
+            #expect(failure?.reason == "\(program) does not exit")
         }
     }
 

@@ -98,7 +98,7 @@ struct ProfileCommandTests {
         let check = try await ksso("profile", "check", path)
         #expect(check.exitStatus == 1 && check.output.contains("! The profile is not signed"), "\(check)")
         try station.write("nonsense", to: "machine/ksso/policy.yaml")
-        #expect(try await ksso("profile", "show").errors.contains("until it is mended, none is used"))
+        #expect(try await ksso("profile", "show").errors.contains("until it is fixed, no profile is used"))
     }
 
     @Test func aFileThatIsNotThere() async throws {

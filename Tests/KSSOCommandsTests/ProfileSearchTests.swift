@@ -78,8 +78,8 @@ struct ProfileSearchTests {
         let (realms, errors) = try await show()
         #expect(realms == ["A.TEST"])
         let line =
-            "ksso: warning: \(second): Hosts[0]: The host same.test stands in \(first) as well, which was read first. "
-            + "A host belongs to one profile; this one is left out as a whole.\n"
+            "ksso: warning: \(second): Hosts[0]: The host same.test is also in \(first), which was read first. "
+            + "A host belongs to one profile; this one is ignored completely.\n"
         #expect(errors == line)
         let named = try await station.ksso("profile", "show", environment: ["KSSO_PROFILE": "\(first):\(second)"])
         #expect(named.exitStatus == 1)
@@ -90,8 +90,8 @@ struct ProfileSearchTests {
         let path = try station.install(profile())
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
         let line =
-            "ksso: warning: \(path): Others than its owner can write it (mode 666), so it is not read. "
-            + "Mend it with: chmod go-w \(path)\n"
+            "ksso: warning: \(path): Users other than its owner can write it (mode 666), so it is not read. "
+            + "Fix it with: chmod go-w \(path)\n"
         let (realms, errors) = try await show()
         #expect(realms == [])
         #expect(errors.hasPrefix(line), "\(errors)")

@@ -125,7 +125,7 @@ struct SetupTests {
     }
 
     /// One with a fault, one whose host another has, and one that is no profile: nothing is left behind.
-    @Test(arguments: [("Realm: 5", "Realm: Found an integer"), ("Hosts: [a.test]", "stands in")])
+    @Test(arguments: [("Realm: 5", "Realm: Found an integer"), ("Hosts: [a.test]", "is also in")])
     func whatCanNotBeUsedIsNotInstalled(line: String, message: String) async throws {
         try station.install(profile(hosts: ["a.test"]), as: "present.yaml")
         let key = line.prefix { $0 != ":" }

@@ -30,7 +30,7 @@ enum KeyChecker {
         let mismatches = typeFaults(value, key.type)
         guard mismatches.isEmpty else { return mismatches }
         if let number = value.integer, number < 0 {
-            return [Fault(.badValue(reason: "found \(number), expected a number that is not negative"))]
+            return [Fault(.badValue(reason: "found \(number), expected a non-negative number"))]
         }
         return switch key.name {
         case "Realm": realmFault(value.string ?? "").map { [Fault($0)] } ?? []
@@ -153,7 +153,7 @@ enum KeyChecker {
             for (offset, text) in (list.strings ?? []).enumerated() {
                 guard let rule = try? HostRule(text) else { continue }
                 if let other = realms[rule], other != realm {
-                    let reason = "\(rule) leads to \(other) as well; a suffix leads to one realm"
+                    let reason = "\(rule) is also mapped to \(other); a suffix maps to one realm"
                     faults.append(Fault(.badValue(reason: reason), at: [.key(realm), .index(offset)]))
                 }
                 realms[rule] = realm

@@ -33,10 +33,10 @@ struct PayloadChecker {
         adviseOnRealm(data)
         adviseOnHosts()
         if keys["TeamIdentifier"] == nil {
-            advise(.advice, "TeamIdentifier", "It is not there. A Mac wants it, with the value apple.")
+            advise(.advice, "TeamIdentifier", "The key is missing. A Mac requires it, with the value apple.")
         }
         if isPropertyList, keys["PayloadType"] == nil {
-            advise(.warning, "PayloadType", "It is not there. A Mac takes the payload only with com.apple.extensiblesso.")
+            advise(.warning, "PayloadType", "The key is missing. A Mac accepts the payload only with com.apple.extensiblesso.")
         }
     }
 
@@ -59,7 +59,7 @@ struct PayloadChecker {
         }
         if faults.isEmpty { append(name, path, value, verdict, isActedOn: key.isActedOn) }
         if key.isDeprecated {
-            let remark = ProfileAdvice(.advice, path: path, payloadIndex: index, "This key is deprecated; new profiles do without it.")
+            let remark = ProfileAdvice(.advice, path: path, payloadIndex: index, "This key is deprecated; omit it from new profiles.")
             advice.append(remark)
         }
     }
@@ -92,7 +92,8 @@ struct PayloadChecker {
             advise(
                 .warning,
                 "Realm",
-                "The realm \(realm.debugDescription) is not in upper case. Most are, and case matters: is it \(realm.uppercased())?"
+                "The realm \(realm.debugDescription) is not in upper case. Most realms are, and case matters: check whether "
+                    + "\(realm.uppercased()) is meant."
             )
         }
         guard let principal = data["principalName"]?.string, let sign = principal.lastIndex(of: "@") else { return }
@@ -100,7 +101,7 @@ struct PayloadChecker {
         if other.uppercased() != realm.uppercased() {
             let place = path.appending(key: "ExtensionData").appending(key: "principalName")
             let sentence =
-                "The principal is of the realm \(String(other).debugDescription), and the payload's realm is \(realm.debugDescription)."
+                "The principal's realm is \(String(other).debugDescription), but the payload's realm is \(realm.debugDescription)."
             advice.append(ProfileAdvice(.warning, path: place, payloadIndex: index, sentence))
         }
     }
@@ -114,7 +115,7 @@ struct PayloadChecker {
         for host in hosts where host.rule.kind == .suffix && !host.rule.isPublicSuffix {
             let name = host.rule.name.dropFirst()
             guard !rules.contains(where: { $0.name == name }) else { continue }
-            let sentence = "\(host.rule) covers the subdomains only. If \(name) itself is meant too, list it as well."
+            let sentence = "\(host.rule) covers the subdomains only. To include \(name) itself, list it too."
             advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))
         }
         advice += hostListAdvice() + servicePrincipalAdvice()

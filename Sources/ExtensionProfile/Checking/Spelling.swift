@@ -34,7 +34,7 @@ enum Spelling {
     private static func describe(_ key: ProfileKey, from place: ProfileKey.Place) -> String {
         switch (key.place, place) {
         case (.extensionData, .payload): "ExtensionData.\(key.name)"
-        case (.payload, .extensionData): "\(key.name) beside ExtensionData"
+        case (.payload, .extensionData): "\(key.name) next to ExtensionData"
         default: key.name
         }
     }

@@ -30,12 +30,12 @@ enum HostList: String, Sendable, Hashable, CaseIterable {
     /// The effect for a host of the list, as part of a sentence.
     var effect: String {
         switch self {
-        case .plainHTTP: "the server is answered over plain http as well"
-        case .preemptive: "the server gets a ticket without asking for it"
-        case .delegation: "the server gets the user's own ticket if the KDC vouches for it"
-        case .unconditionalDelegation: "the server gets the user's own ticket whatever the KDC says of it"
-        case .optionalMutualAuthentication: "the server need not prove itself, but a proof that it sends must hold"
-        case .noMutualAuthentication: "the server is not asked to prove itself"
+        case .plainHTTP: "the server is also answered over plain http"
+        case .preemptive: "the server gets a ticket without a challenge"
+        case .delegation: "the server gets the user's own ticket if the KDC trusts it"
+        case .unconditionalDelegation: "the server gets the user's own ticket even if the KDC does not trust it"
+        case .optionalMutualAuthentication: "mutual authentication is optional for the server, but a proof that it sends must be valid"
+        case .noMutualAuthentication: "mutual authentication is not requested"
         case .noChannelBinding: "the ticket is not bound to the server's certificate"
         }
     }
@@ -67,10 +67,10 @@ extension PayloadChecker {
         let rules = hosts.map(\.rule)
         guard !rules.contains(where: { PayloadChecker.covers($0, rule) }) else { return nil }
         if let part = rules.first(where: { PayloadChecker.covers(rule, $0) }) {
-            return (.advice, "\(rule) is covered by Hosts in part only, as with \(part). The entry says nothing of its other hosts.")
+            return (.advice, "\(rule) is covered by Hosts only in part, such as by \(part). The entry has no effect on its other hosts.")
         }
         let consequence =
-            list == .plainHTTP ? "so it is not answered over http either" : "so it is not answered, and this entry changes nothing"
+            list == .plainHTTP ? "so it is not answered over http either" : "so it is not answered, and this entry has no effect"
         return (.warning, "\(rule) is covered by no entry of Hosts, \(consequence). List it there too.")
     }
 
@@ -79,11 +79,16 @@ extension PayloadChecker {
         guard let stronger = list.stronger else { return nil }
         let rules = stronger.rules(in: keys)
         if let winner = rules.first(where: { PayloadChecker.covers($0, rule) }) {
-            let whole = winner == rule ? "stands in \(stronger.rawValue) too" : "is covered by \(winner) of \(stronger.rawValue)"
-            return (.warning, "\(rule) \(whole), which wins: \(stronger.effect). This entry changes nothing; leave one of the two out.")
+            let whole = winner == rule ? "is also in \(stronger.rawValue)" : "is covered by \(winner) of \(stronger.rawValue)"
+            return (
+                .warning, "\(rule) \(whole), which has precedence: \(stronger.effect). This entry has no effect; remove one of the two."
+            )
         }
         if let exception = rules.first(where: { PayloadChecker.covers(rule, $0) }) {
-            return (.advice, "\(rule) does not decide for \(exception): \(stronger.rawValue) has it and wins; there \(stronger.effect).")
+            return (
+                .advice,
+                "\(rule) does not apply to \(exception): \(stronger.rawValue) contains it and has precedence, so \(stronger.effect)."
+            )
         }
         return nil
     }
@@ -91,13 +96,13 @@ extension PayloadChecker {
     private func remark(on entry: ServicePrincipalEntry) -> String? {
         let host = entry.origin.host
         if !hosts.contains(where: { $0.rule.matches(host: host) }) {
-            return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry changes nothing. List it there too."
+            return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry has no effect. List it there too."
         }
         if entry.origin.scheme == .http, !HostList.plainHTTP.rules(in: keys).contains(where: { $0.matches(host: host) }) {
-            return "\(host) is not answered over plain http, so this entry changes nothing. Write https, or list it in PlainHTTPHosts."
+            return "\(host) is not answered over plain http, so this entry has no effect. Write https, or list it in PlainHTTPHosts."
         }
         if entry.service != "HTTP" {
-            return "The service of a web server is HTTP, in capitals, and a ticket for \(entry.principal) is of use at another service."
+            return "The service of a web server is HTTP, in upper case; a ticket for \(entry.principal) is for another service."
         }
         return nil
     }

@@ -31,7 +31,7 @@ struct ServicePrincipalEntry {
             throw HostRuleError(
                 .schemeOrPath,
                 text: text,
-                reason: "\(quoted) is no origin such as https://www.example.com. \(error.message)"
+                reason: "\(quoted) is not an origin such as https://www.example.com. \(error.message)"
             )
         }
         guard hasNothingButHostAndPort(text) else {
@@ -39,7 +39,7 @@ struct ServicePrincipalEntry {
             throw HostRuleError(.schemeOrPath, text: text, reason: reason)
         }
         guard !origin.isAddress else {
-            throw HostRuleError(.address, text: text, reason: "\(quoted) has an address, which is never answered: write the host's name.")
+            throw HostRuleError(.address, text: text, reason: "\(quoted) has an address, which is not supported: write the host's name.")
         }
         return origin
     }
@@ -59,13 +59,13 @@ struct ServicePrincipalEntry {
             default: ".-_:/@".utf8.contains(byte)
             }
         }
-        guard isPlain else { throw fault(text, "letters, digits and . - _ : may stand in it, and nothing else, no space either") }
+        guard isPlain else { throw fault(text, "only letters, digits and . - _ : are allowed in it, no spaces") }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        guard parts.count <= 2 else { throw fault(text, "one @ may stand in it, before the realm") }
-        if parts.count == 2, KeyChecker.realmFault(String(parts[1])) != nil { throw fault(text, "a realm belongs after its @") }
+        guard parts.count <= 2 else { throw fault(text, "only one @ is allowed in it, before the realm") }
+        if parts.count == 2, KeyChecker.realmFault(String(parts[1])) != nil { throw fault(text, "a realm must follow its @") }
         let names = parts[0].split(separator: "/", omittingEmptySubsequences: false)
-        guard names.count == 2 else { throw fault(text, "it needs one slash, between the service and the host") }
-        guard !names[0].isEmpty, !names[0].contains(":") else { throw fault(text, "a service, which is HTTP, belongs before its slash") }
+        guard names.count == 2 else { throw fault(text, "it requires one slash, between the service and the host") }
+        guard !names[0].isEmpty, !names[0].contains(":") else { throw fault(text, "a service, which is HTTP, must precede its slash") }
         try checkHost(names[1], of: text)
     }
 
@@ -75,10 +75,10 @@ struct ServicePrincipalEntry {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first ?? ""
         guard let rule = try? HostRule(String(name)), rule.kind == .exact, name.last != "." else {
-            throw fault(principal, "a host's name belongs after its slash, no address and no dot at an end")
+            throw fault(principal, "a host name must follow its slash, without an address or a trailing dot")
         }
         guard parts.count == 1 || UInt16(parts[1]).map({ $0 > 0 }) == true else {
-            throw fault(principal, "a port from 1 to 65535 belongs after its colon")
+            throw fault(principal, "a port from 1 to 65535 must follow its colon")
         }
     }
 
@@ -87,7 +87,7 @@ struct ServicePrincipalEntry {
         return HostRuleError(
             .badLabel,
             text: text,
-            reason: "\(text.debugDescription) is no service principal: \(clause). Write \(example)."
+            reason: "\(text.debugDescription) is not a service principal: \(clause). Write \(example)."
         )
     }
 }
@@ -101,7 +101,7 @@ extension KeyChecker {
             do throws(HostRuleError) {
                 let origin = try ServicePrincipalEntry.origin(text)
                 if let other = texts[origin] {
-                    let reason = "this is the same origin as \(ProfileKeyPath.readable(other)); leave one of the two out"
+                    let reason = "this is the same origin as \(ProfileKeyPath.readable(other)); remove one of the two"
                     faults.append(Fault(.badValue(reason: reason), at: [.key(text)]))
                 }
                 texts[origin] = text

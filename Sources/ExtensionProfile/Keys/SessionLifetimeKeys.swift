@@ -63,6 +63,6 @@ extension KeyChecker {
     static func renewalFault(_ value: ProfileValue) -> KeyVerdict? {
         guard let number = value.number, !RenewalKey.range.contains(number) else { return nil }
         let (least, most) = (RenewalKey.range.lowerBound, RenewalKey.range.upperBound)
-        return .badValue(reason: "found \(value), expected a part of the ticket's life, from \(least) to \(most)")
+        return .badValue(reason: "found \(value), expected a fraction of the ticket's lifetime, from \(least) to \(most)")
     }
 }

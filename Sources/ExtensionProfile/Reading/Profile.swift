@@ -153,7 +153,7 @@ struct ProfileReader {
                 continue
             }
             let sentence =
-                "The host \(host.rule) stands here and at \(first). A host belongs to one payload; leave one of the two out."
+                "The host \(host.rule) is here and at \(first). A host belongs to one payload; remove one of the two."
             report.advice.append(ProfileAdvice(.error, path: host.path, payloadIndex: host.payloadIndex, sentence))
         }
         let defaults = payloads.filter { $0.extensionData.isDefaultRealm == true }

@@ -28,7 +28,7 @@ struct ProfileDocument {
     init(data: Data, source: String) throws(ProfileError) {
         guard data.count <= Self.maximumSize else { throw .tooLarge(source) }
         if Self.isSigned(data) {
-            throw ProfileError(.malformed, source: source, reason: "What is signed here is signed again. Take one of the signatures off.")
+            throw ProfileError(.malformed, source: source, reason: "The file is signed twice. Remove one of the signatures.")
         }
         guard data.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
             throw ProfileError(.empty, source: source, reason: "The file is empty. Write a profile into it, or remove it.")
@@ -42,7 +42,9 @@ struct ProfileDocument {
             throw ProfileError(
                 .malformed,
                 source: source,
-                reason: "This is not a property list: it begins neither with < (XML) nor with bplist. YAML needs a name that ends in .yaml."
+                reason:
+                    "This is not a property list: it begins neither with < (XML) nor with bplist. The name of a YAML file must "
+                    + "end in .yaml."
             )
         }
         format = .yaml
@@ -51,7 +53,7 @@ struct ProfileDocument {
         }
         let documents = try ProfileValue.documents(yaml: text, source: source)
         guard !documents.isEmpty else {
-            throw ProfileError(.empty, source: source, reason: "The file holds only comments. Write a profile into it, or remove it.")
+            throw ProfileError(.empty, source: source, reason: "The file contains only comments. Write a profile into it, or remove it.")
         }
         for (offset, document) in documents.enumerated() {
             let path = documents.count == 1 ? ProfileKeyPath() : ProfileKeyPath([.document(offset + 1)])
@@ -118,6 +120,10 @@ struct ProfileDocument {
 
 extension ProfileError {
     static func tooLarge(_ source: String) -> ProfileError {
-        ProfileError(.tooLarge, source: source, reason: "The file is larger than 1 MiB, which no profile is. Name the profile itself.")
+        ProfileError(
+            .tooLarge,
+            source: source,
+            reason: "The file is larger than 1 MiB, the limit for a profile. Check that it is a profile."
+        )
     }
 }

@@ -77,7 +77,7 @@ struct ProfileFile: ~Copyable {
         let status = try status()
         guard status.st_mode & S_IFMT == S_IFREG else {
             let kind = status.st_mode & S_IFMT == S_IFDIR ? "a directory" : "not a regular file"
-            throw ProfileError(.unreadable, source: path, reason: "It is \(kind); name a file.")
+            throw ProfileError(.unreadable, source: path, reason: "It is \(kind); use a regular file.")
         }
         if let trust { try refuseUntrusted(status, trust) }
         do {
@@ -113,14 +113,14 @@ struct ProfileFile: ~Copyable {
             throw ProfileError(
                 .untrusted,
                 source: path,
-                reason: "Others than its owner can write it (mode \(mode)), so it is not read. Mend it with: chmod go-w \(path)"
+                reason: "Users other than its owner can write it (mode \(mode)), so it is not read. Fix it with: chmod go-w \(path)"
             )
         }
     }
 
     private static func unreadable(_ path: String, _ code: Int32) -> ProfileError {
         if code == ELOOP {
-            let reason = "It is a symbolic link, which is not followed here. Put the file itself there."
+            let reason = "It is a symbolic link, which is not followed here. Replace it with the file itself."
             return ProfileError(.untrusted, source: path, reason: reason)
         }
         let text = unsafe String(cString: strerror(code))

@@ -13,14 +13,14 @@ extension ProfileValue {
                 throw ProfileError(
                     .malformed,
                     source: source,
-                    reason: "This binary property list is damaged, or its lists hold one another. Export the profile anew."
+                    reason: "This binary property list is damaged, or its lists contain one another. Export the profile again."
                 )
             }
         }
         do {
             self = try PropertyListDecoder().decode(PropertyListValue.self, from: data).value
         } catch {
-            let reason = "This is not a property list that a profile can be read from (\(Self.detail(error))). Export the profile anew."
+            let reason = "This is not a property list that a profile can be read from (\(Self.detail(error))). Export the profile again."
             throw ProfileError(.malformed, source: source, reason: reason)
         }
     }

@@ -43,7 +43,7 @@ extension ProfileValue {
             throw ProfileError(
                 .malformed,
                 source: source,
-                reason: "This YAML has \(aliases) aliases (*name); a profile may have 32. Write the values out."
+                reason: "This YAML has \(aliases) aliases (*name); a profile may have 32. Write the values in full."
             )
         }
     }
@@ -69,12 +69,12 @@ extension ProfileValue {
             var entries: [String: ProfileValue] = [:]
             for (key, value) in mapping {
                 guard let name = key.scalar?.string else {
-                    throw Self.malformed("a key is a list or a mapping; a profile's keys are words", key.mark, source)
+                    throw Self.malformed("a key is a list or a mapping; the keys of a profile are strings", key.mark, source)
                 }
                 entries[name] = try ProfileValue(value, source: source, depth: depth + 1, budget: &budget)
             }
             self = .dictionary(entries)
-        case .alias(let alias): throw Self.malformed("an alias stands for nothing", alias.mark, source)
+        case .alias(let alias): throw Self.malformed("an alias is undefined", alias.mark, source)
         }
     }
 
@@ -89,7 +89,7 @@ extension ProfileValue {
                 throw Self.malformed("!!binary is not followed by base64", scalar.mark, source)
             }
             self = .data(data)
-        case let tag: throw Self.malformed("the tag \(tag.debugDescription) has no use in a profile", scalar.mark, source)
+        case let tag: throw Self.malformed("the tag \(tag.debugDescription) is not supported in a profile", scalar.mark, source)
         }
     }
 
@@ -124,7 +124,8 @@ extension ProfileValue {
             "line \(mark.line), column \(mark.column): \(problem).\(hint(problem))"
         case .reader(let problem, let offset, _, _): "\(problem)\(offset.map { " at byte \($0)" } ?? "")."
         case .duplicatedKeysInMapping(let duplicates, let context):
-            "line \(context.mark.line): the key \(duplicates.map(ProfileKeyPath.readable).joined(separator: ", ")) stands twice in one mapping."
+            "line \(context.mark.line): the key \(duplicates.map(ProfileKeyPath.readable).joined(separator: ", ")) occurs twice "
+                + "in one mapping."
         default: "\(error)"
         }
     }
@@ -132,6 +133,6 @@ extension ProfileValue {
     /// `Hosts: [*.example.com]` is a likely mistake: the parser reads the asterisk as an alias.
     private static func hint(_ problem: String) -> String {
         guard ["alphabetic", "start any token", "alias"].contains(where: problem.contains) else { return "" }
-        return " A text that begins with one of * & @ ` % must stand in quotes."
+        return " A text that begins with one of * & @ ` % must be quoted."
     }
 }

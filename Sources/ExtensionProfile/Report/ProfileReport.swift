@@ -65,7 +65,7 @@ public struct ProfileReport: Sendable, Hashable {
             first.code,
             source: source,
             keyPath: first.keyPath,
-            reason: "\(first.reason) \(others) in this file; see them with: ksso profile check \(source)"
+            reason: "\(first.reason) \(others) in this file; list them with: ksso profile check \(source)"
         )
     }
 

@@ -99,7 +99,7 @@ struct ProfileSuccession {
         ProfileError(
             .repeatedHost,
             source: files[place].source,
-            reason: "The host \(host) stands in \(files[other].source) as well, which is in force. A host belongs to one profile."
+            reason: "The host \(host) is also in \(files[other].source), which is active. A host belongs to one profile."
         )
     }
 }
@@ -118,8 +118,8 @@ struct ProfileCollection {
                     .repeatedHost,
                     source: profile.source,
                     keyPath: payload.path.appending(key: "Hosts").appending(index: offset),
-                    reason: "The host \(host) stands in \(owner) as well, which was read first. A host belongs to one profile; "
-                        + "this one is left out as a whole."
+                    reason: "The host \(host) is also in \(owner), which was read first. A host belongs to one profile; "
+                        + "this one is ignored completely."
                 )
             }
         }
@@ -150,7 +150,7 @@ struct ProfileCollection {
             ProfileWarning(
                 .severalDefaultRealms,
                 source: last.source,
-                message: "More than one profile says isDefaultRealm: \(files). Keep it in one."
+                message: "More than one profile sets isDefaultRealm: \(files). Keep it in one."
             )
         )
         return result

@@ -43,7 +43,7 @@ public struct ProfilePolicy: Sendable, Hashable {
             try self.init(folder.read(name: Self.fileName, trust: trust), path: path, trust: trust)
         } catch {
             let fault = error.source == path ? error.reason : error.message
-            let reason = "\(fault) This file says whether profiles must be signed: until it is mended, none is used."
+            let reason = "\(fault) This file says whether profiles must be signed: until it is fixed, no profile is used."
             throw ProfileError(.policyUnusable, source: path, keyPath: error.keyPath, reason: reason)
         }
     }
@@ -54,12 +54,12 @@ public struct ProfilePolicy: Sendable, Hashable {
         }
         let documents = try ProfileValue.documents(yaml: String(decoding: data, as: UTF8.self), source: path)
         guard documents.count <= 1, let keys = documents.isEmpty ? [:] : documents[0].dictionary else {
-            throw ProfileError(.malformed, source: path, reason: "One dictionary belongs here, with \(Self.requirementKey) in it.")
+            throw ProfileError(.malformed, source: path, reason: "Expected one dictionary with \(Self.requirementKey).")
         }
         if let other = keys.keys.sorted().first(where: { ![Self.requirementKey, Self.anchorsKey].contains($0) }) {
             throw fault(
                 other,
-                "Not a key of the policy; these are \(Self.requirementKey) and \(Self.anchorsKey). A profile needs another name."
+                "Not a key of the policy; the keys are \(Self.requirementKey) and \(Self.anchorsKey). A profile requires another file name."
             )
         }
         let required = keys[Self.requirementKey] ?? .boolean(false)
@@ -68,21 +68,21 @@ public struct ProfilePolicy: Sendable, Hashable {
         }
         let list = keys[Self.anchorsKey] ?? .array([])
         guard let paths = list.strings, paths.allSatisfy({ $0.hasPrefix("/") }) else {
-            throw fault(Self.anchorsKey, "Expected an array of files with certificates (PEM), each from the root on.")
+            throw fault(Self.anchorsKey, "Expected an array of absolute paths of certificate files (PEM).")
         }
         // The system's anchors are trusted for every web server. A signature that leads to one does not mean that the signer may configure
         // this machine.
         guard !requiresSignature || !paths.isEmpty else {
             throw fault(
                 Self.anchorsKey,
-                "\(Self.requirementKey) wants the certificates that a signature may lead to: name their files here."
+                "\(Self.requirementKey) requires the certificates that a signature may chain to: list their files here."
             )
         }
         var anchors: [Data] = []
         for anchor in paths {
             let data = try ProfileFile.read(path: anchor, trust: trust)
             guard String(decoding: data, as: UTF8.self).contains("-----BEGIN CERTIFICATE-----") else {
-                throw fault(Self.anchorsKey, "\(anchor) holds no certificate in PEM.")
+                throw fault(Self.anchorsKey, "\(anchor) contains no certificate in PEM.")
             }
             anchors.append(data)
         }
@@ -93,10 +93,11 @@ public struct ProfilePolicy: Sendable, Hashable {
     func refusal(of signature: ProfileSignature?, source: String) -> ProfileError? {
         guard requiresSignature, signature?.isTrusted != true else { return nil }
         guard let signature else {
-            let reason = "The profile is not signed, and this machine's policy wants signed ones (\(Self.requirementKey)). Have it signed."
+            let reason = "The profile is not signed, but this machine's policy requires signed profiles (\(Self.requirementKey)). Sign it."
             return ProfileError(.unsigned, source: source, reason: reason)
         }
-        let reason = "The profile is \(signature). This machine's policy takes none but those that its \(Self.anchorsKey) vouch for."
+        let reason =
+            "The profile is \(signature). This machine's policy accepts only profiles with a signature trusted by its \(Self.anchorsKey)."
         return ProfileError(.untrustedSigner, source: source, reason: reason)
     }
 }

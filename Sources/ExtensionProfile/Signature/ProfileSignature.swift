@@ -85,7 +85,7 @@ extension ProfileSignature {
             }
             let blocks = blocks(of: certificates)
             guard blocks.count <= signerLimit else {
-                let reason = "The profile has \(blocks.count) signers; more than \(signerLimit) are not looked at. Have it signed by one."
+                let reason = "The profile has \(blocks.count) signers; at most \(signerLimit) are supported. Sign it with one."
                 throw ProfileError(.badSignature, source: source, reason: reason)
             }
             let signers = try signers(blocks, anchors, run)
@@ -100,7 +100,7 @@ extension ProfileSignature {
             throw ProfileError(
                 .signed,
                 source: source,
-                reason: "The profile is signed (CMS), and its signature can't be checked: \(cause)."
+                reason: "The profile is signed (CMS), but its signature cannot be checked: \(cause)."
             )
         }
     }
@@ -111,8 +111,8 @@ extension ProfileSignature {
             .badSignature,
             source: source,
             reason: isSigned
-                ? "The signature (CMS) does not match the content: the file was changed after it was signed. Get it anew."
-                : "This is no signed profile (CMS SignedData with its content), although it begins like one. Get it anew."
+                ? "The signature (CMS) does not match the content: the file was changed after it was signed. Fetch it again."
+                : "This is not a signed profile (CMS SignedData with its content), although it begins like one. Fetch it again."
         )
     }
 
@@ -136,7 +136,7 @@ extension ProfileSignature {
     }
 
     private static func reason(_ text: String) -> String {
-        guard let range = text.range(of: "Verify error:") else { return "its certificates lead to no anchor" }
+        guard let range = text.range(of: "Verify error:") else { return "its certificates chain to no anchor" }
         return text[range.upperBound...].prefix { !$0.isNewline }.trimmingCharacters(in: .whitespaces)
     }
 
@@ -187,7 +187,7 @@ extension ProfileSignature {
             if let extended = usage("Extended Key Usage"),
                 !["E-mail Protection", "Code Signing"].contains(where: { extended.contains($0) })
             {
-                return "its certificate is meant for something else than signing (\(extended.trimmingCharacters(in: .whitespaces)))"
+                return "its certificate is not meant for signing (\(extended.trimmingCharacters(in: .whitespaces)))"
             }
             if let usage = usage("Key Usage"), !usage.contains("Digital Signature") {
                 return "its certificate's key is not meant for signing"

@@ -44,7 +44,7 @@ struct SignatureCheckRun: ~Copyable {
             guard let start = buffer.baseAddress else { return false }
             return unsafe mkdtemp(start) != nil
         }
-        guard isMade else { throw Failure(reason: "no folder can be made in \(FileManager.default.temporaryDirectory.path)") }
+        guard isMade else { throw Failure(reason: "no directory can be created in \(FileManager.default.temporaryDirectory.path)") }
         folder = String(decoding: bytes.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -58,7 +58,7 @@ struct SignatureCheckRun: ~Copyable {
         do {
             try data.write(to: URL(filePath: path(name)))
         } catch {
-            throw Failure(reason: "\(path(name)) can't be written")
+            throw Failure(reason: "\(path(name)) cannot be written")
         }
     }
 
@@ -77,9 +77,9 @@ struct SignatureCheckRun: ~Copyable {
         if text == nil { kill(process, SIGKILL) }
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { throw Failure(reason: "the end of \(program) can't be seen") }
+            guard errno == EINTR else { throw Failure(reason: "the exit of \(program) cannot be observed") }
         }
-        guard let text else { throw Failure(reason: "\(program) does not come to an end") }
+        guard let text else { throw Failure(reason: "\(program) does not exit") }
         return Outcome(status: status, text: text)
     }
 
@@ -94,7 +94,7 @@ struct SignatureCheckRun: ~Copyable {
             let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
             let status = unsafe socketpair(AF_UNIX, type, 0, &ends)
         #endif
-        guard status == 0 else { throw Failure(reason: "no channel to a program can be made") }
+        guard status == 0 else { throw Failure(reason: "no pipe to a program can be created") }
         return (ends[0], ends[1])
     }
 
@@ -114,7 +114,7 @@ struct SignatureCheckRun: ~Copyable {
         defer { unsafe (words + variables).forEach { unsafe free($0) } }
         var process: pid_t = 0
         let status = unsafe posix_spawn(&process, program, &actions, nil, words, variables)
-        guard status == 0 else { throw Failure(reason: "\(program) can't be run: \(unsafe String(cString: strerror(status)))") }
+        guard status == 0 else { throw Failure(reason: "\(program) cannot be run: \(unsafe String(cString: strerror(status)))") }
         return process
     }
 

@@ -70,7 +70,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
             throw HostRuleError(
                 .schemeOrPath,
                 text: text,
-                reason: "\(quoted) is not only a host: write the host alone, without scheme, user or path."
+                reason: "\(quoted) is more than a host: write the host alone, without scheme, user or path."
             )
         }
         if text.utf8.first == UInt8(ascii: "[") || IPv6Address(text) != nil { throw addressError(text) }

@@ -92,8 +92,8 @@ enum RequestBody: Sendable {
         while var piece = try await iterator.next() {
             guard collected.readableBytes + piece.readableBytes <= limit else {
                 let message =
-                    "\(origin) may ask for a ticket, and then the body must be sent again, but it is over \(limit) bytes. "
-                    + "Give a closure that makes the body, or raise maximumReplayableBody."
+                    "\(origin) may ask for a ticket, which requires sending the body again, but the body is larger than \(limit) bytes. "
+                    + "Pass a closure that creates the body, or raise maximumReplayableBody."
                 throw AuthorizationError(.bodyNotReplayable, message)
             }
             collected.writeBuffer(&piece)

@@ -13,7 +13,7 @@ import NIOPosix
 
 extension HTTPTransportError {
     /// The error of a client that was shut down.
-    static let shutDown = HTTPTransportError(.shutDown, "The client was shut down. Make a new one.")
+    static let shutDown = HTTPTransportError(.shutDown, "The client was shut down. Create a new one.")
 
     /// Describes the error that ended a request to an origin.
     init(_ cause: any Error, origin: Origin) {
@@ -29,7 +29,7 @@ extension HTTPTransportError {
         let reason =
             switch cause {
             case _ where code == .tls: HTTPTransportError.reason(ofTLS: cause)
-            case is any NIOHTTP2Error: "its frames break the protocol of HTTP/2"
+            case is any NIOHTTP2Error: "its frames violate the HTTP/2 protocol"
             default: "\(cause)"
             }
         self.init(code, origin: origin, reason: reason, cause: cause)
@@ -39,12 +39,15 @@ extension HTTPTransportError {
     private static func reason(ofTLS error: any Error) -> String {
         let text = "\(error)"
         let reasons = [
-            ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here, or not valid now"),
-            ("unableToValidateCertificate", "its certificate is not trusted here, or not valid now"),
+            ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted, or not currently valid"),
+            ("unableToValidateCertificate", "its certificate is not trusted, or not currently valid"),
             ("failedToValidateHostname", "its certificate is for another name"),
-            ("WRONG_VERSION_NUMBER", "it speaks no TLS on this port, but perhaps plain http"),
-            ("NO_APPLICATION_PROTOCOL", "it takes no version of HTTP that this request can use; a head over 16 KiB needs HTTP/1.1"),
-            ("HTTP_REQUEST", "it speaks no TLS on this port, but perhaps plain http"),
+            ("WRONG_VERSION_NUMBER", "it does not use TLS on this port, but possibly plain http"),
+            (
+                "NO_APPLICATION_PROTOCOL",
+                "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1"
+            ),
+            ("HTTP_REQUEST", "it does not use TLS on this port, but possibly plain http"),
         ]
         return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
     }
@@ -56,10 +59,10 @@ extension HTTPTransportError {
             "\(origin) refused to process the request (HTTP/2 error REFUSED_STREAM). Try again later; the server may be overloaded."
         case let error as NIOHTTP2Errors.StreamClosed:
             "\(origin) ended the request before its response was complete (HTTP/2 error \(error.errorCode.name)). "
-                + "Try again; the server's log says why it did."
+                + "Try again, or check the server's log."
         case let error as ConnectionGoAway where error.reason != .noError:
             "\(origin) closed the connection before its response was complete (HTTP/2 error \(error.reason.name)). "
-                + "Try again; the server's log says why it did."
+                + "Try again, or check the server's log."
         default: nil
         }
     }
@@ -117,6 +120,6 @@ extension HTTP2ErrorCode {
             "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY",
             "HTTP_1_1_REQUIRED",
         ]
-        return networkCode < names.count ? names[networkCode] : "that no standard names"
+        return networkCode < names.count ? names[networkCode] : "that no standard defines"
     }
 }

@@ -115,7 +115,7 @@ struct FetchFaultTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
-                "The TLS connection with \(web.url) failed: its certificate is not trusted here, or not valid now. "
+                "The TLS connection with \(web.url) failed: its certificate is not trusted, or not currently valid. "
                 + "Check its certificate and the trusted authorities. To trust another authority: --cacert FILE"
             #expect(result == .failure(1, line))
         }

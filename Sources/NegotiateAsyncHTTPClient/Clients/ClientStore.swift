@@ -103,7 +103,7 @@ final class ClientStore: Sendable {
             do { try await client.shutdown() } catch { failure = error }
         }
         for task in closing { await task.value }
-        if let failure { throw HTTPTransportError(.other, "A connection was not closed in order: \(failure).", cause: failure) }
+        if let failure { throw HTTPTransportError(.other, "A connection was not closed properly: \(failure).", cause: failure) }
     }
 
     private func close(_ client: HTTPClient, _ state: inout State) {

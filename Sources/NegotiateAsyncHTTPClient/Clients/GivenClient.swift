@@ -37,8 +37,8 @@ struct GivenClient: NegotiateTransport {
     func send(_ request: PendingRequest, over connection: Connection, to origin: Origin) async throws -> StampedResponse {
         guard connection.use() else {
             let message =
-                "\(origin) wants several requests over one connection, which an HTTPClient made elsewhere can't promise. "
-                + "Let NegotiatingHTTPClient make its own connections."
+                "\(origin) requires several requests over one connection, which an HTTPClient created elsewhere cannot guarantee. "
+                + "Let NegotiatingHTTPClient open its own connections."
             throw AuthorizationError(.failed, message)
         }
         return try await sendClosing(request, to: origin)
@@ -69,8 +69,8 @@ struct GivenClient: NegotiateTransport {
         }
         guard response.history.count <= 1 else {
             let message =
-                "The HTTPClient followed a redirect of \(origin) by itself, so that no redirect could be judged. "
-                + "Make it with redirectConfiguration = .disallow; redirects are followed all the same."
+                "The HTTPClient followed a redirect of \(origin) by itself, so the redirect could not be checked. "
+                + "Create it with redirectConfiguration = .disallow; redirects are still followed."
             throw HTTPTransportError(.invalidRedirect, message)
         }
         let stamped = StampedResponse(response)
@@ -83,7 +83,7 @@ struct GivenClient: NegotiateTransport {
     private func checkSize(_ request: PendingRequest, to origin: Origin) throws(HTTPTransportError) {
         guard origin.scheme == .https, !isHTTP1Only, origins.isMultiplexed(origin) != false, !HeaderBlock.fits(request.head) else { return }
         let message =
-            "The head of the request to \(origin) is too large for HTTP/2 as AsyncHTTPClient speaks it. Let NegotiatingHTTPClient make its "
+            "The head of the request to \(origin) is too large for HTTP/2 in AsyncHTTPClient. Let NegotiatingHTTPClient open its "
             + "own connections, or set httpVersion = .http1Only in the HTTPClient and in configuration.connections."
         throw HTTPTransportError(.headTooLarge, message)
     }

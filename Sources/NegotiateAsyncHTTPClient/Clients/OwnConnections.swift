@@ -16,7 +16,8 @@ struct OwnConnections: NegotiateTransport {
         } catch ConnectionChange.protocolVersion {
             guard request.isReplayable else {
                 let message =
-                    "\(origin) wants this request over HTTP/1.1, and the body can't be sent again. Give a closure that makes the body."
+                    "\(origin) requires this request over HTTP/1.1, but the body cannot be sent again. Pass a closure that "
+                    + "creates the body."
                 throw AuthorizationError(.bodyNotReplayable, message)
             }
             return try await send(request, over: .anonymousHTTP1, to: origin)

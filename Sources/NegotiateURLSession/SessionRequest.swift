@@ -86,7 +86,8 @@ struct SessionRequest: NegotiableRequest {
         guard case .stream = body else { return }
         guard let data = try await request.readBodyStream(upTo: limit) else {
             let message =
-                "\(origin) may ask for a ticket, and then the body must be sent again, but it is a stream of over \(limit) bytes. "
+                "\(origin) may ask for a ticket, which requires sending the body again, but the body is a stream of more than "
+                + "\(limit) bytes. "
                 + "Upload a file, or raise maximumReplayableBody."
             throw AuthorizationError(.bodyNotReplayable, message)
         }
@@ -125,7 +126,7 @@ extension SessionRequest {
         let attributes = try? files.attributesOfItem(atPath: url.resolvingSymlinksInPath().path)
         guard attributes?[.type] as? FileAttributeType == .typeRegular, files.isReadableFile(atPath: url.path)
         else {
-            throw HTTPTransportError(.other, "\(url.path) can't be sent: it is no file, or may not be read. Name a file.")
+            throw HTTPTransportError(.other, "\(url.path) cannot be sent: it is not a file, or it is not readable. Pass a readable file.")
         }
     }
 }

@@ -4,7 +4,7 @@ import HTTPNegotiate
 
 extension HTTPTransportError {
     /// The error of a session that was invalidated.
-    static let shutDown = HTTPTransportError(.shutDown, "The session was invalidated. Make a new one.")
+    static let shutDown = HTTPTransportError(.shutDown, "The session was invalidated. Create a new one.")
 
     /// Describes the error that ended a request to an origin. Cancellation, and an error that is already described, are returned unchanged.
     static func naming(_ cause: any Error, origin: Origin) -> any Error {

@@ -22,9 +22,15 @@ public struct KSSOCommand: AsyncParsableCommand {
     /// What `ksso --help` prints.
     public static let configuration = CommandConfiguration(
         commandName: "ksso",
-        abstract: "Sign in once; the hosts that your organisation names are signed in.",
-        discussion:
-            "Exit status: 0 done, 1 failed, 3 no rule covers the host, 4 would have to ask and may not, 5 not signed in, 6 the KDC can't be reached, 64 usage, 130 canceled.",
+        abstract: "Sign in once with Kerberos, and be signed in to the hosts that your organization's profile lists.",
+        discussion: """
+            Exit status: 0 success, 1 failure, 3 no rule covers the host, 4 input is required but prompting is not possible, 5 not signed in, \
+            6 the KDC cannot be reached, 64 usage error, 130 canceled.
+
+            EXAMPLES:
+              ksso login
+              ksso fetch https://intranet.corp.example/
+            """,
         version: "0.1.0",
         subcommands: [
             Setup.self, Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self,
@@ -39,7 +45,7 @@ public struct KSSOCommand: AsyncParsableCommand {
     /// Warns about a relative KSSO_RUNTIME_DIR, because the tickets would silently be in another place than the user expects.
     private static func warnOfRelativeRuntimeDirectory() {
         guard let named = ProcessInfo.processInfo.environment["KSSO_RUNTIME_DIR"], !named.isEmpty, !named.hasPrefix("/") else { return }
-        Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is no path from the root on: it is passed over.")
+        Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is not an absolute path: it is ignored.")
     }
 
     /// Prepares the process while it has only one thread. Call it before the first `await`.

@@ -11,8 +11,8 @@ struct AgentCommandTests {
 
     init() throws { station = try Workstation() }
 
-    private var isRunning: String { "an agent runs already in \(station.runtime). See: ksso agent status" }
-    private var isNotRunning: String { "no agent runs in \(station.runtime). Start one with: ksso agent run --background" }
+    private var isRunning: String { "an agent is already running in \(station.runtime). See: ksso agent status" }
+    private var isNotRunning: String { "no agent is running in \(station.runtime). Start one with: ksso agent run --background" }
 
     @Test func inTheBackground() async throws {
         try await station.withBackgroundAgent { result in
@@ -26,11 +26,11 @@ struct AgentCommandTests {
             let first = "The agent serves in \(station.runtime): process \(process), since TIME.\n"
             #expect(status.withoutTimes.output.hasPrefix(first + "    1 tickets in 1 credential cache\n"), "\(status)")
             let stop = try await station.ksso("agent", "stop")
-            let kept = "The tickets of alice@EXAMPLE.TEST are kept for the next one. To end them: "
+            let kept = "The tickets of alice@EXAMPLE.TEST are kept for the next start. To destroy them: "
             #expect(stop.exitStatus == 0 && stop.output == "The agent has stopped.\n" && stop.errors.hasPrefix(kept), "\(stop)")
             #expect(kill(process, 0) != 0)
             // Nobody is told that all is over while tickets wait on disk.
-            let sentence = "the agent does not run, and keeps tickets in \(station.runtime)/tickets. To use or end them: "
+            let sentence = "the agent is not running, and has tickets in \(station.runtime)/tickets. To use or destroy them, first run: "
             for (command, status) in [(["status"], 5), (["logout", "--all"], 1)] {
                 let result = try await station.run(["ksso"] + command)
                 #expect(result.exitStatus == status && result.errors.contains(sentence), "\(result)")

@@ -104,7 +104,7 @@ struct AgentSharingTests {
             let agent = try await station.agentStatus()
             #expect(agent.agent && agent.cacheMode == "system" && agent.process.caches == nil)
             let text = try await station.ksso("agent", "status").output
-            #expect(text.contains("it renews the tickets of the system's default cache"), "\(text)")
+            #expect(text.contains("it renews the tickets in the system's default cache"), "\(text)")
             #expect(try await exec("klist").output.hasPrefix("Ticket cache: \(station.cache)\n"))
             #expect(!FileManager.default.fileExists(atPath: "\(station.runtime)/kcm.sock"))
         }

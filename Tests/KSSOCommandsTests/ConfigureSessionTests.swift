@@ -67,7 +67,7 @@ struct ConfigureSessionTests {
         #expect(first.starts(with: bytes + [10] + Data(Self.mark.utf8)))
         #expect(try FileManager.default.attributesOfItem(atPath: own)[.posixPermissions] as? Int == 0o640)
         // Once more changes nothing, and what stands behind stays as well.
-        #expect(try await configure("--install").output == "\(environmentFile): as it should be\n\(own): as it should be\n")
+        #expect(try await configure("--install").output == "\(environmentFile): up to date\n\(own): up to date\n")
         try (first + Data("umask 077\n".utf8)).write(to: URL(fileURLWithPath: own))
         let changed = try Data(contentsOf: URL(fileURLWithPath: own))
         #expect(try await configure("--install").exitStatus == 0)
@@ -85,7 +85,10 @@ struct ConfigureSessionTests {
     @Test func filesOfSomebodyElseAreNotTouched() async throws {
         try FileManager.default.createDirectory(atPath: "\(station.directory)/config/environment.d", withIntermediateDirectories: true)
         try station.write("KRB5_CONFIG=/mine\n", to: "config/environment.d/60-ksso.conf")
-        #expect(try await configure("--install") == .failure(1, "\(environmentFile): the file was not made by ksso. Move it away."))
+        #expect(
+            try await configure("--install")
+                == .failure(1, "\(environmentFile): the file was not created by ksso. Move it to another folder.")
+        )
         #expect(try contents(environmentFile) == "KRB5_CONFIG=/mine\n")
     }
 
@@ -195,7 +198,7 @@ struct ConfigureSessionTests {
         #expect(try await configure("--check").output.contains("ok: \(profileFile)\n"))
         try FileManager.default.removeItem(atPath: old)
         let check = try await configure("--check")
-        let sentence = "missing: \(profileFile) calls \(old), which is not there: ksso configure session --install corrects it\n"
+        let sentence = "missing: \(profileFile) calls \(old), which does not exist: ksso configure session --install fixes it\n"
         #expect(check.exitStatus == 1 && check.output.contains(sentence), "\(check)")
         #expect(try await configure("--install").exitStatus == 0)
         #expect(try await configure("--check").output.contains("ok: \(profileFile)\n"))
@@ -216,7 +219,7 @@ struct ConfigureSessionTests {
             #expect(result.output.hasPrefix("\(folder)/ksso/krb5.conf:"), "\(result)")
         }
         let warned = try await station.ksso("status", environment: ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": station.directory])
-        let sentence = "ksso: warning: KSSO_RUNTIME_DIR is “run”, which is no path from the root on: it is passed over.\n"
+        let sentence = "ksso: warning: KSSO_RUNTIME_DIR is “run”, which is not an absolute path: it is ignored.\n"
         #expect(warned.errors.hasPrefix(sentence), "\(warned)")
     }
 

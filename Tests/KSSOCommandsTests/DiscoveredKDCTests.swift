@@ -158,7 +158,7 @@ struct DiscoveredKDCTests {
             #expect(diagnosis.isHealthy, "\(diagnosis)")
             #expect(diagnosis.checks.filter { $0.name == "kdc" }.map(\.verdict).contains(.warning), "the preferred one is dead")
             let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
-            #expect(dns.detail == "after 127.0.0.1:1, DNS names the KDCs of EXAMPLE.TEST: localhost:\(station.realm.kdcPort).")
+            #expect(dns.detail == "after 127.0.0.1:1, DNS lists the KDCs of EXAMPLE.TEST: localhost:\(station.realm.kdcPort).")
         }
     }
 

@@ -75,7 +75,7 @@ struct EventProgramTests {
                 }
             }
         }
-        let sentence = "the program of --on-event did not end within 1 seconds and was killed with its children"
+        let sentence = "the program of --on-event did not exit within 1 seconds and was killed with its children"
         #expect(transcript.components(separatedBy: sentence).count == 2, "\(transcript)")
     }
 
@@ -111,7 +111,7 @@ struct EventProgramTests {
         try FileManager.default.copyItem(atPath: path, toPath: "\(open)/program")
         chmod("\(open)/program", 0o755)
         chmod(open, 0o777)
-        let words = "other users can change this program or a folder on the way to it"
+        let words = "other users can change this program or a folder on its path"
         let cases: [(name: String, status: Int, words: String)] = [
             (path, 1, words), (groups, 1, words), ("\(open)/program", 1, words),
             ("\(station.directory)/none", 1, "there is no such program"),

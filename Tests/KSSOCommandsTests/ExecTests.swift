@@ -177,7 +177,7 @@ struct ExecTests {
         #expect(try await station.ksso("exec", "--", file) == .failure(126, "\(file): Permission denied"))
         let usage = try await station.ksso("exec")
         #expect(usage.exitStatus == 64)
-        #expect(usage.errors.contains("Say what to run: ksso exec -- COMMAND…"))
+        #expect(usage.errors.contains("a command is required: ksso exec -- COMMAND…"))
     }
 
     @Test func execWithinExec() async throws {

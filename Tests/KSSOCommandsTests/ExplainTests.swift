@@ -45,7 +45,7 @@ struct ExplainTests {
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == 0, "\(result)")
         #expect(result.errors == "")
-        #expect(result.output.hasPrefix("\(shown(url)) is answered once somebody of EXAMPLE.TEST is signed in, with a ticket for HTTP/"))
+        #expect(result.output.hasPrefix("\(shown(url)) is answered once a principal of EXAMPLE.TEST is signed in, with a ticket for HTTP/"))
     }
 
     /// Hosts that look like covered ones: 3 for a URL of another host, 64 for what is no URL. `header` and `fetch` judge the same.
@@ -151,7 +151,7 @@ struct ExplainTests {
         #expect(result.exitStatus == 0)
         #expect(
             result.output.hasPrefix(
-                "\(url) is answered once somebody of EXAMPLE.TEST is signed in, with a ticket for HTTP/real.example.com."
+                "\(url) is answered once a principal of EXAMPLE.TEST is signed in, with a ticket for HTTP/real.example.com."
             )
         )
         let lines = """

@@ -73,7 +73,9 @@ struct FetchFaultTests {
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.output == "no\n")
             #expect(result.exitStatus == 0)
-            let line = "ksso: http://localhost:\(server.port)/: the server wants a sign-in, but not by Negotiate: it offers NTLM.\n"
+            let line =
+                "ksso: http://localhost:\(server.port)/: the server requires a sign-in, "
+                + "but does not offer Negotiate: it offers NTLM.\n"
             #expect(result.errors == line)
             #expect(server.requests.count == 1)
             #expect(!server.requests[0].contains("Authorization"))
@@ -107,7 +109,7 @@ struct FetchFaultTests {
         try await ScriptedServer.with({ _, _ in half }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
-            #expect(result.errors.contains("ended before the page was complete"), "\(result.errors)")
+            #expect(result.errors.contains("closed before the page was complete"), "\(result.errors)")
         }
     }
 
@@ -115,8 +117,8 @@ struct FetchFaultTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
-                "The TLS connection with \(web.url) failed: its certificate is not trusted, or not currently valid. "
-                + "Check its certificate and the trusted authorities. To trust another authority: --cacert FILE"
+                "No TLS connection with \(web.url) came about: its certificate is not trusted here, or not valid now. "
+                + "Check its certificate and the authorities that are trusted here. To trust another authority, use: --cacert FILE"
             #expect(result == .failure(1, line))
         }
     }

@@ -40,7 +40,7 @@ struct FetchTests {
         #expect(try await station.ksso("fetch", page, "-o", path) == .done(""))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "Hello alice@EXAMPLE.TEST\n")
         let result = try await station.ksso("fetch", page, "-o", "/nonexistent/page")
-        #expect(result == .failure(1, "/nonexistent/page: the file can't be written (No such file or directory)."))
+        #expect(result == .failure(1, "/nonexistent/page: the file cannot be written (No such file or directory)."))
     }
 
     @Test func nobodyIsSignedIn() async throws {
@@ -140,6 +140,6 @@ struct FetchTests {
 
     @Test func aBodyFileThatIsNotThere() async throws {
         let result = try await station.ksso("fetch", page, "-d", "@/nonexistent/body")
-        #expect(result == .failure(1, "/nonexistent/body: the file can't be read."))
+        #expect(result == .failure(1, "/nonexistent/body: the file cannot be read."))
     }
 }

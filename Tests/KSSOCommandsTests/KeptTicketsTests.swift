@@ -12,7 +12,7 @@ struct KeptTicketsTests {
         try station.install(profile())
         try await station.withAgent { _ async throws in try await station.signIn() }
         let words =
-            "he agent does not run, and keeps tickets in \(station.runtime)/tickets. To use or end them: ksso agent run --background\n"
+            "he agent is not running, and has tickets in \(station.runtime)/tickets. To use or destroy them, first run: ksso agent run --background\n"
         func count(_ text: String) -> Int { text.components(separatedBy: words).count - 1 }
         try await withAcceptorServer(realm: station.realm) { server in
             let url = "http://localhost:\(server.port)/"
@@ -25,7 +25,7 @@ struct KeptTicketsTests {
         let doctor = try await station.ksso("doctor")
         #expect(count(doctor.output) == 1 && doctor.output.contains("\n    The agent does not run"), "\(doctor)")
         let status = try await station.ksso("status", "--json")
-        #expect(!(status.output + status.errors).contains("does not run"), "\(status)")
+        #expect(!(status.output + status.errors).contains("is not running"), "\(status)")
         let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 0 && count(login.errors) == 1 && count(login.output) == 0, "\(login)")
         // Now a session is there: nothing is missed.

@@ -120,7 +120,7 @@ struct LoginTests {
     @Test(arguments: ["", "\n"])
     func noPasswordOnStandardInput(input: String) async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", input: input)
-        #expect(result == .failure(4, "standard input holds no password."))
+        #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
     @Test func aPasswordThatIsTooLong() async throws {
@@ -130,14 +130,14 @@ struct LoginTests {
 
     @Test func withoutATerminalNobodyIsAsked() async throws {
         let result = try await station.ksso("login", "peggy", input: "secret\n")
-        let line = "a password is needed, and there is no terminal to ask on. Give it with --password-stdin, or use --keytab."
+        let line = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
         #expect(result == .failure(4, line))
         #expect(try !realm.log().contains("peggy"), "the KDC was asked")
     }
 
     @Test func quietNeverAsks() async throws {
         let result = try await station.ksso("login", "alice", "--quiet")
-        #expect(result == .failure(4, "a password is needed, and --quiet forbids asking."))
+        #expect(result == .failure(4, "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."))
     }
 
     @Test func quietPrintsNothingOnSuccess() async throws {

@@ -69,12 +69,12 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     @Test(arguments: ["", "secret\n"])
     func passwordsThatAreMissing(input: String) async throws {
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: input)
-        #expect(result == .failure(4, "standard input holds no password."))
+        #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
     @Test func withoutATerminalNobodyIsAsked() async throws {
         let result = try await station.ksso("passwd", "alice")
-        let line = "passwords are needed, and there is no terminal to ask on. Give them with --password-stdin, a line each."
+        let line = "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
         #expect(result == .failure(4, line))
     }
 

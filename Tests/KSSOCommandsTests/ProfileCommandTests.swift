@@ -32,7 +32,7 @@ struct ProfileCommandTests {
         let (result, path) = try await check(profile().replacing("credentialUseMode: always", with: "principalNme: alice"))
         #expect(result.exitStatus == 1)
         #expect(result.output.contains(/(?m)^! ExtensionData.principalNme .*principalName/), "\(result.output)")
-        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+        #expect(result.errors == "ksso: \(path): the profile has errors. Fix the lines marked with !.\n")
     }
 
     @Test(arguments: [
@@ -43,7 +43,7 @@ struct ProfileCommandTests {
         #expect(result.exitStatus == 1)
         let key = wrong.prefix { $0 != ":" }
         #expect(result.output.split(separator: "\n").contains { $0.hasPrefix("! \(key)") }, "\(result.output)")
-        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+        #expect(result.errors == "ksso: \(path): the profile has errors. Fix the lines marked with !.\n")
     }
 
     @Test(arguments: ["this is no property list", "<plist", "", "bplist00garbage"])
@@ -108,7 +108,7 @@ struct ProfileCommandTests {
     }
 
     @Test func whatIsInForce() async throws {
-        let nothing = "no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.\n"
+        let nothing = "no profile is installed, so no host is answered. Install one with: ksso setup FILE\n"
         #expect(try await station.ksso("profile", "show") == CommandResult(exitStatus: 0, output: "", errors: nothing))
         let path = try station.install(
             profile(
@@ -122,7 +122,7 @@ struct ProfileCommandTests {
         let text = """
             EXAMPLE.TEST (default realm), from \(path)
                 hosts: localhost .corp.test
-                over plain http as well: localhost .corp.test
+                also over plain http: localhost .corp.test
                 principal: alice
                 KDCs first: kdc.corp.test
                 OTHER.TEST serves: .other.test
@@ -148,13 +148,13 @@ struct ProfileCommandTests {
         let text = """
             EXAMPLE.TEST, from \(path)
                 hosts: .corp.test
-                over plain http as well: .corp.test
-                a ticket without asking, once they have asked: api.corp.test
-                the user's own ticket, if the KDC vouches for them: files.corp.test .files.corp.test
-                the user's own ticket, whatever the KDC says: old.corp.test
-                need not prove themselves: box.corp.test
-                are not asked to prove themselves: printer.corp.test
-                a ticket that is not bound to the TLS connection: .balanced.corp.test
+                also over plain http: .corp.test
+                sent a ticket preemptively after their first challenge: api.corp.test
+                delegated the user's ticket if the KDC approves: files.corp.test .files.corp.test
+                delegated the user's ticket regardless of the KDC: old.corp.test
+                mutual authentication is optional: box.corp.test
+                mutual authentication is not requested: printer.corp.test
+                sent a ticket without channel bindings: .balanced.corp.test
                 service principal at https://a.corp.test: HTTP/real.corp.test
                 service principal at https://b.corp.test:8443: HTTP/real.corp.test@OTHER.TEST
 
@@ -177,7 +177,7 @@ struct ProfileCommandTests {
         let (result, path) = try await check("\(setting)\n\(profile())")
         #expect(result.exitStatus == 1)
         #expect(result.output.split(separator: "\n").contains { $0.hasPrefix(line) }, "\(result.output)")
-        #expect(result.errors == "ksso: \(path): the lines marked with ! must be mended.\n")
+        #expect(result.errors == "ksso: \(path): the profile has errors. Fix the lines marked with !.\n")
     }
 
     @Test func theRealProfile() async throws {
@@ -185,7 +185,7 @@ struct ProfileCommandTests {
         let text = """
             EXAMPLE.TEST (default realm), from \(path)
                 hosts: localhost
-                over plain http as well: localhost
+                also over plain http: localhost
                 service principal at http://localhost:8081: HTTP/other.localhost@OTHER.TEST
                 principal: alice
 

@@ -173,7 +173,7 @@ struct RealmPlanTests {
 
     @Test func outsideOfARealmThereIsNothingToBreak() async throws {
         let result = try await station.ksso("realm", "fault", "drop")
-        #expect(result == .failure(64, "this works inside of a realm: ksso realm run … -- COMMAND"))
+        #expect(result == .failure(64, "this command works only inside a realm: ksso realm run … -- COMMAND"))
         let other = try await run(["--user", "alice:secret"], script: "ksso realm fault drop; ksso realm fault nonsense")
         #expect(other.exitStatus == 1 && other.errors.contains("EXAMPLE.TEST was started without faults"), "\(other)")
     }
@@ -196,14 +196,14 @@ struct RealmPlanTests {
         arguments: [
             ("realms: []", "realms is missing: a list of realms, each with a name."),
             ("realms: [{users: {a: b}}]", "realms[0]: name is missing."),
-            ("realm: [{name: A.TEST}]", "there is no key realm here; there are listen, realms, trusts, web."),
-            ("realms: [{name: A.TEST}, {name: A.TEST}]", "realms[1]: there are two realms A.TEST."),
-            ("realms: [{name: A.TEST, ticketLifetime: soon}]", "realms[0].ticketLifetime: a time is wanted here, such as 90s, 10h or 7d."),
-            ("realms: [{name: A.TEST, kdcs: many}]", "realms[0].kdcs: a whole number is wanted here."),
-            ("realms: [{name: A.TEST, services: HTTP/a}]", "realms[0].services: a list of texts is wanted here."),
+            ("realm: [{name: A.TEST}]", "unknown key realm; the keys are listen, realms, trusts, web."),
+            ("realms: [{name: A.TEST}, {name: A.TEST}]", "realms[1]: the realm A.TEST is defined twice."),
+            ("realms: [{name: A.TEST, ticketLifetime: soon}]", "realms[0].ticketLifetime: expected a time, such as 90s, 10h or 7d."),
+            ("realms: [{name: A.TEST, kdcs: many}]", "realms[0].kdcs: expected a whole number."),
+            ("realms: [{name: A.TEST, services: HTTP/a}]", "realms[0].services: expected a list of strings."),
             (
                 "realms: [{name: A.TEST}]\ntrusts: [A to B]",
-                "trusts: “A to B” is no trust; write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways."
+                "trusts: “A to B” is not a trust. Write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways."
             ),
             (
                 "realms: [{name: A.TEST}]\nlisten: 0.0.0.0",
@@ -211,7 +211,7 @@ struct RealmPlanTests {
                     + "to, such as 127.0.0.1 or "
                     + "172.17.0.1; 0.0.0.0 is not allowed."
             ),
-            ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: there is no iis; there are apache and acceptor."),
+            ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: unknown server iis; the servers are apache and acceptor."),
         ]
     )
     func whatAPlanDoesNotSay(yaml: String, message: String) async throws {
@@ -224,7 +224,7 @@ struct RealmPlanTests {
     @Test(arguments: [["--web"], ["--web", "--host", "web.test"]]) func aServerBesideThoseOfThePlan(flags: [String]) async throws {
         let path = try plan("realms: [{name: A.TEST}]\nweb: [{server: acceptor}]\n")
         let result = try await run(["--file", path] + flags, script: "echo started")
-        let message = "\(path) names its own servers (web): leave --web and --host out, or take web out of the plan."
+        let message = "\(path) lists its own servers (web). Omit --web and --host, or remove web from the plan."
         #expect(result == .failure(64, message))
     }
 

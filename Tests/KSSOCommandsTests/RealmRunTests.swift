@@ -114,7 +114,7 @@ struct RealmRunTests {
         }
         let before = try await station.status()
         #expect(before.sessions.count == 2)
-        #expect(try await run("--", "ksso", "status") == .failure(5, "nobody is signed in. Sign in with: ksso login"))
+        #expect(try await run("--", "ksso", "status") == .failure(5, "no one is signed in. Sign in with: ksso login"))
         let script = "for user in alice carol; do echo secret | ksso login $user --password-stdin -q; done; ksso status; ksso logout --all"
         let inside = try await run("--user", "alice:secret", "--user", "carol:secret", "--", "sh", "-c", script)
         #expect(inside.exitStatus == 0, "\(inside)")
@@ -151,7 +151,7 @@ struct RealmRunTests {
 
     @Test func aKeytabThatCannotBeWritten() async throws {
         let result = try await run("--service", "HTTP/web.test", "--keytab", "/nonexistent/x", "--", "true")
-        #expect(result == .failure(1, "/nonexistent/x: the file can't be written (No such file or directory)."))
+        #expect(result == .failure(1, "/nonexistent/x: the file cannot be written (No such file or directory)."))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
@@ -161,7 +161,7 @@ struct RealmRunTests {
             on: station,
             environment: environment
         ) { realm in
-            try await realm.wait(for: "EXAMPLE.TEST serves until interrupted (Ctrl-C).\n")
+            try await realm.wait(for: "EXAMPLE.TEST is running until interrupted (Ctrl-C).\n")
             let exports = realm.transcript.split(separator: "\n").filter { $0.hasPrefix("export ") }
             #expect(exports.contains { $0.hasPrefix("export KRB5_CONFIG='") })
             #expect(exports.contains { $0.hasPrefix("export KRB5CCNAME='FILE:") })
@@ -175,7 +175,7 @@ struct RealmRunTests {
 
     @Test func aKilledRealmLeavesNothing() async throws {
         let (status, _) = try await Conversation.with(["ksso", "realm", "run", "--web"], on: station, environment: environment) { realm in
-            try await realm.wait(for: "serves until interrupted")
+            try await realm.wait(for: "is running until interrupted")
             kill(realm.process, SIGKILL)
         }
         #expect(status == 137)

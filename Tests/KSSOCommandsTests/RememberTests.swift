@@ -40,8 +40,8 @@ struct RememberTests {
             let result = try await remember(name)
             let lines = """
                 \(name)@EXAMPLE.TEST is signed in until TIME, in \(station.cache).
-                The password is kept in the kernel's keyring until the machine stops, or no program of this user runs any more. \
-                To forget it: ksso logout \(name)@EXAMPLE.TEST
+                The password is stored in the kernel's keyring until the machine shuts down or your last process exits. \
+                To remove it: ksso logout \(name)@EXAMPLE.TEST
 
                 """
             #expect(result.withoutTimes == .done(lines))
@@ -51,7 +51,7 @@ struct RememberTests {
             #expect(try await tokenOutput().exitStatus == 0)
             #expect(try await station.status().sessions.map(\.acquiredBy) == ["storedSecret"])
             let logout = try await station.ksso("logout")
-            let said = "\(name)@EXAMPLE.TEST is signed out.\nThe password that was kept for \(name)@EXAMPLE.TEST is forgotten.\n"
+            let said = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
             #expect(logout == .done(said))
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
             #expect(try await tokenOutput().exitStatus == 5)
@@ -62,7 +62,7 @@ struct RememberTests {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
-            let said = "The password that was kept for \(name)@EXAMPLE.TEST is forgotten.\n"
+            let said = "The stored password of \(name)@EXAMPLE.TEST was removed.\n"
             #expect(try await station.ksso("logout", name) == .done(said))
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
         }
@@ -105,7 +105,7 @@ struct RememberTests {
     @Test(arguments: [["--keytab", "x"], ["--certificate", "FILE:x"]])
     func whatIsNoPasswordIsNotKept(_ options: [String]) async throws {
         let result = try await station.run(["ksso", "login", "--remember"] + options)
-        #expect(result.exitStatus == 64 && result.errors.contains("--remember keeps a password"))
+        #expect(result.exitStatus == 64 && result.errors.contains("--remember stores a password"))
     }
 
     /// An agent that is started later finds the password, and shows it nowhere.

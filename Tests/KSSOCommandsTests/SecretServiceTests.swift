@@ -55,13 +55,13 @@ struct SecretServiceTests {
         let (name, result) = try await run(
             "ksso header http://localhost/ >/dev/null && ksso logout && ! lookup && ! ksso header http://localhost/ 2>/dev/null"
         )
-        let said = "\(name)@EXAMPLE.TEST is signed out.\nThe password that was kept for \(name)@EXAMPLE.TEST is forgotten.\n"
+        let said = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
         #expect(result.exitStatus == 0 && result.output == said, "\(result)")
     }
 
     @Test func whereOneIsKeptTheNextIs() async throws {
         let (name, result) = try await run("echo very-secret-word | ksso login --remember --password-stdin && lookup", stored: "old")
-        let said = "The password is kept in the Secret Service until you sign out. To forget it: ksso logout \(name)@EXAMPLE.TEST\n"
+        let said = "The password is stored in the Secret Service until you sign out. To remove it: ksso logout \(name)@EXAMPLE.TEST\n"
         #expect(result.exitStatus == 0 && result.output.hasSuffix("\(said)very-secret-word"), "\(result)")
     }
 

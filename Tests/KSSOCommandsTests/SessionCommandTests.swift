@@ -28,7 +28,7 @@ struct SessionCommandTests {
     }
 
     @Test func logoutWithNobodySignedIn() async throws {
-        let nobody = CommandResult(exitStatus: 0, output: "", errors: "nobody is signed in.\n")
+        let nobody = CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n")
         #expect(try await station.ksso("logout") == nobody)
         #expect(try await station.ksso("logout", "--all") == nobody)
         #expect(try await station.ksso("logout", "alice") == .failure(5, "alice@EXAMPLE.TEST: not signed in."))
@@ -36,11 +36,11 @@ struct SessionCommandTests {
 
     @Test func logoutLeavesTheTicketsOfOthers() async throws {
         try await kinit()
-        let remark = "ksso: alice@EXAMPLE.TEST: another program acquired this ticket; to destroy it as well: ksso logout --all\n"
+        let remark = "ksso: alice@EXAMPLE.TEST: another program acquired this ticket. To destroy it as well: ksso logout --all\n"
         let everybody = try await station.ksso("logout")
-        #expect(everybody == CommandResult(exitStatus: 0, output: "", errors: remark + "nothing was destroyed.\n"))
+        #expect(everybody == CommandResult(exitStatus: 0, output: "", errors: remark + "no ticket was destroyed.\n"))
         let named = try await station.ksso("logout", "alice")
-        #expect(named == CommandResult(exitStatus: 1, output: "", errors: remark + "nothing was destroyed.\n"))
+        #expect(named == CommandResult(exitStatus: 1, output: "", errors: remark + "no ticket was destroyed.\n"))
         #expect(try await station.run(["klist", "-s"]).exitStatus == 0)
         #expect(try await station.ksso("logout", "--all") == .done("alice@EXAMPLE.TEST is signed out.\n"))
         #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
@@ -56,7 +56,7 @@ struct SessionCommandTests {
     @Test func logoutOfOneRealm() async throws {
         try await station.signIn()
         let other = try await station.ksso("logout", "--realm", "OTHER.TEST")
-        #expect(other == CommandResult(exitStatus: 0, output: "", errors: "nobody is signed in.\n"))
+        #expect(other == CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n"))
         #expect(try await station.ksso("logout", "--realm", "EXAMPLE.TEST") == .done("alice@EXAMPLE.TEST is signed out.\n"))
     }
 

@@ -39,7 +39,7 @@ struct SetupTests {
         for words in [[file], []] {
             let again = try await station.run(["ksso", "setup"] + words)
             #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
-            #expect(again.output.contains("environment.d/60-ksso.conf: as it should be\n"))
+            #expect(again.output.contains("environment.d/60-ksso.conf: up to date\n"))
         }
     }
 
@@ -50,7 +50,7 @@ struct SetupTests {
             let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
             #expect(result.exitStatus == 0, "\(result)")
             #expect(
-                result.output.hasSuffix("Checked: nothing fails, but there is 1 warning. To see each layer: ksso doctor\n"),
+                result.output.hasSuffix("Checked: no check failed, but there is 1 warning. To see each layer: ksso doctor\n"),
                 "\(result)"
             )
         }
@@ -65,9 +65,8 @@ struct SetupTests {
             """
         let result = try await RealmFolder().run(["--user", "alice:secret"], script: script, on: station)
         let sentence =
-            "ksso: this is a realm of ksso realm run, whose paths end with it: your home is not set up for it. ksso login works "
-            + "here as it is; "
-            + "run this outside of the realm.\n"
+            "ksso: this shell runs in a realm of ksso realm run, whose files are temporary, so your home is not configured for it. ksso login works here; "
+            + "run this command outside the realm.\n"
         #expect(result == CommandResult(exitStatus: 0, output: "setup=1\nsession=1\n", errors: sentence + sentence))
         #expect(try FileManager.default.subpathsOfDirectory(atPath: station.directory) == before)
     }
@@ -81,7 +80,7 @@ struct SetupTests {
         let lines = result.errors.split(separator: "\n").map(String.init)
         #expect(
             lines.suffix(2) == [
-                "ksso: the set-up is complete, but the check session failed: bob@EXAMPLE.TEST is not signed in.",
+                "ksso: the setup is complete, but the check session failed: bob@EXAMPLE.TEST is not signed in.",
                 "    Sign in: ksso login bob@EXAMPLE.TEST",
             ]
         )
@@ -118,7 +117,7 @@ struct SetupTests {
         let present = try station.install(profile(hosts: ["a.test"]), as: "corp.yaml")
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let refused = try await setup(file, "--no-login")
-        #expect(refused == .failure(1, "\(present): another profile has this name. Replace it with: --force"))
+        #expect(refused == .failure(1, "\(present): another profile has this name. To replace it, use: ksso setup --force"))
         #expect(try String(contentsOfFile: present, encoding: .utf8) == profile(hosts: ["a.test"]))
         let replaced = try await setup(file, "--no-login", "--force")
         #expect(replaced.exitStatus == 0 && replaced.output.hasPrefix("\(present): replaced\n"), "\(replaced)")
@@ -143,7 +142,7 @@ struct SetupTests {
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "wrong\n")
         #expect(result.exitStatus != 0 && result.output.hasPrefix("\(settings)/corp.yaml: installed\n"), "\(result)")
         #expect(result.errors.contains("principalNam: not a key; principalName is probably meant"), "\(result)")
-        #expect(result.errors.contains("The profile is installed; the session is not set up yet."), "\(result)")
+        #expect(result.errors.contains("The profile is installed; the session is not configured yet."), "\(result)")
     }
 
     @Test(arguments: [
@@ -159,6 +158,6 @@ struct SetupTests {
     @Test func aFileThatIsNotThereOrHasAnotherName() async throws {
         #expect(try await setup("/nonexistent.yaml").errors.contains("/nonexistent.yaml: It cannot be opened"))
         let file = try station.write(profile(), to: "corp.txt")
-        #expect(try await setup(file).errors.contains("a profile's name ends in .mobileconfig, .yaml, .yml"))
+        #expect(try await setup(file).errors.contains("a profile's file name must end in one of .mobileconfig, .yaml, .yml"))
     }
 }

@@ -42,7 +42,7 @@ struct SilentAgentTests {
                 for try await (command, result) in group { #expect(result == .failure(1, isStopped(process)), "\(command)") }
             }
             for words in [["--background"], []] {
-                let expected = "an agent runs already in \(station.runtime): \(isStopped(process))"
+                let expected = "an agent is already running in \(station.runtime): \(isStopped(process))"
                 #expect(try await ksso(["agent", "run"] + words) == .failure(1, expected))
             }
         }
@@ -52,9 +52,9 @@ struct SilentAgentTests {
     @Test func itIsEndedAllTheSame() async throws {
         let end = try await withStoppedAgent { process in
             let result = try await ksso(["agent", "stop"])
-            let sentence = "The agent (process \(process)) did not answer. It was told to end by a signal, and has stopped.\n"
+            let sentence = "The agent (process \(process)) did not answer. It was terminated by a signal.\n"
             #expect(result.exitStatus == 0 && result.output == sentence, "\(result)")
-            #expect(result.errors.contains("keeps tickets in \(station.runtime)/tickets"), "\(result)")
+            #expect(result.errors.contains("has tickets in \(station.runtime)/tickets"), "\(result)")
         }
         #expect(end.status == 0, "in order, as by any stop: \(end)")
     }

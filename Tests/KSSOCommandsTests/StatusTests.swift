@@ -12,7 +12,7 @@ struct StatusTests {
         station = try Workstation()
     }
 
-    private static let nobody = CommandResult.failure(5, "nobody is signed in. Sign in with: ksso login")
+    private static let nobody = CommandResult.failure(5, "no one is signed in. Sign in with: ksso login")
 
     @Test func nobodyIsSignedIn() async throws {
         #expect(try await station.ksso("status") == Self.nobody)

@@ -39,12 +39,12 @@ struct SystemSetupTests {
         let result = try await run(script, file)
         #expect(result.exitStatus == 0, "\(result)")
         let lines = [
-            "/etc/ksso/corp.yaml: installed", "755 0 /etc/ksso", "644 0 /etc/ksso/corp.yaml", "/etc/ksso/corp.yaml: installed already",
+            "/etc/ksso/corp.yaml: installed", "755 0 /etc/ksso", "644 0 /etc/ksso/corp.yaml", "/etc/ksso/corp.yaml: already installed",
             "    hosts: a.test", "",
         ]
         #expect(result.output == lines.joined(separator: "\n"))
         // Signing in is each user's own.
-        #expect(result.errors == "Each user then runs: ksso setup\nEach user then runs: ksso setup\n")
+        #expect(result.errors == "Each user now runs: ksso setup\nEach user now runs: ksso setup\n")
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
     }
 
@@ -86,6 +86,6 @@ struct SystemSetupTests {
             station.directory
         )
         #expect(result.exitStatus == 0 && result.output == "refused: 1\n", "\(result)")
-        #expect(result.errors == "ksso: --system writes to /etc/ksso, as root only.\n")
+        #expect(result.errors == "ksso: --system requires root, because it writes to /etc/ksso.\n")
     }
 }

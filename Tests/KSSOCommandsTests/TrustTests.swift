@@ -76,7 +76,7 @@ struct TrustTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let variables = ["SSL_CERT_FILE": web.certificatePath]
             let page = try await station.ksso("fetch", "--cacert", other, "\(web.url)/hello", environment: variables)
-            #expect(page.exitStatus == 1 && page.errors.hasSuffix("To trust another authority: --cacert FILE\n"), "\(page)")
+            #expect(page.exitStatus == 1 && page.errors.hasSuffix("To trust another authority, use: --cacert FILE\n"), "\(page)")
             let diagnosis = try await station.doctor("\(web.url)/hello")
             let challenge = diagnosis.checks.first { $0.name == "challenge" }
             #expect(challenge?.verdict == .failed && challenge?.remedy?.contains("--cacert FILE") == true, "\(diagnosis)")
@@ -90,7 +90,10 @@ struct TrustTests {
             let none = try await ksso(command, trusting: missing, by: way, "https://localhost/")
             #expect(none == .failure(1, "\(way): there is no such file: \(missing)"))
             let unusable = try await ksso(command, trusting: empty, by: way, "https://localhost/")
-            #expect(unusable == .failure(1, "\(way): \(empty) holds no certificate. It has to be PEM, with a line BEGIN CERTIFICATE."))
+            #expect(
+                unusable
+                    == .failure(1, "\(way): \(empty) contains no certificate. It must be a PEM file with a BEGIN CERTIFICATE line.")
+            )
         }
     }
 }

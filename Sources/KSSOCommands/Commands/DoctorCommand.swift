@@ -8,11 +8,15 @@ internal import SSOAgentClient
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check every layer, from the profile to the server's answer, and say which one fails.",
+        abstract: "Check every layer, from the profile to the server's response, and print the first one that fails.",
         discussion: """
-            It asks for no password, leaves your tickets as they are, and ends within 15 seconds whatever is dead. The first line that failed \
-            names the cause; what stands below it may fail for that reason alone.
-            Ends with 0 when nothing fails, else with 1, whatever it is that fails. A doubtful line (!) is no failure.
+            It never prompts for a password, does not change your tickets, and finishes within 15 seconds even if servers do not answer. The \
+            first failed check is the cause; later checks may fail for that reason alone.
+            Exits with status 0 if no check fails, and with status 1 otherwise. A warning (!) is not a failure.
+
+            EXAMPLES:
+              ksso doctor
+              ksso doctor https://intranet.corp.example/
             """
     )
 
@@ -20,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var target: String?
     @Option(
         help: ArgumentHelp(
-            "Hold the server's keytab against the KDC's key; by default the one of KRB5_KTNAME or krb5.conf.",
+            "Compare the server's keytab with the KDC's key; by default the keytab of KRB5_KTNAME or krb5.conf.",
             valueName: "file"
         )
     )

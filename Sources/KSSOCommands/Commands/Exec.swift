@@ -7,23 +7,24 @@ internal import SSOAgentClient
 
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a command that shares the tickets: KRB5_CONFIG and KRB5CCNAME are set for it.",
+        abstract: "Run a command that shares the tickets, with KRB5_CONFIG and KRB5CCNAME set.",
         usage: "ksso exec [--file] [--profile <file>] -- COMMAND…",
         discussion: """
-            Java and Go know caches of the type FILE only: with --file the command has one of its own, in which the ticket-granting ticket is kept \
-            in step with the session's for as long as the command runs; sign-in, renewal and sign-out reach it. Java's HttpURLConnection needs no \
-            options for it where /etc/krb5.conf knows the realm; else -Djava.security.krb5.conf=FILE, since Java does not read KRB5_CONFIG. Other \
-            users of JGSS need -Djavax.security.auth.useSubjectCredsOnly=false as well.
+            Java and Go support only caches of the type FILE. With --file the command has its own cache, and ksso synchronizes its \
+            ticket-granting ticket with the session's while the command runs, including sign-in, renewal and sign-out. Java's HttpURLConnection \
+            needs no options if /etc/krb5.conf defines the realm; otherwise it needs -Djava.security.krb5.conf=FILE, because Java does not read \
+            KRB5_CONFIG. Other users of JGSS also need -Djavax.security.auth.useSubjectCredsOnly=false.
 
-            Programs with Heimdal's Kerberos inside, such as samba-tool, ldbsearch and kgetcred, look for an agent at the system's own socket \
-            only: run them with --file too.
+            Programs that include Heimdal's Kerberos, such as samba-tool, ldbsearch and kgetcred, look for an agent only at the system's own \
+            socket: run them with --file too.
 
-            Examples: ksso exec -- curl --negotiate -u : https://intranet.corp.example/
+            EXAMPLES:
+              ksso exec -- curl --negotiate -u : https://intranet.corp.example/
             ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
             """
     )
 
-    @Flag(help: "Give the command a private cache of the type FILE, for programs that read nothing else: Java, Go, Samba's tools.")
+    @Flag(help: "Give the command a private cache of the type FILE, for programs that support no other type: Java, Go, Samba's tools.")
     var file = false
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -31,7 +32,7 @@ struct Exec: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if command.isEmpty { throw ValidationError("Say what to run: ksso exec -- COMMAND…") }
+        if command.isEmpty { throw ValidationError("a command is required: ksso exec -- COMMAND…") }
     }
 
     func run() async throws {
@@ -53,7 +54,7 @@ struct Exec: AsyncParsableCommand {
     private func privateCache(_ sso: SingleSignOn, environment: [String: String]) async throws -> PrivateCache {
         let runtime = RuntimeDirectory(environment: environment)
         try runtime.makePrivate()
-        guard let process = RunningProcess.current else { throw CommandFailure(.failed, "/proc is not there.") }
+        guard let process = RunningProcess.current else { throw CommandFailure(.failed, "/proc is not mounted. Mount it, then try again.") }
         let cache = PrivateCache(of: process, in: runtime)
         do {
             _ = try await cache.update(from: sso, last: nil)
@@ -84,8 +85,11 @@ struct Exec: AsyncParsableCommand {
 
 struct Env: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print shell exports with which stock Kerberos programs share the tickets.",
-        discussion: "Use: eval \"$(ksso env)\""
+        abstract: "Print shell exports that let standard Kerberos programs share the tickets.",
+        discussion: """
+            EXAMPLES:
+              eval "$(ksso env)"
+            """
     )
 
     @OptionGroup var common: CommonOptions

@@ -6,8 +6,13 @@ internal import SSOAgentClient
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Say whether a challenge from a URL would be answered, as whom, and why; no network.",
-        discussion: "Ends with 3 when no rule covers the URL."
+        abstract: "Print whether a challenge from a URL would be answered, for which principal, and why, without using the network.",
+        discussion: """
+            Exits with status 3 if no rule covers the URL.
+
+            EXAMPLES:
+              ksso explain https://intranet.corp.example/
+            """
     )
 
     @Argument(help: "The URL of the page.")
@@ -27,7 +32,7 @@ struct Explain: AsyncParsableCommand {
     private func show(_ explanation: Explanation) {
         let url = withoutUser(explanation.url)
         if let plan = explanation.plan {
-            let whom = explanation.principal.map { "as \($0)" } ?? "once somebody of \(plan.realm) is signed in"
+            let whom = explanation.principal.map { "as \($0)" } ?? "once a principal of \(plan.realm) is signed in"
             Console.print(
                 "\(url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal)."
             )

@@ -11,25 +11,31 @@ internal import NegotiateAsyncHTTPClient
 
 struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Fetch a page, signed in where a profile covers the host.",
-        discussion: "Ends with 22 when the server answers 400 or above and --fail is given."
+        abstract: "Fetch a page, and sign in if a profile covers the host.",
+        discussion: """
+            Exits with status 22 if the server responds with status 400 or above and --fail is given.
+
+            EXAMPLES:
+              ksso fetch https://intranet.corp.example/
+              ksso fetch --fail -o report.pdf https://intranet.corp.example/report.pdf
+            """
     )
 
     @Argument(help: "The URL of the page.")
     var url: String
-    @Option(name: .customShort("X"), help: ArgumentHelp("The method; by default GET, or POST with -d.", valueName: "method"))
+    @Option(name: .customShort("X"), help: ArgumentHelp("The request method; by default GET, or POST with -d.", valueName: "method"))
     var method: String?
-    @Option(name: .customShort("H"), help: ArgumentHelp("A header line of the request.", valueName: "Name: value"))
+    @Option(name: .customShort("H"), help: ArgumentHelp("Add this header to the request.", valueName: "Name: value"))
     var header: [String] = []
-    @Option(name: .customShort("d"), help: ArgumentHelp("The body, or @FILE.", valueName: "data"))
+    @Option(name: .customShort("d"), help: ArgumentHelp("Send this body, or the contents of @FILE.", valueName: "data"))
     var data: String?
-    @Option(name: .customShort("o"), help: ArgumentHelp("Write the page here instead of standard output.", valueName: "file"))
+    @Option(name: .customShort("o"), help: ArgumentHelp("Write the page to this file instead of standard output.", valueName: "file"))
     var output: String?
-    @Flag(name: .customShort("i"), help: "Print the status line and the headers first.")
+    @Flag(name: .customShort("i"), help: "Print the status line and the headers before the page.")
     var includeHeaders = false
-    @Flag(help: "Follow redirects, never from https to http; each host is judged by itself.")
+    @Flag(help: "Follow redirects, never from https to http; the profile's rules apply to each host separately.")
     var location = false
-    @Flag(help: "End with 22 when the server answers 400 or above, and print no page.")
+    @Flag(help: "Exit with status 22 if the server responds with status 400 or above, and print no page.")
     var fail = false
     @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
@@ -82,13 +88,15 @@ struct Fetch: AsyncParsableCommand {
             }
         }
         if let method {
-            guard HTTPRequest.Method(method) != nil else { throw CommandFailure(.usage, "-X wants a method such as PUT, not '\(method)'.") }
+            guard HTTPRequest.Method(method) != nil else {
+                throw CommandFailure(.usage, "-X requires a method such as PUT, not '\(method)'.")
+            }
             request.method = HTTPMethod(rawValue: method)
         }
         return request
     }
 
-    private static func notHeader(_ line: String) -> CommandFailure { CommandFailure(.usage, "-H wants 'Name: value', not '\(line)'.") }
+    private static func notHeader(_ line: String) -> CommandFailure { CommandFailure(.usage, "-H requires 'Name: value', not '\(line)'.") }
 
     private func body(_ argument: String) throws -> Data {
         guard argument.hasPrefix("@") else { return Data(argument.utf8) }
@@ -96,7 +104,7 @@ struct Fetch: AsyncParsableCommand {
         do {
             return try path == "-" ? FileHandle.standardInput.readToEnd() ?? Data() : Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw CommandFailure(.failed, "\(path): the file can't be read.")
+            throw CommandFailure(.failed, "\(path): the file cannot be read.")
         }
     }
 
@@ -135,7 +143,10 @@ struct Fetch: AsyncParsableCommand {
             guard !header.contains(where: { $0.lowercased().hasPrefix("authorization:") }) else { return nil }
             let schemes = AuthenticationChallenge.parse(answer.response.headers["WWW-Authenticate"]).map(\.scheme)
             let offer = schemes.isEmpty ? "nothing" : schemes.prefix(4).map { String($0.prefix(40)) }.joined(separator: ", ")
-            return CommandFailure(.done, "\(withoutUser(url)): the server wants a sign-in, but not by Negotiate: it offers \(offer).")
+            return CommandFailure(
+                .done,
+                "\(withoutUser(url)): the server requires a sign-in, but does not offer Negotiate: it offers \(offer)."
+            )
         case .authenticated:
             return nil
         }
@@ -160,7 +171,7 @@ struct Fetch: AsyncParsableCommand {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw CommandFailure(.failed, "\(withoutUser(url)): the connection ended before the page was complete. Try again.")
+            throw CommandFailure(.failed, "\(withoutUser(url)): the connection closed before the page was complete. Try again.")
         }
     }
 
@@ -169,7 +180,7 @@ struct Fetch: AsyncParsableCommand {
         do {
             try file.write(contentsOf: data)
         } catch {
-            throw CommandFailure(.failed, "\(output ?? ""): the file can't be written.")
+            throw CommandFailure(.failed, "\(output ?? ""): the file cannot be written.")
         }
     }
 }
@@ -178,9 +189,11 @@ struct Header: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the Authorization header for a URL.",
         discussion: """
-            The token goes into one request only: ksso header URL | curl -H @- URL
-            It is bound to no TLS certificate, since the connection is not known here. A server that demands channel bindings refuses it: use \
-            ksso fetch there.
+            The header is valid for one request. It is not bound to a TLS certificate, because the connection is unknown here. A server that \
+            requires channel bindings refuses it: use ksso fetch instead.
+
+            EXAMPLES:
+              ksso header https://intranet.corp.example/ | curl -H @- https://intranet.corp.example/
             """
     )
 

@@ -5,52 +5,59 @@ internal import KerberosSSO
 internal import SSOAgentClient
 
 struct Login: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Sign in: get a ticket that every program of yours can use.")
+    static let configuration = CommandConfiguration(
+        abstract: "Sign in: acquire a ticket that all your programs can use.",
+        discussion: """
+            EXAMPLES:
+              ksso login
+              ksso login alice@CORP.EXAMPLE --remember
+            """
+    )
 
-    @Argument(help: "Who signs in; by default the profile's principal, else $USER.")
+    @Argument(help: "The principal that signs in; by default the profile's principal, or $USER.")
     var principal: String?
-    @Option(help: "The realm of a principal that names none.")
+    @Option(help: "The realm of a principal given without one.")
     var realm: String?
-    @Option(help: ArgumentHelp("Sign in with a key of this keytab, without asking.", valueName: "file"))
+    @Option(help: ArgumentHelp("Sign in with a key from this keytab, without prompting.", valueName: "file"))
     var keytab: String?
     @Option(
         help: ArgumentHelp(
-            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; default is the one that the profile or krb5.conf names.",
+            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; the value default uses the one that the profile or krb5.conf names.",
             valueName: "identity"
         )
     )
     var certificate: String?
-    @Flag(help: "Read the password, or with --certificate the PIN, from standard input: its first line.")
+    @Flag(help: "Read the password, or with --certificate the PIN, from the first line of standard input.")
     var passwordStdin = false
-    @Option(help: "How long the ticket shall hold, such as 10h.", transform: Lifetime.option)
+    @Option(help: "Request a ticket with this lifetime, such as 10h.", transform: Lifetime.option)
     var lifetime: Lifetime?
-    @Option(help: "How long it shall be renewable, such as 7d.", transform: Lifetime.option)
+    @Option(help: "Request a ticket that is renewable for this long, such as 7d.", transform: Lifetime.option)
     var renewable: Lifetime?
-    @Option(help: ArgumentHelp("Fill this credential cache instead of the default one.", valueName: "name"))
+    @Option(help: ArgumentHelp("Store the ticket in this credential cache instead of the default one.", valueName: "name"))
     var cache: String?
     @Option(
         help: ArgumentHelp(
-            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's: what kinit -k -c NAME or kinit -n -c NAME got.",
+            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's, acquired with kinit -k -c NAME or kinit -n -c NAME.",
             valueName: "name"
         )
     )
     var armorCache: String?
     @Flag(
-        help: "Keep the password once the KDC has taken it, so that the next ticket is got with it and nobody is asked; logout forgets it."
+        help: "Store the password after the KDC has accepted it, so that later tickets are acquired without prompting; logout removes it."
     )
     var remember = false
-    @Flag(help: "Sign in again although a ticket is there.")
+    @Flag(help: "Sign in again even if a ticket exists.")
     var force = false
-    @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never prompt.")
     var quiet = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin exclude each other.") }
+        if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin are mutually exclusive.") }
         if remember, keytab != nil || certificate != nil {
-            throw ValidationError("--remember keeps a password: it excludes --keytab and --certificate.")
+            throw ValidationError("--remember stores a password, so it cannot be combined with --keytab or --certificate.")
         }
-        if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate exclude each other.") }
+        if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate are mutually exclusive.") }
     }
 
     func run() async throws {
@@ -66,7 +73,7 @@ struct Login: AsyncParsableCommand {
             if let kept, !quiet { Console.note(kept.note) }
             let (session, place) = try await signIn(sso)
             say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
-            if let place { say("The password is kept \(place). To forget it: ksso logout \(session.principal)") }
+            if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             tell(session, sso)
         }
     }
@@ -110,9 +117,14 @@ struct Login: AsyncParsableCommand {
             return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
         }
         if passwordStdin { return .password(try await StandardInput.secretLine()) }
-        guard !quiet else { throw CommandFailure(.notInteractive, "a password is needed, and --quiet forbids asking.") }
+        guard !quiet else {
+            throw CommandFailure(
+                .notInteractive,
+                "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."
+            )
+        }
         guard Console.hasTerminal else {
-            let message = "a password is needed, and there is no terminal to ask on. Give it with --password-stdin, or use --keytab."
+            let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
             throw CommandFailure(.notInteractive, message)
         }
         let realm = try await sso.principal(principal, realm: realm).realm
@@ -131,7 +143,7 @@ enum LoginFiles {
         let type = String(name.prefix { $0 != ":" })
         guard !cacheTypes.contains(type) else { return }
         let sentence =
-            "--armor-cache \(name): there are no credential caches of the type \(type). There are \(cacheTypes.joined(separator: ", "))."
+            "--armor-cache \(name): the credential cache type \(type) is not supported. Use one of \(cacheTypes.joined(separator: ", "))."
         throw CommandFailure(.usage, sentence)
     }
 
@@ -173,7 +185,9 @@ enum StandardInput {
             line.append(byte)
         }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
-        guard !line.isEmpty else { throw CommandFailure(.notInteractive, "standard input holds no password.") }
+        guard !line.isEmpty else {
+            throw CommandFailure(.notInteractive, "standard input contains no password. Write the password to its first line.")
+        }
         guard line.count < 1024 else { throw CommandFailure(.failed, "the password on standard input is longer than 1,023 bytes.") }
         return Secret(bytes: line)
     }

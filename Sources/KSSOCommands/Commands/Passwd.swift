@@ -7,18 +7,22 @@ internal import KerberosSSO
 
 struct Passwd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change your password; the tickets that you have go on holding.",
+        abstract: "Change your password; existing tickets stay valid.",
         discussion: """
-            The profile's rules for passwords are checked before the KDC is asked, whose word is the last. Where the profile names a page for \
-            changing passwords, that is said and nothing is changed.
+            The profile's password rules are checked first; the KDC makes the final decision. If the profile names a web page for changing \
+            passwords, ksso prints its address and changes nothing.
+
+            EXAMPLES:
+              ksso passwd
+              ksso passwd alice@CORP.EXAMPLE
             """
     )
 
-    @Argument(help: "Whose password; by default that of the profile's principal, else of $USER.")
+    @Argument(help: "The principal whose password changes; by default the profile's principal, or $USER.")
     var principal: String?
-    @Option(help: "The realm of a principal that names none.")
+    @Option(help: "The realm of a principal given without one.")
     var realm: String?
-    @Flag(help: "Read the passwords from standard input: the current one, then the new one, a line each.")
+    @Flag(help: "Read the passwords from standard input: the current one, then the new one, one per line.")
     var passwordStdin = false
     @Option(help: ArgumentHelp("Protect the sign-in (FAST) with the ticket in this cache.", valueName: "name"))
     var armorCache: String?
@@ -47,7 +51,8 @@ struct Passwd: AsyncParsableCommand {
             return try await sso.changePassword(of: whom.description, from: current, to: new)
         }
         guard Console.hasTerminal else {
-            let message = "passwords are needed, and there is no terminal to ask on. Give them with --password-stdin, a line each."
+            let message =
+                "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
             throw CommandFailure(.notInteractive, message)
         }
         return try await sso.changePassword(of: whom.description, prompt: .terminal)

@@ -8,17 +8,29 @@ internal import KerberosSSO
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "Check a profile, or show what is in force.",
+        abstract: "Check a profile, or print the active configuration.",
+        discussion: """
+            EXAMPLES:
+              ksso profile check corp.mobileconfig
+              ksso profile show
+            """,
         subcommands: [Check.self, Show.self]
     )
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check a profile key by key; ends with 1 when something must be mended.",
-            discussion: "Each line is a key, and what becomes of it here; ! marks what must be mended. The last line counts them."
+            abstract: "Check each key of a profile.",
+            discussion: """
+                Each line is a key and how ksso uses it; ! marks an error to fix. The last line counts the results. Exits with status 1 if \
+                the profile has an error.
+
+                EXAMPLES:
+                  ksso profile check corp.mobileconfig
+                  ksso profile check --json corp.yaml
+                """
         )
 
-        @Argument(help: "The profile: a .mobileconfig, or YAML.")
+        @Argument(help: "The profile: a .mobileconfig or YAML file.")
         var file: String
         @Flag(help: "Print one JSON document.")
         var json = false
@@ -36,7 +48,10 @@ struct ProfileCommand: AsyncParsableCommand {
             }
             if json { try Console.printJSON(ProfileCheckDocument(report)) } else { show(report) }
             guard report.hasErrors else { return }
-            throw CommandFailure(.failed, json ? "\(file): it must be mended." : "\(file): the lines marked with ! must be mended.")
+            throw CommandFailure(
+                .failed,
+                json ? "\(file): the profile has errors." : "\(file): the profile has errors. Fix the lines marked with !."
+            )
         }
 
         private func show(_ report: ProfileReport) {
@@ -49,7 +64,7 @@ struct ProfileCommand: AsyncParsableCommand {
             if let refusal = report.refusal { Console.print("! \(refusal.reason)") }
             for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
             for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
-            if report.kerberosPayloadCount == 0 { Console.print("! there is no payload for the Kerberos extension in this file") }
+            if report.kerberosPayloadCount == 0 { Console.print("! this file contains no payload for the Kerberos extension") }
             let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
             let order = ["used", "notApplicable", "unknown", "misspelt", "wrongType", "badValue", "missing"]
             Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
@@ -57,7 +72,14 @@ struct ProfileCommand: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Print what is in force.")
+        static let configuration = CommandConfiguration(
+            abstract: "Print the active configuration.",
+            discussion: """
+                EXAMPLES:
+                  ksso profile show
+                  ksso profile show --profile corp.yaml
+                """
+        )
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
@@ -67,7 +89,7 @@ struct ProfileCommand: AsyncParsableCommand {
                     if let signature = profile.signature { Console.print("    \(signature)") }
                 }
                 if sso.profiles.isEmpty {
-                    Console.note("no profile is installed: no host is answered. Put one into /etc/ksso or ~/.config/ksso.")
+                    Console.note("no profile is installed, so no host is answered. Install one with: ksso setup FILE")
                 }
             }
         }
@@ -88,13 +110,13 @@ struct ProfileCommand: AsyncParsableCommand {
         /// Prints the lists that control how a host is answered, if they are not empty.
         private func showSettings(_ configuration: ExtensionConfiguration) {
             let lists = [
-                ("over plain http as well", configuration.plainHTTPHosts),
-                ("a ticket without asking, once they have asked", configuration.preemptiveHosts),
-                ("the user's own ticket, if the KDC vouches for them", configuration.delegationHosts),
-                ("the user's own ticket, whatever the KDC says", configuration.unconditionalDelegationHosts),
-                ("need not prove themselves", configuration.optionalMutualAuthenticationHosts),
-                ("are not asked to prove themselves", configuration.noMutualAuthenticationHosts),
-                ("a ticket that is not bound to the TLS connection", configuration.noChannelBindingHosts),
+                ("also over plain http", configuration.plainHTTPHosts),
+                ("sent a ticket preemptively after their first challenge", configuration.preemptiveHosts),
+                ("delegated the user's ticket if the KDC approves", configuration.delegationHosts),
+                ("delegated the user's ticket regardless of the KDC", configuration.unconditionalDelegationHosts),
+                ("mutual authentication is optional", configuration.optionalMutualAuthenticationHosts),
+                ("mutual authentication is not requested", configuration.noMutualAuthenticationHosts),
+                ("sent a ticket without channel bindings", configuration.noChannelBindingHosts),
             ]
             for (label, rules) in lists where !rules.isEmpty {
                 Console.print("    \(label): \(rules.map(\.description).joined(separator: " "))")

@@ -9,16 +9,20 @@ struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sign out: destroy tickets that ksso acquired.",
         discussion: """
-            With no principal and no realm, everybody who signed in with ksso. Tickets of kinit, sssd or the login stay unless --all is given. \
-            Passwords that login --remember kept for them are forgotten.
+            Without a principal or a realm, signs out every principal that signed in with ksso. Tickets from kinit, sssd or the login are not \
+            destroyed unless --all is given. Passwords that ksso login --remember stored for these principals are removed.
+
+            EXAMPLES:
+              ksso logout
+              ksso logout --all
             """
     )
 
-    @Argument(help: "Who signs out.")
+    @Argument(help: "The principal to sign out; by default every one.")
     var principal: String?
-    @Option(help: "Everybody of this realm; or the realm of a principal that names none.")
+    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.")
     var realm: String?
-    @Flag(help: "Destroy tickets that other programs acquired as well.")
+    @Flag(help: "Also destroy tickets that other programs acquired.")
     var all = false
     @OptionGroup var common: CommonOptions
 
@@ -32,15 +36,15 @@ struct Logout: AsyncParsableCommand {
                 ended += others.filter { !ended.contains($0) }
             }
             for principal in ended { Console.print("\(principal) is signed out.") }
-            for principal in result.forgotten { Console.print("The password that was kept for \(principal) is forgotten.") }
+            for principal in result.forgotten { Console.print("The stored password of \(principal) was removed.") }
             for session in result.left {
-                Console.report("\(session.principal): another program acquired this ticket; to destroy it as well: ksso logout --all")
+                Console.report("\(session.principal): another program acquired this ticket. To destroy it as well: ksso logout --all")
             }
             if let whom, ended.isEmpty, result.left.isEmpty, result.forgotten.isEmpty {
                 throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
             }
             if ended.isEmpty, result.forgotten.isEmpty {
-                Console.note(result.left.isEmpty ? "nobody is signed in." : "nothing was destroyed.")
+                Console.note(result.left.isEmpty ? "no one is signed in." : "no ticket was destroyed.")
             }
             if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {
                 throw CommandFailure(.failed, kept.sentence)
@@ -71,16 +75,21 @@ struct SystemSignOut {
 
 struct Refresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Renew the ticket, or acquire it again, from its keytab, by a kept password or its certificate; asks for the PIN alone."
+        abstract: "Renew the ticket, or reacquire it with its keytab, a stored password or its certificate; prompts only for the PIN.",
+        discussion: """
+            EXAMPLES:
+              ksso refresh
+              ksso refresh alice@CORP.EXAMPLE
+            """
     )
 
-    @Argument(help: "Whose ticket; by default everybody's who is signed in.")
+    @Argument(help: "The principal whose ticket is renewed; by default every one that is signed in.")
     var principal: String?
-    @Option(help: "Everybody of this realm; or the realm of a principal that names none.")
+    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.")
     var realm: String?
-    @Flag(help: "Read the certificate's PIN from standard input: its first line.")
+    @Flag(help: "Read the certificate's PIN from the first line of standard input.")
     var passwordStdin = false
-    @Flag(name: [.long, .short], help: "Print nothing on success, and never ask.")
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never prompt.")
     var quiet = false
     @OptionGroup var common: CommonOptions
 
@@ -116,11 +125,17 @@ struct Refresh: AsyncParsableCommand {
 }
 
 struct Switch: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Make a signed-in principal the default of its realm.")
+    static let configuration = CommandConfiguration(
+        abstract: "Make a signed-in principal the default of its realm.",
+        discussion: """
+            EXAMPLES:
+              ksso switch alice/admin@CORP.EXAMPLE
+            """
+    )
 
-    @Argument(help: "The principal that shall answer.")
+    @Argument(help: "The principal to use by default.")
     var principal: String
-    @Option(help: "The realm of a principal that names none.")
+    @Option(help: "The realm of a principal given without one.")
     var realm: String?
     @OptionGroup var common: CommonOptions
 

@@ -9,25 +9,29 @@ internal import SSOAgentClient
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show who is signed in, until when, and for which services; no network.",
+        abstract: "Print who is signed in, until when, and for which services, without using the network.",
         discussion: """
-            Ends with 5 when nobody is signed in. With --watch it goes on until it is interrupted, or nobody reads what it prints; with --json \
-            as well, each change is one document on one line.
+            Exits with status 5 if no one is signed in. With --watch it continues until it is interrupted, or until the reader of its output \
+            closes the pipe; with --watch --json each change is one JSON document on one line.
+
+            EXAMPLES:
+              ksso status
+              ksso status --quiet --valid-for 10m
             """
     )
 
     @Flag(help: "Print one JSON document.")
     var json = false
-    @Flag(help: "Go on, and say each change.")
+    @Flag(help: "Keep running, and print each change.")
     var watch = false
-    @Flag(name: [.long, .short], help: "Print nothing; the exit status tells.")
+    @Flag(name: [.long, .short], help: "Print nothing; use the exit status.")
     var quiet = false
-    @Option(help: "Count a ticket only if it holds this long yet, such as 10m.", transform: Lifetime.option)
+    @Option(help: "Require a ticket that stays valid for at least this long, such as 10m.", transform: Lifetime.option)
     var validFor: Lifetime?
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if watch, quiet || validFor != nil { throw ValidationError("--watch says each change: it excludes --quiet and --valid-for.") }
+        if watch, quiet || validFor != nil { throw ValidationError("--watch cannot be combined with --quiet or --valid-for.") }
     }
 
     func run() async throws {
@@ -42,7 +46,7 @@ struct Status: AsyncParsableCommand {
             guard list.sessions.contains(where: { $0.isSignedIn && $0.holds(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
                 let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets?.sentence
-                throw CommandFailure(.notSignedIn, kept ?? "nobody is signed in. Sign in with: ksso login")
+                throw CommandFailure(.notSignedIn, kept ?? "no one is signed in. Sign in with: ksso login")
             }
         }
     }
@@ -81,8 +85,8 @@ extension Session.Acquisition {
         switch self {
         case .password: "ksso with a password"
         case .keytab(let name): "ksso with the keytab \(name.isEmpty ? "of KRB5_CLIENT_KTNAME" : name)"
-        case .certificate(let identity): "ksso with the certificate \(identity.isEmpty ? "that is configured" : identity)"
-        case .storedSecret: "ksso with a password that is kept"
+        case .certificate(let identity): "ksso with the certificate \(identity.isEmpty ? "from the configuration" : identity)"
+        case .storedSecret: "ksso with a stored password"
         case .other: "another program"
         }
     }
@@ -143,7 +147,7 @@ struct StatusWatch {
     private func show(_ document: StatusDocument) throws {
         if json { return try Console.printJSONLine(document) }
         let now = Console.text(Date())
-        if document.sessions.isEmpty { Console.print("\(now)  nobody is signed in") }
+        if document.sessions.isEmpty { Console.print("\(now)  no one is signed in") }
         for session in document.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.signedIn ? "signed in until" : "expired at"

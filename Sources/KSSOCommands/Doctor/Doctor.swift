@@ -30,7 +30,7 @@ struct Doctor {
             }
             let left = min(step.limit.patient, ContinuousClock.now.duration(to: end))
             guard left > .zero else {
-                checks.append(DiagnosticCheck(step.name, .skipped, "no time was left: others took all of it."))
+                checks.append(DiagnosticCheck(step.name, .skipped, "the earlier checks used all of the time."))
                 continue
             }
             let known = findings
@@ -44,7 +44,7 @@ struct Doctor {
                 findings = after
             } else {
                 if step.name == "cache" { isCacheSilent = true }
-                let detail = "this check hangs: it was given up after \(left.components.seconds) seconds."
+                let detail = "this check did not finish within \(left.components.seconds) seconds."
                 checks.append(DiagnosticCheck(step.name, .failed, detail, remedy: step.hangingRemedy?(findings)))
             }
         }

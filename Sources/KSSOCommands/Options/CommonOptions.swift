@@ -9,10 +9,10 @@ internal import SSOAgentClient
 
 /// The options of every command.
 struct CommonOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Use this profile instead of those installed; may be given several times.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("Use this profile instead of the installed ones; may be repeated.", valueName: "file"))
     var profile: [String] = []
 
-    @Flag(name: [.long, .short], help: "Say more; twice, show libkrb5's trace.")
+    @Flag(name: [.long, .short], help: "Print more details; repeat (-vv) to include libkrb5's trace.")
     var verbose: Int
 
     var isVerbose: Bool { verbose > 0 }

@@ -7,14 +7,14 @@ internal import NIOSSL
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Trust the authorities in this PEM file instead of the machine's; by default SSL_CERT_FILE names it, as for OpenSSL's programs.",
+            "Trust the certificate authorities in this PEM file instead of the system's; by default SSL_CERT_FILE names it, as for OpenSSL.",
             valueName: "file"
         )
     )
     var cacert: String?
 
-    /// The advice to add to the error about an untrusted certificate.
-    static let advice = "To trust another authority: --cacert FILE"
+    /// What an error of a certificate that is not trusted says beside.
+    static let advice = "To trust another authority, use: --cacert FILE"
 
     /// OpenSSL's directory of the system's authorities, by hashed names. A file in SSL_CERT_FILE replaces OpenSSL's default file, not this
     /// directory.
@@ -47,10 +47,13 @@ struct TrustOptions: ParsableArguments {
     private static func certificates(in file: String, named origin: String) throws(CommandFailure) -> [NIOSSLCertificate] {
         guard access(file, F_OK) == 0 else { throw CommandFailure(.failed, "\(origin): there is no such file: \(file)") }
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw CommandFailure(.failed, "\(origin): \(file) can't be read.")
+            throw CommandFailure(.failed, "\(origin): \(file) cannot be read.")
         }
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(data)), !certificates.isEmpty else {
-            throw CommandFailure(.failed, "\(origin): \(file) holds no certificate. It has to be PEM, with a line BEGIN CERTIFICATE.")
+            throw CommandFailure(
+                .failed,
+                "\(origin): \(file) contains no certificate. It must be a PEM file with a BEGIN CERTIFICATE line."
+            )
         }
         return certificates
     }

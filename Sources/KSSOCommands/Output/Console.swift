@@ -88,7 +88,7 @@ enum OutputFile {
     static func open(_ path: String, mode: mode_t = 0o666) throws -> FileHandle {
         let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard descriptor >= 0 else {
-            throw CommandFailure(.failed, "\(path): the file can't be written (\(String(cString: strerror(errno)))).")
+            throw CommandFailure(.failed, "\(path): the file cannot be written (\(String(cString: strerror(errno)))).")
         }
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }

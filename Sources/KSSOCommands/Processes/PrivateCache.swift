@@ -83,7 +83,7 @@ struct PrivateCache {
 struct CacheKeeper: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "keep-exec-cache", shouldDisplay: false)
 
-    @Option(help: "The process that the cache is for.")
+    @Option(help: "The process that uses the cache.")
     var process: Int32
     @OptionGroup var common: CommonOptions
 
@@ -148,7 +148,7 @@ extension CacheKeeper {
     }
 
     private static var failure: CommandFailure {
-        CommandFailure(.failed, "the private cache can't be kept in step: \(String(cString: strerror(errno))).")
+        CommandFailure(.failed, "the private cache cannot be synchronized: \(String(cString: strerror(errno))).")
     }
 
     /// Spawns a process in its own session, without the descriptors of this process.

@@ -17,7 +17,7 @@ struct SignalWait: Sendable {
     /// Runs a body. Only one can run at a time in a process.
     static func untilSignal<Value>(_ body: (SignalWait) async throws -> Value) async throws -> Value {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw CommandFailure(.failed, "no pipe can be made: \(String(cString: strerror(errno))).") }
+        guard pipe(&ends) == 0 else { throw CommandFailure(.failed, "a pipe cannot be created: \(String(cString: strerror(errno))).") }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)

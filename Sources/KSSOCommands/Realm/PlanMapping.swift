@@ -8,13 +8,13 @@ struct PlanMapping {
     let path: String
 
     init(_ node: Node, at path: String, keys: Set<String>) throws(PlanFault) {
-        guard let mapping = node.mapping else { throw PlanFault(path, "a mapping is wanted here, KEY: VALUE.") }
+        guard let mapping = node.mapping else { throw PlanFault(path, "expected a mapping, KEY: VALUE.") }
         self.path = path
         var entries: [String: Node] = [:]
         for (key, value) in mapping {
-            guard let name = key.string else { throw PlanFault(path, "a key is no text.") }
+            guard let name = key.string else { throw PlanFault(path, "expected a string as the key.") }
             guard keys.isEmpty || keys.contains(name) else {
-                throw PlanFault(path, "there is no key \(name) here; there are \(keys.sorted().joined(separator: ", ")).")
+                throw PlanFault(path, "unknown key \(name); the keys are \(keys.sorted().joined(separator: ", ")).")
             }
             entries[name] = value
         }
@@ -30,7 +30,7 @@ struct PlanMapping {
 
     func text(_ key: String) throws(PlanFault) -> String? {
         guard let node = entries[key] else { return nil }
-        guard let text = node.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "a text is wanted here.") }
+        guard let text = node.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "expected a string.") }
         return text
     }
 
@@ -41,20 +41,20 @@ struct PlanMapping {
 
     func flag(_ key: String) throws(PlanFault) -> Bool {
         guard let node = entries[key] else { return false }
-        guard let value = node.bool else { throw PlanFault(place(key), "true or false is wanted here.") }
+        guard let value = node.bool else { throw PlanFault(place(key), "expected true or false.") }
         return value
     }
 
     func number(_ key: String) throws(PlanFault) -> Int? {
         guard let node = entries[key] else { return nil }
-        guard let value = node.int else { throw PlanFault(place(key), "a whole number is wanted here.") }
+        guard let value = node.int else { throw PlanFault(place(key), "expected a whole number.") }
         return value
     }
 
     /// Reads a duration such as `90s`, `10h` or `7d`.
     func duration(_ key: String) throws(PlanFault) -> Duration? {
         guard let text = try text(key) else { return nil }
-        guard let lifetime = Lifetime(argument: text) else { throw PlanFault(place(key), "a time is wanted here, such as 90s, 10h or 7d.") }
+        guard let lifetime = Lifetime(argument: text) else { throw PlanFault(place(key), "expected a time, such as 90s, 10h or 7d.") }
         return lifetime.duration
     }
 
@@ -67,10 +67,10 @@ struct PlanMapping {
 
     func texts(_ key: String) throws(PlanFault) -> [String] {
         guard let node = entries[key] else { return [] }
-        guard let items = node.sequence else { throw PlanFault(place(key), "a list of texts is wanted here.") }
+        guard let items = node.sequence else { throw PlanFault(place(key), "expected a list of strings.") }
         var texts: [String] = []
         for item in items {
-            guard let text = item.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "a list of texts is wanted here.") }
+            guard let text = item.scalar?.string, !text.isEmpty else { throw PlanFault(place(key), "expected a list of strings.") }
             texts.append(text)
         }
         return texts
@@ -79,7 +79,7 @@ struct PlanMapping {
     /// Reads a list of mappings with these keys.
     func mappings(_ key: String, keys: Set<String>) throws(PlanFault) -> [PlanMapping] {
         guard let node = entries[key] else { return [] }
-        guard let items = node.sequence else { throw PlanFault(place(key), "a list is wanted here.") }
+        guard let items = node.sequence else { throw PlanFault(place(key), "expected a list.") }
         var mappings: [PlanMapping] = []
         for (index, item) in items.enumerated() { mappings.append(try PlanMapping(item, at: "\(place(key))[\(index)]", keys: keys)) }
         return mappings

@@ -4,27 +4,38 @@ internal import KerberosTesting
 struct RealmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "realm",
-        abstract: "A private KDC for tests.",
+        abstract: "Run a private KDC for tests, and control it.",
+        discussion: """
+            EXAMPLES:
+              ksso realm run --user alice:secret -- kinit alice
+              ksso realm fault delay=200ms
+            """,
         subcommands: [RealmRun.self, Fault.self, KDC.self, Clock.self]
     )
 
     struct Fault: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Inside of ksso realm run: begin a fault between clients and KDC; pass ends it.",
-            discussion: NetworkFault.forms
+            abstract: "Start a fault between clients and KDC, or end it with pass; runs inside ksso realm run.",
+            discussion: """
+                \(NetworkFault.forms)
+
+                EXAMPLES:
+                  ksso realm fault drop --udp
+                  ksso realm fault pass
+                """
         )
 
         @Argument(help: "The fault, such as drop or delay=200ms.")
         var fault: String
-        @Option(help: "The realm; by default the first one.")
+        @Option(help: "Select this realm; by default the first one.")
         var realm: String?
-        @Flag(help: "For datagrams only.")
+        @Flag(help: "Apply the fault to datagrams only.")
         var udp = false
-        @Flag(help: "For connections only.")
+        @Flag(help: "Apply the fault to connections only.")
         var tcp = false
         @Option(
             help: ArgumentHelp(
-                "For so many requests only, counted for each KDC and for datagrams and connections apart.",
+                "Apply the fault to this many requests, counted separately for each KDC and for datagrams and connections.",
                 valueName: "number"
             )
         )
@@ -33,7 +44,7 @@ struct RealmCommand: AsyncParsableCommand {
         func validate() throws {
             guard fault == "refuse", next != nil else { return }
             throw ValidationError(
-                "--next counts requests, and no request reaches a port that refuse closes: end it with ksso realm fault pass."
+                "--next cannot be combined with refuse, because no request reaches a closed port. To end the fault: ksso realm fault pass"
             )
         }
 
@@ -45,14 +56,19 @@ struct RealmCommand: AsyncParsableCommand {
     struct KDC: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "kdc",
-            abstract: "Inside of ksso realm run: stop, start, pause or resume a KDC."
+            abstract: "Stop, start, pause or resume a KDC; runs inside ksso realm run.",
+            discussion: """
+                EXAMPLES:
+                  ksso realm kdc stop
+                  ksso realm kdc pause --number 2
+                """
         )
 
         @Argument(help: "stop, start, pause or resume.")
         var action: RealmOrder.KDCAction
-        @Option(help: ArgumentHelp("Which of the realm's KDCs, from 1.", valueName: "number"))
+        @Option(help: ArgumentHelp("Select this KDC of the realm, counted from 1.", valueName: "number"))
         var number = 1
-        @Option(help: "The realm; by default the first one.")
+        @Option(help: "Select this realm; by default the first one.")
         var realm: String?
 
         func run() async throws {
@@ -61,11 +77,18 @@ struct RealmCommand: AsyncParsableCommand {
     }
 
     struct Clock: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Inside of ksso realm run: set the KDCs' clock, by starting them again.")
+        static let configuration = CommandConfiguration(
+            abstract: "Set the clock of the KDCs, which restarts them; runs inside ksso realm run.",
+            discussion: """
+                EXAMPLES:
+                  ksso realm clock +5m
+                  ksso realm clock 0
+                """
+        )
 
-        @Argument(parsing: .allUnrecognized, help: "By how much it is off: +5m, -90s; 0 is this machine's time.")
+        @Argument(parsing: .allUnrecognized, help: "The offset from this machine's time, such as +5m, -90s or 0.")
         var offset: [String]
-        @Option(help: "The realm; by default the first one.")
+        @Option(help: "Select this realm; by default the first one.")
         var realm: String?
 
         func run() async throws {

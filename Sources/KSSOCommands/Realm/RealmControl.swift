@@ -16,8 +16,8 @@ struct RealmControl: Sendable {
     static func refuseInside(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
         guard isInside(environment) else { return }
         let sentence =
-            "this is a realm of ksso realm run, whose paths end with it: your home is not set up for it. ksso login works here as it is; "
-            + "run this outside of the realm."
+            "this shell runs in a realm of ksso realm run, whose files are temporary, so your home is not configured for it. ksso login works here; "
+            + "run this command outside the realm."
         throw CommandFailure(.failed, sentence)
     }
 
@@ -52,7 +52,7 @@ struct RealmControl: Sendable {
     /// Sends an order to the enclosing `ksso realm run`. Throws ``CommandFailure`` with its message.
     static func send(_ order: RealmOrder) async throws {
         guard let path = ProcessInfo.processInfo.environment[variable], !path.isEmpty else {
-            throw CommandFailure(.usage, "this works inside of a realm: ksso realm run … -- COMMAND")
+            throw CommandFailure(.usage, "this command works only inside a realm: ksso realm run … -- COMMAND")
         }
         let reply: String
         do {
@@ -71,7 +71,10 @@ struct RealmControl: Sendable {
                 return String(buffer: text)
             }
         } catch {
-            throw CommandFailure(.failed, "the realm does not answer at \(path): it has ended.")
+            throw CommandFailure(
+                .failed,
+                "the realm does not answer at \(path), because it has stopped. Start it again with: ksso realm run"
+            )
         }
         let words = reply.trimmingCharacters(in: .newlines)
         guard words.isEmpty else { throw CommandFailure(.failed, words) }
@@ -126,7 +129,7 @@ extension RealmOrder {
         guard let realm = realm.map({ name in realms.first { $0.name == name } }) ?? realms.first else {
             throw KerberosTestingError(
                 .invalidArgument,
-                "There is no realm \(self.realm ?? ""); there are \(realms.map(\.name).joined(separator: ", "))."
+                "There is no realm \(self.realm ?? ""); the realms are \(realms.map(\.name).joined(separator: ", "))."
             )
         }
         switch action {
@@ -135,7 +138,7 @@ extension RealmOrder {
             guard !realm.networks.isEmpty else {
                 throw KerberosTestingError(
                     .invalidArgument,
-                    "\(realm.name) was started without faults: give ksso realm run --fault pass, or the plan faults: true."
+                    "\(realm.name) was started without support for faults. Start it with ksso realm run --fault pass, or add faults: true to the plan."
                 )
             }
             let transports: NetworkTransports = if onUDP == onTCP { .both } else { onUDP ? .udp : .tcp }

@@ -5,63 +5,65 @@ internal import KerberosTesting
 struct RealmFlags: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Take everything from this file (YAML) instead of flags; see the documentation of KerberosTesting.",
+            "Read the realms from this YAML file instead of flags; see the documentation of KerberosTesting.",
             valueName: "plan"
         )
     )
     var file: String?
-    @Option(help: ArgumentHelp("A realm's name, EXAMPLE.TEST by default; may be given several times.", valueName: "realm"))
+    @Option(help: ArgumentHelp("Create a realm with this name; by default EXAMPLE.TEST; may be repeated.", valueName: "realm"))
     var realm: [String] = []
     @Option(
         help: ArgumentHelp(
-            "A user, NAME@REALM:PASSWORD in another realm than the first; may be given several times.",
+            "Add a user to the first realm, or to another one with NAME@REALM:PASSWORD; may be repeated.",
             valueName: "name:password"
         )
     )
     var user: [String] = []
-    @Option(help: ArgumentHelp("A service with a key in the keytab; may be given several times.", valueName: "principal"))
+    @Option(help: ArgumentHelp("Add a service with a key in the keytab; may be repeated.", valueName: "principal"))
     var service: [String] = []
     @Option(
-        help: ArgumentHelp("Clients of A reach services of B: A->B, or A<->B for both ways; may be given several times.", valueName: "A->B")
+        help: ArgumentHelp("Let clients of A reach services of B with A->B, or both ways with A<->B; may be repeated.", valueName: "A->B")
     )
     var trust: [String] = []
     @Option(
         help: ArgumentHelp(
-            "Begin with a fault between clients and the first realm's KDC: drop, refuse, black-hole, delay=200ms, error=29 and others.",
+            "Start with a fault between clients and the first realm's KDC: drop, refuse, black-hole, delay=200ms, error=29 and others.",
             valueName: "fault"
         )
     )
     var fault: String?
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("By how much the first realm's KDC's clock is off: +5m, -90s.", valueName: "offset")
+        help: ArgumentHelp("Set the clock offset of the first realm's KDC, such as +5m or -90s.", valueName: "offset")
     )
     var clock: ClockOffset?
-    @Option(help: ArgumentHelp("How many KDCs the first realm has.", valueName: "number"))
+    @Option(help: ArgumentHelp("Start this many KDCs for the first realm.", valueName: "number"))
     var kdcs = 1
     @Option(
         help: ArgumentHelp(
-            "Listen at this address of the machine, 127.0.0.1 by default: 172.17.0.1 is for Docker's containers. Whoever reaches it may ask.",
+            "Listen on this address, by default 127.0.0.1; 172.17.0.1 serves Docker containers. Anyone who can reach it can request tickets.",
             valueName: "address"
         )
     )
     var listen: String?
-    @Flag(help: "Passwords of the first realm can be changed (kpasswd).")
+    @Flag(help: "Accept password changes (kpasswd) in the first realm.")
     var passwordChanges = false
-    @Flag(help: "Users of the first realm may sign in with certificates (PKINIT).")
+    @Flag(help: "Let users of the first realm sign in with certificates (PKINIT).")
     var certificates = false
-    @Flag(help: "The first realm's KDC takes protected sign-ins (FAST) alone.")
+    @Flag(help: "Require FAST for sign-ins to the first realm.")
     var fast = false
 
     func validate() throws {
         for entry in user where !entry.dropFirst().contains(":") {
-            throw ValidationError("--user wants NAME:PASSWORD, not '\(entry)'.")
+            throw ValidationError("--user requires NAME:PASSWORD, not '\(entry)'.")
         }
         for name in user.map(Self.parts).compactMap(\.realm) + service.compactMap({ Self.realm(of: $0) }) where !names.contains(name) {
-            throw ValidationError("there is no realm \(name); name it by --realm.")
+            throw ValidationError("there is no realm \(name). Create it with: --realm \(name)")
         }
-        if Set(names).count < names.count { throw ValidationError("--realm names one realm twice.") }
-        for words in trust where RealmTrust(words: words) == nil { throw ValidationError("--trust wants A->B or A<->B, not '\(words)'.") }
+        if Set(names).count < names.count { throw ValidationError("--realm specifies the same realm twice.") }
+        for words in trust where RealmTrust(words: words) == nil {
+            throw ValidationError("--trust requires A->B or A<->B, not '\(words)'.")
+        }
         if let fault, NetworkFault(words: fault) == nil { throw ValidationError("--fault: \(NetworkFault.forms)") }
         if let listen {
             do throws(KerberosTestingError) { _ = try ListeningAddress(listen) } catch {
@@ -73,7 +75,7 @@ struct RealmFlags: ParsableArguments {
             || passwordChanges
             || certificates || fast || listen != nil
         {
-            throw ValidationError("--file says what the realm is: leave the flags for realms, users, services, faults and addresses out.")
+            throw ValidationError("--file cannot be combined with flags for realms, users, services, faults or addresses.")
         }
     }
 

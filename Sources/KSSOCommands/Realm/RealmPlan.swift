@@ -56,7 +56,7 @@ extension RealmPlan {
         do {
             node = try Yams.compose(yaml: yaml)
         } catch {
-            throw PlanFault("", "this is no YAML: \(error)")
+            throw PlanFault("", "the file is not valid YAML: \(error)")
         }
         guard let node else { throw PlanFault("", "the file is empty.") }
         let plan = try PlanMapping(node, at: "", keys: ["realms", "trusts", "web", "listen"])
@@ -64,7 +64,7 @@ extension RealmPlan {
         for mapping in try plan.mappings("realms", keys: Self.realmKeys) {
             let options = try TestRealmOptions(mapping)
             guard !realms.contains(where: { $0.name == options.name }) else {
-                throw PlanFault(mapping.path, "there are two realms \(options.name).")
+                throw PlanFault(mapping.path, "the realm \(options.name) is defined twice.")
             }
             realms.append(options)
             if let words = try mapping.text("fault") { faults[options.name] = try Self.fault(words, mapping.place("fault")) }
@@ -91,7 +91,7 @@ extension RealmPlan {
 
     private func trust(_ words: String) throws(PlanFault) -> RealmTrust {
         guard let trust = RealmTrust(words: words) else {
-            throw PlanFault("trusts", "“\(words)” is no trust; write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways.")
+            throw PlanFault("trusts", "“\(words)” is not a trust. Write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways.")
         }
         return trust
     }
@@ -100,7 +100,7 @@ extension RealmPlan {
         var server = WebServer()
         if let name = try mapping.text("server") {
             guard let kind = WebServer.Kind(rawValue: name) else {
-                throw PlanFault(mapping.place("server"), "there is no \(name); there are apache and acceptor.")
+                throw PlanFault(mapping.place("server"), "unknown server \(name); the servers are apache and acceptor.")
             }
             server.kind = kind
         }
@@ -175,7 +175,7 @@ extension TestPrincipal {
             case _ where name.hasPrefix("+") || name.hasPrefix("-"): attributes.append(Attribute(kadmin: name))
             default:
                 let message =
-                    "\(name) is no attribute: locked, needsPasswordChange, or one of kadmin's with its sign, such as +ok_as_delegate."
+                    "unknown attribute \(name). Use locked, needsPasswordChange, or an attribute of kadmin with its sign, such as +ok_as_delegate."
                 throw PlanFault(mapping.place("attributes"), message)
             }
         }
@@ -204,7 +204,7 @@ extension PlanMapping {
             if let date = try? Date(words, strategy: .iso8601) { return .at(date) }
             throw PlanFault(
                 place(key),
-                "never, past, a time from now on such as 90s, or a date such as 2030-01-31T12:00:00Z is wanted here."
+                "expected never, past, a time from now such as 90s, or a date such as 2030-01-31T12:00:00Z."
             )
         }
     }

@@ -11,30 +11,41 @@ struct RealmRun: AsyncParsableCommand {
         commandName: "run",
         abstract: "Start a private KDC; run COMMAND in it, or print exports and serve until interrupted.",
         usage: "ksso realm run [--realm R] [--user NAME:PASSWORD]… [--service PRINCIPAL]… [--file PLAN] [-- COMMAND…]",
-        discussion: "For tests only: the passwords stand in the arguments. The realm is gone when the command ends."
+        discussion: """
+            For tests only: passwords are visible in the process list. The realm is removed when the command exits.
+
+            EXAMPLES:
+              ksso realm run --user alice:secret -- kinit alice
+              ksso realm run --user alice:secret --web -- bash
+            """
     )
 
     @OptionGroup var flags: RealmFlags
-    @Option(help: ArgumentHelp("Write the services' keys to this file as well.", valueName: "file"))
+    @Option(help: ArgumentHelp("Also write the services' keys to this file.", valueName: "file"))
     var keytab: String?
-    @Flag(help: "Also start an Apache whose page $KSSO_REALM_URL/hello wants a ticket.")
+    @Flag(help: "Also start an Apache server whose page $KSSO_REALM_URL/hello requires a ticket.")
     var web = false
-    @Option(help: ArgumentHelp("The name by which clients find that Apache, localhost by default; --listen needs one.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The host name of the server that --web starts; by default localhost; required with --listen.",
+            valueName: "name"
+        )
+    )
     var host: String?
-    @Flag(help: "Print one line of JSON instead of exports: realms, addresses, files, environment.")
+    @Flag(help: "Print one line of JSON with realms, addresses, files and environment instead of exports.")
     var json = false
-    @Flag(help: "Without COMMAND: end when standard input ends, so that nothing is left behind a caller that dies.")
+    @Flag(help: "Without COMMAND, exit when standard input closes, so that the realm stops with its caller.")
     var untilInputEnds = false
-    @Argument(parsing: .postTerminator, help: "What to run in the realm, after --.")
+    @Argument(parsing: .postTerminator, help: "The command to run in the realm, after --.")
     var command: [String] = []
 
     func validate() throws {
-        if host != nil, !web { throw ValidationError("--host is the name of the server that --web starts.") }
+        if host != nil, !web { throw ValidationError("--host requires --web.") }
         if keytab != nil, flags.service.isEmpty, flags.file == nil, !web {
-            throw ValidationError("--keytab wants a --service, whose keys it holds.")
+            throw ValidationError("--keytab requires --service.")
         }
         if !command.isEmpty, json || untilInputEnds {
-            throw ValidationError("--json and --until-input-ends are for a realm without COMMAND, which has the environment already.")
+            throw ValidationError("--json and --until-input-ends cannot be combined with COMMAND.")
         }
     }
 
@@ -57,7 +68,7 @@ struct RealmRun: AsyncParsableCommand {
         if web {
             guard plan.web.isEmpty else {
                 let message =
-                    "\(flags.file ?? "the plan") names its own servers (web): leave --web and --host out, or take web out of the plan."
+                    "\(flags.file ?? "the plan") lists its own servers (web). Omit --web and --host, or remove web from the plan."
                 throw CommandFailure(.usage, message)
             }
             plan.add(RealmPlan.WebServer(host: host ?? RealmPlan.WebServer.localHost))
@@ -72,7 +83,7 @@ struct RealmRun: AsyncParsableCommand {
 
     private func readPlan(_ file: String) throws -> RealmPlan {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw CommandFailure(.failed, "\(file): the file can't be read.")
+            throw CommandFailure(.failed, "\(file): the file cannot be read.")
         }
         do {
             return try RealmPlan(yaml: String(decoding: data, as: UTF8.self))
@@ -162,7 +173,10 @@ extension RealmRun {
         // A keytab is a version number, which the first one provides, followed by its entries.
         let tables = realms.compactMap { FileManager.default.contents(atPath: $0.keytabPath) }
         guard let first = tables.first else {
-            throw CommandFailure(.failed, "--keytab: no realm has a service with a key. Name one: --service, or services in the plan.")
+            throw CommandFailure(
+                .failed,
+                "--keytab: no realm has a service with a key. Add one with --service, or with services in the plan."
+            )
         }
         let keys = tables.dropFirst().reduce(first) { $0 + $1.dropFirst(2) }
         let file = try OutputFile.open(path, mode: 0o600)
@@ -173,12 +187,15 @@ extension RealmRun {
             fchmod(file.fileDescriptor, 0o600) == 0
             || (errno == EPERM && fstat(file.fileDescriptor, &status) == 0 && status.st_mode & S_IFMT != S_IFREG)
         guard isPrivate else {
-            throw CommandFailure(.failed, "\(path): the file belongs to somebody else: keys are for their owner alone.")
+            throw CommandFailure(
+                .failed,
+                "\(path): the file is owned by another user, who could read the keys. Specify another file with --keytab."
+            )
         }
         do {
             try file.write(contentsOf: keys)
         } catch {
-            throw CommandFailure(.failed, "\(path): the file can't be written.")
+            throw CommandFailure(.failed, "\(path): the file cannot be written.")
         }
     }
 
@@ -205,7 +222,7 @@ extension RealmRun {
         } else {
             Console.printExports(description.environment.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             let names = description.realms.map(\.name).joined(separator: ", ")
-            Console.note("\(names) serves until interrupted (Ctrl-C)\(untilInputEnds ? ", or until the input ends" : "").")
+            Console.note("\(names) is running until interrupted (Ctrl-C)\(untilInputEnds ? ", or until standard input closes" : "").")
         }
         if untilInputEnds { InputWatch.endProcessInOrderWithInput() }
         _ = await signal.next()

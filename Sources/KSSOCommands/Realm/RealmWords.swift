@@ -56,7 +56,7 @@ extension RealmTrust {
 
 /// An offset from this machine's clock, such as `+5m` or `-90s`.
 struct ClockOffset: ExpressibleByArgument {
-    static let form = "by how much the clock is off is wanted here, such as +5m or -90s."
+    static let form = "a clock offset is required, such as +5m or -90s."
 
     let duration: Duration
 

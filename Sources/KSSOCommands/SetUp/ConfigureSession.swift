@@ -7,22 +7,26 @@ internal import UnixSystem
 struct ConfigureSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session",
-        abstract: "Set the session up, so that every program of it shares the agent's tickets.",
+        abstract: "Configure the session so that all its programs share the agent's tickets.",
         discussion: """
-            Prints the files that are needed; --install writes them, and starts the agent with the session: by systemd where it looks after users, \
-            else from the shell's profile. What stands in these files already stays. Log in again afterwards.
+            Prints the required files. --install writes them, and starts the agent with the session: through systemd if it manages user \
+            services, otherwise from the shell's profile. Existing lines of these files are kept. Log in again afterwards.
 
             \(SessionSetUp.limits)
+
+            EXAMPLES:
+              ksso configure session --install
+              ksso configure session --check
             """
     )
 
     @Flag(help: "Write the files.")
     var install = false
-    @Flag(help: "Say what is missing; ends with 1 if something is.")
+    @Flag(help: "Print what is missing; exit with status 1 if something is.")
     var check = false
 
     func validate() throws {
-        if install, check { throw ValidationError("--install and --check exclude each other.") }
+        if install, check { throw ValidationError("--install and --check are mutually exclusive.") }
     }
 
     func run() async throws {
@@ -39,19 +43,19 @@ struct ConfigureSession: AsyncParsableCommand {
 
     private func write(_ setUp: SessionSetUp) async throws {
         for file in [setUp.environmentFile, setUp.profile] {
-            Console.print("\(file.path): \(try file.install() ? "written" : "as it should be")")
+            Console.print("\(file.path): \(try file.install() ? "written" : "up to date")")
         }
         if setUp.hasUnits {
             try await stopOtherAgent(setUp)
             guard await UserService.enable(SessionSetUp.unit) else {
                 throw CommandFailure(
                     .failed,
-                    "the agent's sockets can't be enabled. See: systemctl --user enable --now \(SessionSetUp.unit)"
+                    "the agent's sockets cannot be enabled. See: systemctl --user enable --now \(SessionSetUp.unit)"
                 )
             }
             Console.print("\(SessionSetUp.unit): enabled")
         }
-        Console.note("Log in again, and every program of the session shares the tickets. \(SessionSetUp.limits)")
+        Console.note("Log in again, so that all programs of the session share the tickets. \(SessionSetUp.limits)")
     }
 
     /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.
@@ -77,7 +81,11 @@ struct ConfigureSession: AsyncParsableCommand {
 struct ConfigureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "configure",
-        abstract: "Set other programs up to share the tickets: print, install or check what they need.",
+        abstract: "Configure other programs to share the tickets: print, install or check the required files.",
+        discussion: """
+            EXAMPLES:
+              ksso configure session --install
+            """,
         subcommands: [ConfigureSession.self]
     )
 }
@@ -101,7 +109,7 @@ struct SessionCheck {
     private func profileResult() -> Result {
         guard let program = setUp.calledProgram else { return result(of: setUp.profile, isInstalled: setUp.profile.isInstalled) }
         if program.hasPrefix("/"), !OwnProgram.isExecutable(program) {
-            let text = "\(setUp.profile.path) calls \(program), which is not there: ksso configure session --install corrects it"
+            let text = "\(setUp.profile.path) calls \(program), which does not exist: ksso configure session --install fixes it"
             return Result(isGood: false, text: text)
         }
         let accepted = program.hasPrefix("/") ? setUp.profile(calling: program) : setUp.profile
@@ -127,7 +135,7 @@ struct SessionCheck {
         let isNamed = names.contains { $0 == runtime.sessionConfiguration }
         results.append(Result(isGood: isNamed, text: "\(runtime.sessionConfiguration) in KRB5_CONFIG\(isNamed ? "" : ": log in again")"))
         if let name = setUp.environment["KRB5CCNAME"] {
-            let text = "KRB5CCNAME is \(name), which comes before the agent's caches: unset it, or see who sets it"
+            let text = "KRB5CCNAME is \(name), which overrides the agent's caches: unset it, or find what sets it"
             results.append(Result(isGood: name.hasPrefix("KCM:"), text: text))
         }
         return results

@@ -24,7 +24,10 @@ struct ProfileInstallation {
         let suffixes = [".mobileconfig", ".yaml", ".yml"]
         name = URL(fileURLWithPath: file).lastPathComponent
         guard suffixes.contains(where: name.hasSuffix), !name.hasPrefix(".") else {
-            throw CommandFailure(.failed, "\(file): a profile's name ends in \(suffixes.joined(separator: ", ")). Give it such a name.")
+            throw CommandFailure(
+                .failed,
+                "\(file): a profile's file name must end in one of \(suffixes.joined(separator: ", ")). Rename the file."
+            )
         }
         do {
             // This reports what cannot be read or used in the named file, and limits its size.
@@ -63,11 +66,11 @@ struct ProfileInstallation {
         }
         let before = FileManager.default.contents(atPath: path)
         guard before != content else {
-            Console.print("\(path): installed already")
+            Console.print("\(path): already installed")
             return try await inForce(profile)
         }
         guard before == nil && !FileManager.default.fileExists(atPath: path) || force else {
-            throw CommandFailure(.failed, "\(path): another profile has this name. Replace it with: --force")
+            throw CommandFailure(.failed, "\(path): another profile has this name. To replace it, use: ksso setup --force")
         }
         let others = try await search.runAside().profiles.map(\.source).filter { $0 != path }
         try write(content)
@@ -110,7 +113,7 @@ struct ProfileInstallation {
             return profile
         }
         let reason = found.warnings.first { $0.source == path || path.hasPrefix("\($0.source)/") || $0.error?.code == .policyUnusable }
-        throw CommandFailure(.failed, reason?.message ?? "\(path): the profile is not found there.")
+        throw CommandFailure(.failed, reason?.message ?? "\(path): the profile was not found there after its installation.")
     }
 
     private func write(_ data: Data) throws(CommandFailure) {
@@ -126,11 +129,11 @@ struct ProfileInstallation {
             defer { try? files.removeItem(atPath: draft) }
             guard files.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: place.isSystem ? 0o644 : 0o600]),
                 rename(draft, path) == 0
-            else { throw CommandFailure(.failed, "\(path): the file can't be written: \(String(cString: strerror(errno))).") }
+            else { throw CommandFailure(.failed, "\(path): the file cannot be written: \(String(cString: strerror(errno))).") }
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure(.failed, "\(path): the file can't be written: \(error.localizedDescription)")
+            throw CommandFailure(.failed, "\(path): the file cannot be written: \(error.localizedDescription)")
         }
     }
 }

@@ -13,7 +13,7 @@ extension KerberosConfigurationFile {
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
-            throw CommandFailure(.failed, "\(path): the file can't be written.")
+            throw CommandFailure(.failed, "\(path): the file cannot be written.")
         }
         return Self.searchPath(path, environment: environment)
     }
@@ -61,7 +61,9 @@ struct KeptTickets {
     /// A line of its own.
     var note: String { "The agent \(facts)" }
 
-    private var facts: String { "does not run, and keeps tickets in \(path). To use or end them: ksso agent run --background" }
+    private var facts: String {
+        "is not running, and has tickets in \(path). To use or destroy them, first run: ksso agent run --background"
+    }
 }
 
 extension RuntimeDirectory {

@@ -17,10 +17,10 @@ struct SessionSetUp {
 
     /// The message about programs that environment variables cannot configure.
     static let limits = """
-        These can't share the tickets: setuid programs, since libkrb5 heeds no KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, which looks for \
-        the system's own caches (ksso agent run --system leaves the tickets there); snaps, which see neither the folder nor the socket. \
-        Programs that read caches of the type FILE only, such as Java's and Go's, or that have Heimdal's Kerberos inside, such as samba-tool: \
-        ksso exec --file.
+        These programs cannot share the tickets: setuid programs, because libkrb5 ignores KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, \
+        which uses the system's own caches (ksso agent run --system leaves the tickets there); snaps, which can access neither the folder \
+        nor the socket. For programs that support only caches of the type FILE, such as those of Java and Go, or that include Heimdal's \
+        Kerberos, such as samba-tool, use: ksso exec --file
         """
 
     init(environment: [String: String]) async {
@@ -159,7 +159,7 @@ struct SessionFile {
             try (place.before + Data(text.utf8) + place.after).write(to: file, options: .atomic)
             if let mode { try files.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path) }
         } catch {
-            throw CommandFailure(.failed, "\(path): the file can't be written.")
+            throw CommandFailure(.failed, "\(path): the file cannot be written.")
         }
         return true
     }
@@ -168,17 +168,20 @@ struct SessionFile {
     private func place() throws(CommandFailure) -> (before: Data, after: Data, isCurrent: Bool) {
         guard access(path, F_OK) == 0 else { return (Data(), Data(), false) }
         guard let content = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.failed, "\(path): the file can't be read.")
+            throw CommandFailure(.failed, "\(path): the file cannot be read.")
         }
         guard let begin = content.range(of: Data(Self.begin.utf8)) else {
             guard !isOursAlone || content.isEmpty else {
-                throw CommandFailure(.failed, "\(path): the file was not made by ksso. Move it away.")
+                throw CommandFailure(.failed, "\(path): the file was not created by ksso. Move it to another folder.")
             }
             let separator = content.isEmpty || content.last == UInt8(ascii: "\n") ? "" : "\n"
             return (content + Data(separator.utf8), Data(), false)
         }
         guard let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex) else {
-            throw CommandFailure(.failed, "\(path): the line “\(Self.end)” is missing. Remove what ksso wrote there, or put the line back.")
+            throw CommandFailure(
+                .failed,
+                "\(path): the line “\(Self.end)” is missing. Remove the lines that ksso wrote there, or restore that line."
+            )
         }
         let isCurrent = content[begin.lowerBound..<end.upperBound] == Data(text.utf8)
         return (content[..<begin.lowerBound], content[end.upperBound...], isCurrent)

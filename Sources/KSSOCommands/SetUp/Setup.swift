@@ -10,26 +10,34 @@ internal import SystemPackage
 /// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Install a profile, or make one; sign in; set the session up; and check it all.",
+        abstract: "Install or create a profile, sign in, configure the session, and check the result.",
         discussion: """
-            With a file, or with --realm and --host, the profile is checked and put into ~/.config/ksso; with neither, those that are installed \
-            count. Then you sign in, unless you are, and the session's programs are told where the tickets are. What is done already is left \
-            as it is, so that it can be repeated. At last every layer is checked, as by ksso doctor: what fails is named, and the command \
-            ends with 1.
+            With a file, or with --realm and --host, checks the profile and installs it in ~/.config/ksso; otherwise uses the installed \
+            profiles. Then signs in, unless you are signed in, and configures the session. The command can be repeated: completed steps are \
+            skipped. Finally, runs the checks of ksso doctor. If one fails, prints it and exits with status 1.
 
-            With --system the profile goes to /etc/ksso, for every user of the machine, and that is all: signing in is each user's own.
+            With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
+
+            EXAMPLES:
+              ksso setup corp.mobileconfig
+              ksso setup --realm CORP.EXAMPLE --host .corp.example
             """
     )
 
-    @Argument(help: "The profile: a .mobileconfig, or YAML.")
+    @Argument(help: "The profile: a .mobileconfig or YAML file.")
     var file: String?
-    @Option(help: "Make a profile for this realm.")
+    @Option(help: "Create a profile for this realm.")
     var realm: String?
-    @Option(help: ArgumentHelp("A host that it answers; .corp.example is every host below corp.example.", valueName: "host"))
+    @Option(
+        help: ArgumentHelp(
+            "Add a host to the created profile; .corp.example matches every host below corp.example.",
+            valueName: "host"
+        )
+    )
     var host: [String] = []
-    @Option(help: "Who signs in; a profile that is made names it.")
+    @Option(help: "The principal that signs in, which is also written to a created profile.")
     var principal: String?
-    @Flag(help: "Read the password from standard input: its first line.")
+    @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
     @Flag(help: "Do not sign in.")
     var noLogin = false
@@ -39,11 +47,11 @@ struct Setup: AsyncParsableCommand {
     var force = false
 
     func validate() throws {
-        if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm exclude each other.") }
-        if realm == nil, !host.isEmpty { throw ValidationError("--host wants --realm.") }
-        if realm != nil, host.isEmpty { throw ValidationError("--realm wants at least one --host.") }
-        if system, file == nil, realm == nil { throw ValidationError("--system wants a file, or --realm and --host.") }
-        if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin exclude each other.") }
+        if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm or --host are mutually exclusive.") }
+        if realm == nil, !host.isEmpty { throw ValidationError("--host requires --realm.") }
+        if realm != nil, host.isEmpty { throw ValidationError("--realm requires at least one --host.") }
+        if system, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
+        if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin are mutually exclusive.") }
     }
 
     func run() async throws {
@@ -58,14 +66,18 @@ struct Setup: AsyncParsableCommand {
                 throw CommandFailure(error, verbose: false)
             }
         } else if try await search.runAside().profiles.isEmpty {
-            throw CommandFailure(.usage, "no profile is installed. Name one, or make one: ksso setup --realm REALM --host .corp.example")
+            throw CommandFailure(
+                .usage,
+                "no profile is installed. Install one with: ksso setup FILE; or create one with: "
+                    + "ksso setup --realm REALM --host .corp.example"
+            )
         }
-        guard !system else { return Console.note("Each user then runs: ksso setup") }
+        guard !system else { return Console.note("Each user now runs: ksso setup") }
         if !noLogin {
             do {
                 try await signIn(realm)
             } catch {
-                Console.note("The profile is installed; the session is not set up yet. When you can sign in, run again: ksso setup")
+                Console.note("The profile is installed; the session is not configured yet. When you can sign in, run again: ksso setup")
                 throw error
             }
         }
@@ -76,7 +88,9 @@ struct Setup: AsyncParsableCommand {
 
     /// Returns what to install; nil if nothing was named.
     private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
-        if system, geteuid() != 0 { throw CommandFailure(.failed, "--system writes to \(search.systemDirectory), as root only.") }
+        if system, geteuid() != 0 {
+            throw CommandFailure(.failed, "--system requires root, because it writes to \(search.systemDirectory).")
+        }
         guard let directory = system ? search.systemDirectory : search.userDirectory else {
             throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
         }
@@ -114,12 +128,13 @@ struct SetupCheck {
     func run(realm: String?) async throws {
         let diagnosis = try await diagnosis(of: realm)
         if let cause = diagnosis.firstFailure {
-            let message = "the set-up is complete, but the check \(cause.name) failed: \(cause.detail)"
+            let message = "the setup is complete, but the check \(cause.name) failed: \(cause.detail)"
             throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
         }
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         let found =
-            warnings == 0 ? "nothing fails" : "nothing fails, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
+            warnings == 0
+            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
         Console.print("Checked: \(found). To see each layer: ksso doctor")
         let configurations = try await ProfileSearch().runAside().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first
@@ -141,7 +156,7 @@ struct SetupCheck {
             error: .discarded
         )
         guard let diagnosis = try? JSONDecoder().decode(Diagnosis.self, from: result.standardOutput) else {
-            throw CommandFailure(.failed, "all is set up, and the check of it did not end well. See: ksso doctor")
+            throw CommandFailure(.failed, "the setup is complete, but the final check could not be run. Run: ksso doctor")
         }
         return diagnosis
     }

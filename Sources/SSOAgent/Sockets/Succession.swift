@@ -228,7 +228,7 @@ package struct AgentLock: ~Copyable {
             throw AgentError(.directoryUnusable, "\(path): the file cannot be created: \(unsafe String(cString: strerror(errno))).")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw AgentError(.alreadyRunning, "an agent runs already in \(runtime.path). See: ksso agent status")
+            throw AgentError(.alreadyRunning, "an agent is already running in \(runtime.path). See: ksso agent status")
         }
     }
 

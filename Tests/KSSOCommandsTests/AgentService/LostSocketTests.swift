@@ -38,19 +38,22 @@ struct LostSocketTests {
         try await station.withAgent { agent async throws in
             try await station.signIn()
             try obstruct(caches)
-            let fault = "\(caches): the file there is not a socket."
-            let remedy = "Remove that file, then restart the agent: \(restart)"
-            let sentence = "the agent (process \(agent.process)) keeps the tickets, but programs can't reach them at \(fault) \(remedy)"
+            let fault = "\(caches): something else than a socket is there."
+            let remedy = "Remove what is there, then restart the agent: \(restart)"
+            let sentence = "the agent (process \(agent.process)) keeps the tickets, but programs cannot reach them at \(fault) \(remedy)"
             for words in [["logout", "--all"], ["status"], ["refresh"], ["login", "alice", "--quiet"]] {
                 #expect(try await station.run(["ksso"] + words) == .failure(1, sentence), "\(words)")
             }
             let status = try await station.ksso("agent", "status")
-            #expect(status.output.hasPrefix("The agent runs, but programs can't reach its tickets, in \(station.runtime): "), "\(status)")
+            #expect(
+                status.output.hasPrefix("The agent is running, but programs cannot reach its tickets, in \(station.runtime): "),
+                "\(status)"
+            )
             #expect(status.output.contains("\n    \(fault) \(remedy)\n"), "\(status)")
             let doctor = try await station.ksso("doctor")
             #expect(doctor.exitStatus == 1, "\(doctor)")
             #expect(
-                doctor.output.contains("✗ cache: the agent keeps the tickets, but programs can't reach them at \(fault)\n"),
+                doctor.output.contains("✗ cache: the agent keeps the tickets, but programs cannot reach them at \(fault)\n"),
                 "\(doctor)"
             )
             #expect(doctor.output.contains("\n- session: "), "nobody is told to sign in: \(doctor)")
@@ -71,9 +74,9 @@ struct LostSocketTests {
             let log = "\(station.runtime)/agent.log"
             try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
             try obstruct(requests)
-            let fault = "\(requests): the file there is not a socket"
-            let place = "an agent (process \(process)) runs in \(station.runtime), but can't be asked at \(fault)."
-            let sentence = "\(place) Remove that file, then restart the agent: \(restart)"
+            let fault = "\(requests): something else than a socket is there"
+            let place = "an agent (process \(process)) is running in \(station.runtime), but cannot be reached at \(fault)."
+            let sentence = "\(place) Remove what is there, then restart the agent: \(restart)"
             for words in [["run", "--background"], ["status"], ["status", "--json"]] {
                 #expect(try await station.run(["ksso", "agent"] + words) == .failure(1, sentence), "\(words)")
             }
@@ -81,7 +84,7 @@ struct LostSocketTests {
             #expect(try await station.ksso("status").exitStatus == 5, "its caches are found all the same")
             #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it is that agent's")
             let stop = try await station.ksso("agent", "stop")
-            #expect(stop.exitStatus == 0 && stop.output.contains("(process \(process)) could not be asked at \(fault)."), "\(stop)")
+            #expect(stop.exitStatus == 0 && stop.output.contains("(process \(process)) could not be reached at \(fault)."), "\(stop)")
             #expect(kill(process, 0) != 0)
         }
     }
@@ -91,7 +94,7 @@ struct LostSocketTests {
             let log = "\(station.runtime)/agent.log"
             try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
             #expect(unlink(requests) == 0)
-            let sentence = "an agent runs already in \(station.runtime). See: ksso agent status"
+            let sentence = "an agent is already running in \(station.runtime). See: ksso agent status"
             #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
             #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("what the agent has written\n"))
             #expect(try await station.ksso("agent", "stop").exitStatus == 0)

@@ -173,7 +173,7 @@ final class MachineCacheTests {
     @Test func aUsersAgentOutlivesIt() async throws {
         #expect(try await station.ksso("agent", "run", "--system", "--background", environment: variables).exitStatus == 0)
         let status = try await station.ksso("agent", "status", environment: variables)
-        #expect(status.exitStatus == 0 && status.output.contains("the sessions are not known: "), "\(status)")
+        #expect(status.exitStatus == 0 && status.output.contains("the sessions are unknown: "), "\(status)")
         #expect(status.output.contains("ksso-kcm.socket"), "\(status)")
         #expect(try await station.ksso("agent", "stop", environment: variables).output == "The agent has stopped.\n")
     }

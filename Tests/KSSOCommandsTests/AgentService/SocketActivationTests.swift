@@ -143,7 +143,7 @@ struct SocketActivationTests {
         let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
         try station.install(profile())
         let end = try await whileActivated(sockets: sockets, arguments: ["--system"]) { notifications in
-            #expect(try await station.ksso("agent", "status").output.contains("it renews the tickets of the system's default cache"))
+            #expect(try await station.ksso("agent", "status").output.contains("it renews the tickets in the system's default cache"))
             try await notifications.wait(for: "READY=1")
             #expect(try inode(sockets[0]) == nil)
             #expect(try await station.run(["kinit", "alice"], input: "secret\n").exitStatus == 0)

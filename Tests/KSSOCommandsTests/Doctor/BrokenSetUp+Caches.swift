@@ -13,7 +13,7 @@ extension BrokenSetUp {
                 return try await station.doctor()
             }
         },
-        BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/kcm.sock is stale", "nobody answers") {
+        BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/kcm.sock is stale", "its server is no longer running") {
             try await withStation(signsIn: false) { station in
                 try await station.leaveAKilledAgent()
                 // As `ksso configure session` sets the variables.

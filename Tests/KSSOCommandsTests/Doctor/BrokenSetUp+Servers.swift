@@ -4,7 +4,8 @@ import Testing
 
 extension BrokenSetUp {
     static let servers = [
-        BrokenSetUp("a proxy in between", failsAt: "challenge", naming: "a proxy stands in between", "407", "Basic", "Via: 1.1 gate") {
+        BrokenSetUp("a proxy in between", failsAt: "challenge", naming: "a proxy requires its own sign-in", "407", "Basic", "Via: 1.1 gate")
+        {
             try await withStation { station in
                 try await withProtectedWebServer(realm: station.realm) { server in
                     try await StockApache.with(StockApache.wantsItsOwnSignIn(before: server.port), on: station) { port in
@@ -17,7 +18,7 @@ extension BrokenSetUp {
         BrokenSetUp("a server without Negotiate", failsAt: "challenge", naming: "does not offer Negotiate", "it offers Basic") {
             try await withApache(StockApache.asksForAPassword)
         },
-        BrokenSetUp("a server that wants NTLM", failsAt: "challenge", naming: "wants NTLM, and does not offer Negotiate") {
+        BrokenSetUp("a server that wants NTLM", failsAt: "challenge", naming: "requires NTLM, and does not offer Negotiate") {
             try await withApache(StockApache.asksForNTLM)
         },
         BrokenSetUp(

@@ -14,7 +14,7 @@ extension BrokenSetUp {
             "a service principal on another account",
             failsAt: "keytab",
             naming: "HTTP/localhost@EXAMPLE.TEST",
-            "stands on another account"
+            "belongs to another account"
         ) {
             try await withStation { station in
                 // The other account's key has the number that the server's has.

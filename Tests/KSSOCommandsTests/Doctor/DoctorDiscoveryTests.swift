@@ -34,8 +34,8 @@ struct DoctorDiscoveryTests {
         let diagnosis = try await station.doctor(environment: environment)
         #expect(diagnosis.isHealthy, "\(diagnosis)")
         let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
-        let passedOver = "URI records, which libkrb5 reads before SRV; so it passes over localhost:1 of the SRV records"
-        #expect(dns.detail == "DNS names the KDCs of EXAMPLE.TEST: kdc.example.test:\(port) (\(passedOver)).")
+        let passedOver = "URI records, which libkrb5 reads before SRV; so it ignores localhost:1 of the SRV records"
+        #expect(dns.detail == "DNS lists the KDCs of EXAMPLE.TEST: kdc.example.test:\(port) (\(passedOver)).")
         let center = try #require(diagnosis.checks.first { $0.name == "kdc" })
         #expect(center.detail.hasPrefix("KDC kdc.example.test:\(port) (the URI record _kerberos.EXAMPLE.TEST): TCP in "), "\(center)")
 
@@ -93,7 +93,7 @@ struct DoctorDiscoveryTests {
             let own = try station.write("[realms]\n EXAMPLE.TEST = {\n kdc = \(url)\n }\n", to: "plain.conf")
             let diagnosis = try await station.doctor(environment: ["KRB5_CONFIG": "\(own):\(station.realm.configurationPath)"])
             let check = try #require(diagnosis.checks.first { $0.detail.contains(url) && $0.name == "kdc" }, "\(diagnosis)")
-            #expect(check.verdict == .warning && check.detail.contains("libkrb5 passes over it, and nothing was sent there"), "\(check)")
+            #expect(check.verdict == .warning && check.detail.contains("so libkrb5 ignores it, and nothing was sent to it"), "\(check)")
             #expect(!check.detail.contains("TLS"), "\(check)")
         }
     }
@@ -111,9 +111,14 @@ struct DoctorDiscoveryTests {
             let other = try await proxyCheck("\(server.url)/KdcProxy") {
                 OwnAuthorities.command(trusting: server.certificatePath, $0)
             }
-            #expect(other.detail.hasSuffix(" is reached (TLS), and passes nothing on to a KDC: it answers 404."), "\(other)")
+            #expect(
+                other.detail.hasSuffix(
+                    " accepts TLS connections, but does not forward messages to a KDC: it responds with status 404."
+                ),
+                "\(other)"
+            )
             let page = try await proxyCheck("\(server.url)/open") { OwnAuthorities.command(trusting: server.certificatePath, $0) }
-            #expect(page.detail.hasSuffix(" answers with something that is no KDC's message."), "\(page)")
+            #expect(page.detail.hasSuffix(" but its answer is not a KDC's message."), "\(page)")
         }
     }
 }

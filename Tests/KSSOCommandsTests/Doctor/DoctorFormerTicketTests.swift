@@ -41,7 +41,10 @@ struct DoctorFormerTicketTests {
         try await withFormerTicket(change) { station in
             let checks = try await station.doctor("http://localhost:1/").checks
             let service = try #require(checks.first { $0.name == "service" })
-            #expect(service.verdict == .failed && service.detail.hasPrefix("the KDC cannot read the ticket-granting ticket"), "\(service)")
+            #expect(
+                service.verdict == .failed && service.detail.hasPrefix("the KDC cannot decrypt the ticket-granting ticket"),
+                "\(service)"
+            )
             #expect(!service.detail.contains("password") && !service.detail.contains("ign in"), "\(service)")
             #expect(service.remedy?.hasSuffix("Sign in again: \(Self.command)") == true, "\(service)")
             // So it does.

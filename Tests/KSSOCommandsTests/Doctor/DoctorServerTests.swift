@@ -125,7 +125,7 @@ struct DoctorServerTests {
                 let first = try #require(try await diagnose("http://localhost:\(port)/hello").firstFailure)
                 #expect(first.name == "challenge", "\(first)")
                 #expect(first.detail.contains("does not offer Negotiate: it offers nothing."), "\(first)")
-                #expect(first.detail.contains("The answer came by a proxy (Via: 1.1 gate"), "\(first)")
+                #expect(first.detail.contains("The response came through a proxy (Via: 1.1 gate"), "\(first)")
             }
         }
     }
@@ -148,12 +148,12 @@ struct DoctorServerTests {
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
             let challenge = try check("challenge", try await diagnose("http://localhost:\(server.port)/"))
             #expect(challenge.verdict == .failed)
-            #expect(challenge.detail.contains("wants NTLM: its Negotiate token begins with NTLMSSP"))
+            #expect(challenge.detail.contains("requires NTLM: its Negotiate token begins with NTLMSSP"))
         }
     }
 
     @Test(arguments: [
-        ("Negotiate f!sh", "can't be read: "), ("Negotiate fish", "first Negotiate challenge carries a token"),
+        ("Negotiate f!sh", "cannot be parsed: "), ("Negotiate fish", "first Negotiate challenge carries a token"),
         ("negotiate aGVsbG8=", "first Negotiate challenge carries a token"),
     ])
     func `a challenge that no ticket can answer fails`(field: String, detail: String) async throws {

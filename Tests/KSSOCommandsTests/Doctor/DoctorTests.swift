@@ -45,7 +45,7 @@ struct DoctorTests {
     }
 
     private static let expiries: [(flag: String, keys: [String], verdict: DiagnosticCheck.Verdict, words: String)] = [
-        ("-pwexpire never", [], .ok, "When the password expires is not known."),
+        ("-pwexpire never", [], .ok, "The password's expiration date is unknown."),
         ("-pwexpire \"60 days\"", [], .ok, "The password expires on "),
         ("-pwexpire \"60 days\"", ["pwNotificationDays: 90"], .warning, "The password expires on "),
         ("-pwexpire \"3 days\"", [], .warning, "The password expires on "),
@@ -81,9 +81,9 @@ struct DoctorTests {
         #expect(result.errors == "")
         let lines = result.output.split(separator: "\n").map(String.init)
         #expect(lines.contains("✓ account: the KDC knows alice@EXAMPLE.TEST."))
-        let failure = try #require(lines.firstIndex(of: "✗ session: no one of EXAMPLE.TEST is signed in."))
+        let failure = try #require(lines.firstIndex(of: "✗ session: no principal of EXAMPLE.TEST is signed in."))
         #expect(lines[failure + 1] == "    Sign in: ksso login")
-        #expect(lines.last == "It fails at session: no one of EXAMPLE.TEST is signed in.")
+        #expect(lines.last == "The check session failed: no principal of EXAMPLE.TEST is signed in.")
         #expect(!result.output.contains("challenge"))
     }
 
@@ -133,7 +133,7 @@ struct DoctorTests {
                 let difference = date.timeIntervalSince(before) - hours * 3600
                 #expect((-5...120).contains(difference), "\(check)")
             }
-            #expect(check.detail.contains("These times are by this machine's clock; the KDC's was 36"), "\(check)")
+            #expect(check.detail.contains("These times are by this machine's clock; the KDC's clock was 36"), "\(check)")
         }
     }
 
@@ -191,7 +191,7 @@ struct DoctorTests {
         #expect(diagnosis.isHealthy, "\(diagnosis)")
         let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
         #expect(dns.verdict == .ok)
-        #expect(dns.detail == "DNS names the KDCs of EXAMPLE.TEST: kdc.example.test:\(station.realm.kdcPort).")
+        #expect(dns.detail == "DNS lists the KDCs of EXAMPLE.TEST: kdc.example.test:\(station.realm.kdcPort).")
         #expect(verdicts(diagnosis)["kdc"] == .ok)
     }
 }

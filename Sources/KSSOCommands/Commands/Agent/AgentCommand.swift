@@ -10,7 +10,12 @@ internal import SSOAgentClient
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
-        abstract: "Keep the tickets for every program of this user: run, look after, or stop the agent.",
+        abstract: "Run, inspect or stop the agent, which keeps this user's tickets and renews them.",
+        discussion: """
+            EXAMPLES:
+              ksso agent run --background
+              ksso agent status
+            """,
         subcommands: [AgentRun.self, AgentStatus.self, AgentStop.self, AgentImport.self, AgentPrepare.self]
     )
 }
@@ -18,8 +23,14 @@ struct AgentCommand: AsyncParsableCommand {
 struct AgentStatus: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say whether an agent runs, and what it holds.",
-        discussion: "Ends with 1 when none runs. Who is signed in: ksso status."
+        abstract: "Print whether an agent is running, and what it stores.",
+        discussion: """
+            Exits with status 1 if no agent is running. To see who is signed in, run: ksso status
+
+            EXAMPLES:
+              ksso agent status
+              ksso agent status --json
+            """
     )
 
     @Flag(help: "Print one JSON document.")
@@ -31,7 +42,7 @@ struct AgentStatus: AsyncParsableCommand {
         if json { return try Console.printJSON(document) }
         guard let process = document.process else { return }
         let loss = document.cacheMode == "agent" && !runtime.servesCaches ? runtime.loss(of: .caches) : nil
-        let state = loss == nil ? "serves in" : "runs, but programs can't reach its tickets, in"
+        let state = loss == nil ? "serves in" : "is running, but programs cannot reach its tickets, in"
         Console.print("The agent \(state) \(runtime.path): process \(process.processID), since \(Console.text(process.started)).")
         if let loss { Console.print("    \(loss.fault). \(loss.remedy)") }
         if document.cacheMode == "agent" {
@@ -39,9 +50,9 @@ struct AgentStatus: AsyncParsableCommand {
             Console.print("    \(process.tickets ?? 0) tickets in \(caches) credential \(caches == 1 ? "cache" : "caches")")
             Console.print("    \(process.cacheConnections ?? 0) connections to them, \(process.connections) to its API")
         } else {
-            Console.print("    it renews the tickets of the system's default cache; \(process.connections) connections to its API")
+            Console.print("    it renews the tickets in the system's default cache; \(process.connections) connections to its API")
         }
-        if let failure = document.failure { Console.print("    the sessions are not known: \(failure)") }
+        if let failure = document.failure { Console.print("    the sessions are unknown: \(failure)") }
         if let date = process.profilesRead {
             let files = process.profiles ?? []
             Console.print("    profiles read \(Console.text(date)): \(files.isEmpty ? "none" : files.joined(separator: ", "))")
@@ -56,10 +67,14 @@ struct AgentStatus: AsyncParsableCommand {
 struct AgentStop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the agent. What it keeps on disk stays for the next one.",
+        abstract: "Stop the agent; what it keeps on disk stays for the next start.",
         discussion: """
-            The requests that it has begun are answered first. One that does not answer, such as a stopped one, is ended by a signal. To end the \
-            sessions as well, first: ksso logout --all
+            The agent first completes the requests that it has started. An agent that does not answer, such as a suspended one, is terminated \
+            by a signal. To end the sessions as well, first run: ksso logout --all
+
+            EXAMPLES:
+              ksso agent stop
+              ksso logout --all && ksso agent stop
             """
     )
 
@@ -69,7 +84,7 @@ struct AgentStop: AsyncParsableCommand {
         switch try await RunningAgent(runtime).answer() {
         case .status(let document): status = document
         case .silence(let listener): return try await end(listener, runtime, "did not answer")
-        case .unreachable(let agent): return try await end(agent, runtime, "could not be asked at \(runtime.loss(of: .requests).fault)")
+        case .unreachable(let agent): return try await end(agent, runtime, "could not be reached at \(runtime.loss(of: .requests).fault)")
         }
         guard let process = status.process?.processID else { return }
         // The listener is determined while the agent runs, because connecting later would make systemd start the next agent.
@@ -78,19 +93,19 @@ struct AgentStop: AsyncParsableCommand {
         try await Self.waitForEnd(of: process)
         Console.print("The agent has stopped.")
         if let stopCommand {
-            Console.note("systemd starts it again for the next program that needs it. To stop that as well: \(stopCommand)")
+            Console.note("systemd starts it again for the next program that needs it. To prevent that: \(stopCommand)")
         }
         let principals = status.sessions.filter(\.signedIn).map(\.principal).joined(separator: ", ")
         guard status.cacheMode == "agent", !principals.isEmpty else { return }
         let command = stopCommand == nil ? "ksso agent run --background; ksso logout --all" : "ksso logout --all"
-        Console.note("The tickets of \(principals) are kept for the next one. To end them: \(command)")
+        Console.note("The tickets of \(principals) are kept for the next start. To destroy them: \(command)")
     }
 
     /// Ends an agent that does not answer.
     private func end(_ listener: AgentListener, _ runtime: RuntimeDirectory, _ fault: String) async throws {
         let process = listener.processID
         try await Self.end(listener)
-        Console.print("The agent (process \(process)) \(fault). It was told to end by a signal, and has stopped.")
+        Console.print("The agent (process \(process)) \(fault). It was terminated by a signal.")
         if let kept = runtime.keptTickets { Console.note(kept.note) }
     }
 
@@ -111,7 +126,8 @@ struct AgentStop: AsyncParsableCommand {
         while kill(process, 0) == 0 {
             guard ContinuousClock.now < limit else {
                 guard agent?.isRunning == true else { return }
-                let sentence = "the agent (process \(process)) was told to stop and still runs. To end it at once: kill -KILL \(process)"
+                let sentence =
+                    "the agent (process \(process)) is still running after it was told to stop. To terminate it: kill -KILL \(process)"
                 throw CommandFailure(.failed, sentence)
             }
             try await Task.sleep(for: .milliseconds(20))
@@ -125,21 +141,22 @@ struct AgentImport: AsyncParsableCommand {
         commandName: "import",
         abstract: "Copy the tickets of a credential cache into the agent.",
         discussion: """
-            For a cache that a login made, such as the one of pam_krb5 or the tickets that ssh delegates: KRB5CCNAME names it, and the \
-            session's set-up runs this command. The cache itself stays as it is. A principal that is signed in by ksso login keeps that \
-            ticket; earlier tickets of other programs are replaced.
+            Use this for a cache that a login created, such as that of pam_krb5 or the tickets that ssh delegates: KRB5CCNAME names it, and \
+            the session configuration runs this command. The cache itself is not changed. A principal that signed in with ksso login keeps \
+            that ticket; earlier tickets of other programs are replaced.
 
-            Example: ksso agent import FILE:/tmp/krb5cc_1000_x8Wq2p
+            EXAMPLES:
+              ksso agent import FILE:/tmp/krb5cc_1000_x8Wq2p
             """
     )
 
-    @Argument(help: ArgumentHelp("The cache; by default the one that KRB5CCNAME names.", valueName: "cache"))
+    @Argument(help: ArgumentHelp("The cache to copy; by default the one that KRB5CCNAME names.", valueName: "cache"))
     var cache: String?
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         guard let name = cache ?? environment["KRB5CCNAME"], !name.isEmpty else {
-            throw CommandFailure(.usage, "no credential cache is named. Name one, or set KRB5CCNAME.")
+            throw CommandFailure(.usage, "no credential cache is specified. Specify one, or set KRB5CCNAME.")
         }
         let runtime = RuntimeDirectory(environment: environment)
         guard let socket = try await cacheSocket(of: runtime) else {
@@ -151,7 +168,7 @@ struct AgentImport: AsyncParsableCommand {
         let target = RealmConfiguration(realm: "", libdefaults: ["kcm_socket": socket], base: base, defaultCacheName: "KCM:")
         do {
             let copied = try await CacheImport(from: KerberosClient(source), to: KerberosClient(target), isLogin: true).run()
-            for principal in copied { Console.print("The agent has the tickets of \(principal) now.") }
+            for principal in copied { Console.print("The agent now has the tickets of \(principal).") }
             if copied.isEmpty { Console.note("\(name): nothing was copied, because the agent's own tickets are valid for longer.") }
         } catch {
             throw CommandFailure(error, verbose: false)
@@ -172,8 +189,13 @@ struct AgentImport: AsyncParsableCommand {
 struct AgentPrepare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prepare",
-        abstract: "Write the krb5.conf that leads programs to the agent's sockets, and end.",
-        discussion: "For a service manager that listens in the agent's place, and starts it with the first request."
+        abstract: "Write the krb5.conf that directs programs to the agent's sockets, and exit.",
+        discussion: """
+            For a service manager that listens on the agent's sockets, and starts the agent with the first request.
+
+            EXAMPLES:
+              ksso agent prepare
+            """
     )
 
     @OptionGroup var common: CommonOptions

@@ -8,42 +8,46 @@ internal import SSOAgentClient
 struct AgentRun: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Keep the tickets, renew them, and answer for programs that ask, until stopped.",
+        abstract: "Keep tickets, renew them, and answer the requests of programs until stopped.",
         discussion: """
-            Programs that ksso exec, ksso env or the session's set-up start then have their tickets here; ksso login fills them. The sockets are \
-            taken from systemd where it hands them over.
+            Programs started by ksso exec, with the variables of ksso env or in a configured session share the agent's tickets; ksso login \
+            acquires them. If systemd passes the sockets to the agent, the agent uses those.
+
+            EXAMPLES:
+              ksso agent run --background
+              ksso agent run --keytab /etc/app.keytab --principal app@CORP.EXAMPLE
             """
     )
 
-    @Flag(help: "Leave the tickets in the system's default cache; only renew them and answer from them.")
+    @Flag(help: "Leave the tickets in the system's default cache; only renew them and answer requests with them.")
     var system = false
-    @Flag(help: "Only keep the tickets, of every user of this machine, at the socket where all programs look for them.")
+    @Flag(help: "Only store tickets, for every user of this machine, at the socket where all programs look for them.")
     var machine = false
-    @Option(help: ArgumentHelp("The socket of --machine; by default \(MachineCache.standardSocket).", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket for --machine; by default \(MachineCache.standardSocket).", valueName: "path"))
     var socket: String?
     @Option(
         help: ArgumentHelp(
-            "Keep the tickets in this private folder, so that they outlive a restart of the machine; by default in the runtime folder.",
+            "Store the tickets in this private folder, so that they survive a restart of the machine; by default in the runtime folder.",
             valueName: "folder"
         )
     )
     var tickets: String?
-    @Option(help: ArgumentHelp("Refuse a user more credential caches than this; 64 by default.", valueName: "number"))
+    @Option(help: ArgumentHelp("Limit each user to this many credential caches; by default 64.", valueName: "number"))
     var maxCaches: Int?
-    @Option(help: ArgumentHelp("Sign in with a key of this keytab, and again when the ticket ends.", valueName: "file"))
+    @Option(help: ArgumentHelp("Sign in with a key from this keytab, and again when the ticket expires.", valueName: "file"))
     var keytab: String?
-    @Option(help: "Whose key of the keytab; by default the first one's.")
+    @Option(help: "Use this principal's key from the keytab; by default the first one's.")
     var principal: String?
     @Option(
-        help: "End when nobody has needed the agent for so long, such as 1h. The tickets stay for the next one.",
+        help: "Exit after this much idle time, such as 1h. Tickets are kept for the next start.",
         transform: Lifetime.option
     )
     var idleExit: Lifetime?
     @Option(
         help: ArgumentHelp(
             """
-            Ask by this pinentry program for the password that a program's request needs; by default pinentry, where there is a display \
-            or GPG_TTY names a terminal. One that draws no window asks on that terminal.
+            Use this pinentry program to prompt for a password that a program's request requires; by default pinentry, if there is a display \
+            or GPG_TTY names a terminal. A pinentry without a window prompts on that terminal.
             """,
             valueName: "program"
         )
@@ -52,15 +56,15 @@ struct AgentRun: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Run this program when a session begins, is renewed, ends, or can't be renewed; it finds what happened in KSSO_EVENT (new, renewed, \
-            destroyed, failed), KSSO_PRINCIPAL, KSSO_CACHE and other variables: see ksso(1).
+            Run this program when a session begins, is renewed, ends, or cannot be renewed. The event is described by KSSO_EVENT (new, \
+            renewed, destroyed, failed), KSSO_PRINCIPAL, KSSO_CACHE and other variables: see ksso(1).
             """,
             valueName: "program"
         )
     )
     var onEvent: String?
     @Option(
-        help: ArgumentHelp("Kill the program of --on-event, with its children, after this time; by default 30s.", valueName: "time"),
+        help: ArgumentHelp("Kill the program of --on-event and its children after this time; by default 30s.", valueName: "time"),
         transform: Lifetime.option
     )
     var eventTimeout: Lifetime?
@@ -72,13 +76,13 @@ struct AgentRun: AsyncParsableCommand {
         transform: ExpiredPeriod.option
     )
     var keepExpired: ExpiredPeriod?
-    @Flag(help: "Start it beside, and return when it serves.")
+    @Flag(help: "Start the agent in the background, and exit when it is ready.")
     var background = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        if principal != nil, keytab == nil { throw ValidationError("--principal names a key of --keytab.") }
-        if socket != nil, !machine { throw ValidationError("--socket is the one of --machine.") }
+        if principal != nil, keytab == nil { throw ValidationError("--principal requires --keytab.") }
+        if socket != nil, !machine { throw ValidationError("--socket requires --machine.") }
         if eventTimeout != nil, onEvent == nil { throw ValidationError("--event-timeout requires --on-event.") }
         let signsIn = system || keytab != nil || idleExit != nil || pinentry != nil || onEvent != nil
         if machine, signsIn || background || !common.profile.isEmpty {
@@ -86,8 +90,8 @@ struct AgentRun: AsyncParsableCommand {
                 "--machine takes only --socket, --tickets, --max-caches and --keep-expired: it signs no one in and reads no profile."
             )
         }
-        if let maxCaches, !(1...100_000).contains(maxCaches) { throw ValidationError("--max-caches: write a number from 1 to 100000.") }
-        if system, maxCaches != nil { throw ValidationError("--system keeps no caches: --max-caches has no effect there.") }
+        if let maxCaches, !(1...100_000).contains(maxCaches) { throw ValidationError("--max-caches requires a number from 1 to 100000.") }
+        if system, maxCaches != nil { throw ValidationError("--system stores no tickets, so it cannot be combined with --max-caches.") }
         if system, tickets != nil || keepExpired != nil {
             throw ValidationError("--system stores no tickets, so it cannot be combined with --tickets or --keep-expired.")
         }
@@ -113,7 +117,7 @@ struct AgentRun: AsyncParsableCommand {
                     throw CommandFailure(.failed, agent.unreachableSentence(unreachable))
                 }
                 guard !runtime.isServed else {
-                    throw await alreadyRunning(runtime, "an agent runs already in \(runtime.path). See: ksso agent status")
+                    throw await alreadyRunning(runtime, "an agent is already running in \(runtime.path). See: ksso agent status")
                 }
                 let signIn = try BackgroundAgent(runtime: runtime).start(waitingForSignIn: keytab != nil)
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
@@ -142,17 +146,17 @@ struct AgentRun: AsyncParsableCommand {
     private func checkKeytab() throws(CommandFailure) {
         guard let keytab else { return }
         guard let path = KeytabName.path(keytab) else {
-            throw CommandFailure(.usage, "--keytab \(keytab): a keytab is a file: a path, or FILE: and a path.")
+            throw CommandFailure(.usage, "--keytab \(keytab): a keytab must be a file. Give a path, or FILE: and a path.")
         }
         guard access(path, R_OK) == 0 else {
-            throw CommandFailure(.failed, "\(path): the keytab can't be read: \(String(cString: strerror(errno))).")
+            throw CommandFailure(.failed, "\(path): the keytab cannot be read: \(String(cString: strerror(errno))).")
         }
     }
 
     /// Returns the error for an agent that runs already: the given sentence, or a message that the agent does not answer.
     private func alreadyRunning(_ runtime: RuntimeDirectory, _ sentence: String) async -> CommandFailure {
         guard let listener = await RunningAgent(runtime).silent() else { return CommandFailure(.failed, sentence) }
-        return CommandFailure(.failed, "an agent runs already in \(runtime.path): \(listener.silence)")
+        return CommandFailure(.failed, "an agent is already running in \(runtime.path): \(listener.silence)")
     }
 
     private func harden() {
@@ -193,7 +197,7 @@ struct AgentRun: AsyncParsableCommand {
         environment[Agent.socketsVariable] = sockets
         SignalWait.restoreDefaults()
         let code = ProcessReplacement(path: path, arguments: CommandLine.arguments, environment: environment).begin()
-        return CommandFailure(.failed, "\(path): the new program can't be started: \(String(cString: strerror(code))).")
+        return CommandFailure(.failed, "\(path): the new program cannot be started: \(String(cString: strerror(code))).")
     }
 
     private func options(_ runtime: RuntimeDirectory, environment: [String: String]) throws(CommandFailure) -> AgentOptions {
@@ -269,7 +273,7 @@ extension AgentRun {
         guard mkdir(parent, 0o700) == 0 || errno == EEXIST else {
             throw CommandFailure(
                 .failed,
-                "\(parent): the folder can't be made: \(String(cString: strerror(errno))). Name one with --tickets."
+                "\(parent): the folder cannot be created: \(String(cString: strerror(errno))). Specify another one with --tickets."
             )
         }
         return "\(parent)/caches"

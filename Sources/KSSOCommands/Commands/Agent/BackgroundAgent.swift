@@ -34,7 +34,7 @@ struct BackgroundAgent {
         }
         // The agent keeps the write end open while it runs, so that its exit is detected at once.
         var life: [Int32] = [0, 0]
-        guard pipe(&life) == 0 else { throw failure("a pipe can't be made") }
+        guard pipe(&life) == 0 else { throw failure("a pipe cannot be created") }
         defer { close(life[0]) }
         _ = fcntl(life[0], F_SETFD, FD_CLOEXEC)
         emptyLog()
@@ -46,7 +46,7 @@ struct BackgroundAgent {
             return waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown
         }
         let text = lastLine(after: start).map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
-        throw CommandFailure(.failed, text ?? "the agent ended before it served. See \(log)")
+        throw CommandFailure(.failed, text ?? "the agent exited before it was ready. See \(log)")
     }
 
     /// Returns the next message of the agent; nil when the time is up or the agent has exited.
@@ -94,13 +94,13 @@ struct BackgroundAgent {
 
     private func notificationSocket() throws(CommandFailure) -> Int32 {
         guard let address = UnixSocketAddress(path: notifications) else {
-            throw CommandFailure(.failed, "\(notifications): a socket's path can't be so long. Set KSSO_RUNTIME_DIR to a shorter one.")
+            throw CommandFailure(.failed, "\(notifications): the path is too long for a socket. Set KSSO_RUNTIME_DIR to a shorter path.")
         }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
         unlink(notifications)
         guard descriptor >= 0, address.lent(to: { bind(descriptor, $0, $1) }) == 0 else {
             close(descriptor)
-            throw failure("\(notifications): the socket can't be made")
+            throw failure("\(notifications): the socket cannot be created")
         }
         return descriptor
     }
@@ -126,7 +126,7 @@ struct BackgroundAgent {
         var process: pid_t = 0
         let code = posix_spawn(&process, OwnProgram.executable, &actions, &attributes, &words, &variables)
         guard code == 0 else {
-            throw CommandFailure(.failed, "the agent can't be started: \(String(cString: strerror(code))).")
+            throw CommandFailure(.failed, "the agent cannot be started: \(String(cString: strerror(code))).")
         }
     }
 

@@ -45,7 +45,7 @@ struct EventProgram: Sendable {
     }
 
     private static func distrust(_ path: String) -> String {
-        "\(path): other users can change this program or a folder on the way to it. Give them to yourself or to root (chown), and run chmod go-w on them."
+        "\(path): other users can change this program or a folder on its path. Give them to yourself or to root (chown), and run chmod go-w on them."
     }
 
     /// Runs the program until it exits.
@@ -81,10 +81,10 @@ struct EventProgram: Sendable {
         case .exited(.exited(0)): return nil
         case .exited(.exited(let code)): return "\(path): the program of --on-event exited with status \(code)."
         case .exited(.signaled(let signal)): return "\(path): the program of --on-event was terminated by signal \(signal)."
-        case .notStarted(let reason): return "\(path): the program of --on-event can't be run: \(reason)"
+        case .notStarted(let reason): return "\(path): the program of --on-event cannot be run: \(reason)"
         case .outOfTime:
             let time = "\(limit.components.seconds) seconds"
-            return "\(path): the program of --on-event did not end within \(time) and was killed with its children."
+            return "\(path): the program of --on-event did not exit within \(time) and was killed with its children."
         }
     }
 

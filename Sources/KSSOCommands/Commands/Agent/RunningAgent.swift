@@ -38,7 +38,7 @@ struct RunningAgent {
     /// What to report of an agent that runs and whose socket is lost.
     func unreachableSentence(_ agent: AgentListener) -> String {
         let loss = runtime.loss(of: .requests)
-        return "an agent (process \(agent.processID)) runs in \(runtime.path), but can't be asked at \(loss.fault). \(loss.remedy)"
+        return "an agent (process \(agent.processID)) is running in \(runtime.path), but cannot be reached at \(loss.fault). \(loss.remedy)"
     }
 
     /// Returns the agent's process if it does not answer; nil if it answers or none is running.
@@ -80,6 +80,6 @@ struct RunningAgent {
     }
 
     private static func none(_ runtime: RuntimeDirectory) -> CommandFailure {
-        CommandFailure(.failed, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
+        CommandFailure(.failed, "no agent is running in \(runtime.path). Start one with: ksso agent run --background")
     }
 }

@@ -23,8 +23,8 @@ struct CacheFolder {
     /// Why no ticket can be written there; nil if one can. Writes a file without a name, which disappears when it is closed.
     var fault: String? {
         var information = stat()
-        guard stat(path, &information) == 0 else { return "there is no folder \(path)" }
-        guard access(path, W_OK | X_OK) == 0 else { return "\(path) is closed to this user" }
+        guard stat(path, &information) == 0 else { return "the folder \(path) does not exist" }
+        guard access(path, W_OK | X_OK) == 0 else { return "this user cannot write to \(path)" }
         let descriptor = open(path, Self.withoutName | O_WRONLY | O_CLOEXEC, 0o600)
         // Some file systems do not support such files. Then only the free space is checked.
         guard descriptor >= 0 else { return hasFreeBlocks ? nil : Self.text(ENOSPC) }

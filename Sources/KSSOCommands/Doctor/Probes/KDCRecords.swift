@@ -62,24 +62,26 @@ struct KDCRecords: Sendable {
 
     /// The finding if only DNS lists KDCs.
     var finding: Finding {
-        guard places.isEmpty, proxies.isEmpty else { return .ok("DNS names the KDCs of \(realm): \(names).") }
+        guard places.isEmpty, proxies.isEmpty else { return .ok("DNS lists the KDCs of \(realm): \(names).") }
         if isSilent {
             return .failed(
-                "no name server answers for _kerberos._udp.\(realm), and krb5.conf names no KDC.",
+                "no name server answers for _kerberos._udp.\(realm), and krb5.conf lists no KDC.",
                 remedy: "Check the network or the VPN: dig SRV _kerberos._udp.\(realm)"
             )
         }
         return .failed(
-            "nothing says where the KDCs of \(realm) are: krb5.conf names none, and DNS has no SRV record _kerberos._udp.\(realm) "
+            "the KDCs of \(realm) are unknown: krb5.conf lists none, and DNS has no SRV record _kerberos._udp.\(realm) "
                 + "nor _kerberos._tcp.\(realm), and no URI record \(uriName).",
-            remedy: "Check the realm's spelling, or name its KDCs: preferredKDCs in the profile."
+            remedy: "Check the realm's spelling, or list its KDCs in preferredKDCs of the profile."
         )
     }
 
     /// The finding if other KDCs are tried before those in DNS.
     func finding(after preferred: [String]) -> Finding {
-        guard !places.isEmpty || !proxies.isEmpty else { return .skipped("DNS names no KDC of \(realm) beside those of the profile.") }
-        return .ok("after \(preferred.joined(separator: ", ")), DNS names the KDCs of \(realm): \(names).")
+        guard !places.isEmpty || !proxies.isEmpty else {
+            return .skipped("DNS lists no KDC of \(realm) in addition to those of the profile.")
+        }
+        return .ok("after \(preferred.joined(separator: ", ")), DNS lists the KDCs of \(realm): \(names).")
     }
 
     private var names: String {
@@ -88,7 +90,7 @@ struct KDCRecords: Sendable {
         guard comesFromURI else { return list }
         let others = Set(unread.map(\.address.description)).sorted().joined(separator: ", ")
         return "\(list) (URI records, which libkrb5 reads before SRV"
-            + (others.isEmpty ? ")" : "; so it passes over \(others) of the SRV records)")
+            + (others.isEmpty ? ")" : "; so it ignores \(others) of the SRV records)")
     }
 
     /// Parses a boolean of krb5.conf.

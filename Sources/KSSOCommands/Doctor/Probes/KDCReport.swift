@@ -43,7 +43,7 @@ struct KDCReport: Sendable {
                 "kdc",
                 hasOthers ? .warning : .failed,
                 "\(name): its name does not resolve.",
-                remedy: "Correct what names it: \(place.source)."
+                remedy: "Correct its name in \(place.source)."
             )
         }
         let texts = outcomes.map { "\($0.transport.rawValue) \($0.outcome.text)" }.joined(separator: ", ")
@@ -53,14 +53,14 @@ struct KDCReport: Sendable {
                 "kdc",
                 isWhole ? .ok : .warning,
                 "\(name): \(texts).",
-                remedy: isWhole ? nil : "The other transport serves. Open the port in the firewall if it shall."
+                remedy: isWhole ? nil : "The other transport works. To use this one as well, open its port in the firewall."
             )
         }
         return DiagnosticCheck(
             "kdc",
             hasOthers ? .warning : .failed,
             "\(name) does not answer: \(texts).",
-            remedy: "Check the network or the VPN, whether a firewall lets the port through, and that this is where the KDC is."
+            remedy: "Check the network or the VPN, whether a firewall blocks the port, and whether this is the KDC's address."
         )
     }
 }
@@ -69,10 +69,10 @@ extension KDCProbe.Outcome {
     fileprivate var text: String {
         switch self {
         case .answered(let answer): "in \(answer.latency.milliseconds) ms"
-        case .refused: "nothing listens there"
+        case .refused: "connection refused"
         case .noAnswer: "no answer"
         case .unreachable(let reason): reason
-        case .notKerberos: "an answer that is not Kerberos"
+        case .notKerberos: "an answer that is not a Kerberos message"
         }
     }
 }
@@ -138,42 +138,43 @@ struct KDCProxyReport: Sendable {
             return DiagnosticCheck(
                 "kdc",
                 verdict,
-                "\(place.url) (\(place.source)) is neither a KDC's address nor a KDC proxy's: libkrb5 passes over it, and nothing was sent there.",
+                "\(place.url) (\(place.source)) is neither a KDC's address nor a KDC proxy's, so libkrb5 ignores it, and nothing was sent to it.",
                 remedy: "Write host, host:port, or https://host/path for a proxy."
             )
         case .said(.answered) where !KDCProbe.libraryReachesProxies:
             return DiagnosticCheck(
                 "kdc",
                 verdict,
-                "\(name): a KDC answers behind it, and libkrb5 has no plugin here to ask it for tickets.",
+                "\(name): a KDC answers behind it, but libkrb5 has no plugin for requests through a proxy.",
                 remedy: "Install krb5-k5tls."
             )
         case .said(.answered(let answer)):
             return DiagnosticCheck("kdc", .ok, "\(name): a KDC answers behind it in \(answer.latency.milliseconds) ms.")
         case .said:
-            let text = "\(name) is reached (TLS), and answers with something that is no KDC's message."
+            let text = "\(name) accepts TLS connections, but its answer is not a KDC's message."
             return DiagnosticCheck("kdc", verdict, text, remedy: Self.pathRemedy)
         case .status(let status):
-            let text = "\(name) is reached (TLS), and passes nothing on to a KDC: it answers \(status)."
+            let text = "\(name) accepts TLS connections, but does not forward messages to a KDC: it responds with status \(status)."
             return DiagnosticCheck("kdc", verdict, text, remedy: Self.pathRemedy)
         case .untrusted(let text):
             return DiagnosticCheck(
                 "kdc",
                 verdict,
                 "\(name): \(text)",
-                remedy: "Have this machine trust the proxy's authority. libkrb5 takes http_anchors of krb5.conf instead, where that is set."
+                remedy: "Add the proxy's certificate authority to those that this machine trusts, "
+                    + "or to http_anchors in krb5.conf, which libkrb5 uses instead if it is set."
             )
         case .noAnswer(let text):
             return DiagnosticCheck(
                 "kdc",
                 verdict,
                 "\(name) does not answer: \(text)",
-                remedy: "Check the network, and whether a firewall lets the port through."
+                remedy: "Check the network, and whether a firewall blocks the port."
             )
         }
     }
 
-    private static let pathRemedy = "Check its address, path and all (most end in /KdcProxy), and that it serves this realm."
+    private static let pathRemedy = "Check its address, including the path (most end in /KdcProxy), and that it serves this realm."
 }
 
 extension Duration {

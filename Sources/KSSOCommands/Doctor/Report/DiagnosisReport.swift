@@ -18,9 +18,10 @@ struct DiagnosisReport {
     }
 
     private var summary: String {
-        if let cause = diagnosis.firstFailure { return "It fails at \(cause.name): \(cause.detail)" }
+        if let cause = diagnosis.firstFailure { return "The check \(cause.name) failed: \(cause.detail)" }
         let doubts = diagnosis.checks.count { $0.verdict == .warning }
-        return doubts == 0 ? "Nothing fails." : "Nothing fails; \(doubts == 1 ? "one line is" : "\(doubts) lines are") doubtful."
+        return doubts == 0
+            ? "All checks passed." : "No check failed; \(doubts == 1 ? "there is 1 warning" : "there are \(doubts) warnings")."
     }
 }
 

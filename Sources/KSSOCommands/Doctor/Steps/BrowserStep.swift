@@ -10,9 +10,9 @@ extension DiagnosticStep {
         let refusing = browsers.filter { !$0.allows(plan.origin.host) }.map(\.name)
         guard !refusing.isEmpty else { return .ok("\(browsers.map(\.name).joined(separator: ", ")): the policy allows the host.") }
         return .warning(
-            "\(refusing.joined(separator: ", ")): no policy allows \(plan.origin.host), so that no ticket is sent.",
+            "\(refusing.joined(separator: ", ")): no policy allows \(plan.origin.host), so the browser sends no ticket.",
             remedy:
-                "Chromium and its kin: AuthServerAllowlist in a file of the policy's folder; Firefox: Authentication.SPNEGO in policies.json"
+                "Add the host to AuthServerAllowlist in a policy file of Chromium-based browsers, or to Authentication.SPNEGO in Firefox's policies.json."
         )
     }
 }

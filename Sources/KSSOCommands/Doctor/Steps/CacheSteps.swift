@@ -13,7 +13,7 @@ extension DiagnosticStep {
     ) { findings in
         if let loss = await RuntimeDirectory(environment: findings.environment).cacheLoss() {
             findings.isCacheLost = true
-            return .failed("the agent keeps the tickets, but programs can't reach them at \(loss.fault).", remedy: loss.remedy)
+            return .failed("the agent keeps the tickets, but programs cannot reach them at \(loss.fault).", remedy: loss.remedy)
         }
         let client = findings.sso.kerberos.cacheClient
         let name: CredentialCacheName
@@ -31,25 +31,25 @@ extension DiagnosticStep {
         }
         if let fault = folder.fault {
             return .failed(
-                "\(name): the credential cache can't be written: \(fault).",
-                remedy: "Make room in \(folder.path), or set KRB5CCNAME to a cache elsewhere."
+                "\(name): the credential cache cannot be written: \(fault).",
+                remedy: "Free space in \(folder.path), or set KRB5CCNAME to a cache in another folder."
             )
         }
         let leftOver = RuntimeDirectory(environment: findings.environment)
         if isStale(leftOver.kcmSocket) {
             return .warning(
-                "the tickets are in \(name). The socket \(leftOver.kcmSocket) is left over from an agent that is gone.",
+                "the tickets are in \(name). The socket \(leftOver.kcmSocket) is left over from an agent that is no longer running.",
                 remedy: "Start the agent again: ksso agent run --background"
             )
         }
-        return .ok("the tickets are in \(name), and there is room.")
+        return .ok("the tickets are in \(name), which is writable.")
     }
 
     /// Returns the remedy for a cache that does not answer, using only information from the kernel.
     private static func silenceRemedy(_ findings: DiagnosticFindings) -> String {
         let runtime = RuntimeDirectory(environment: findings.environment)
         guard runtime.cacheSocket != nil, let listener = runtime.listener(at: .caches) else {
-            return "Whoever keeps the credential caches does not answer. See: systemctl status sssd-kcm ksso-kcm"
+            return "The server of the credential caches does not answer. See: systemctl status sssd-kcm ksso-kcm"
         }
         return listener.silence.prefix(1).uppercased() + listener.silence.dropFirst()
     }
@@ -58,9 +58,9 @@ extension DiagnosticStep {
         guard error.message.contains("KCM") || error.subject.hasPrefix("KCM") else { return .failed(error.description) }
         // The session's variables direct other programs to the agent's socket, but this process ignores an agent that has stopped.
         let places = [await socketPath(client), RuntimeDirectory(environment: findings.environment).kcmSocket]
-        let remedy = "Start this user's agent: ksso agent run --background; or the machine's server: systemctl start ksso-kcm.socket"
+        let remedy = "Start this user's agent: ksso agent run --background; or the system-wide server: systemctl start ksso-kcm.socket"
         guard let path = places.first(where: isStale) else { return .failed(error.description, remedy: remedy) }
-        return .failed("the KCM socket \(path) is stale: it is there, and nobody answers. What served the tickets is gone.", remedy: remedy)
+        return .failed("the KCM socket \(path) is stale: it exists, but its server is no longer running.", remedy: remedy)
     }
 
     private static func socketPath(_ client: KerberosClient) async -> String {
@@ -85,12 +85,12 @@ extension DiagnosticStep {
         let socket = try? await own.libdefault("kcm_socket")
         let stockSocket = try? await stock.libdefault("kcm_socket")
         let isShared = ours == theirs && (ours.type != "KCM" || stockSocket == socket)
-        if isShared { return .ok("klist, curl and other programs look there too.") }
+        if isShared { return .ok("klist, curl and other programs use the same cache.") }
         return .warning(
-            "klist, curl and other programs started from here look in \(theirs)\(ours == theirs ? " of another server" : "").",
+            "klist, curl and other programs started from here use \(theirs)\(ours == theirs ? " of another server" : "").",
             remedy: RealmControl.isInside(findings.environment)
                 ? "For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
-                : "Set the session up: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+                : "Configure the session: ksso configure session --install; or for one program: ksso exec -- COMMAND"
         )
     }
 }

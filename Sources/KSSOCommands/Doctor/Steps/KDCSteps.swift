@@ -22,11 +22,11 @@ extension DiagnosticStep {
         guard order.asksDNS else {
             guard !order.named.isEmpty else {
                 return .failed(
-                    "nothing says where the KDCs of \(realm) are: krb5.conf names none, and dns_lookup_kdc is false.",
-                    remedy: "Name them: preferredKDCs in the profile, or kdc in [realms] of krb5.conf."
+                    "the KDCs of \(realm) are unknown: krb5.conf lists none, and dns_lookup_kdc is false.",
+                    remedy: "List them in preferredKDCs of the profile, or in kdc in [realms] of krb5.conf."
                 )
             }
-            return .skipped("DNS is not asked for KDCs: the profile or krb5.conf names \(order.named.count) of \(realm).")
+            return .skipped("DNS is not queried for KDCs, because the profile or krb5.conf lists \(order.named.count) for \(realm).")
         }
         let isAskedForURI = (try? await client.libdefault("dns_uri_lookup")).map { KDCRecords.isTrue($0) } ?? true
         let records = await KDCRecords(of: realm, asksForURI: isAskedForURI)
@@ -64,18 +64,18 @@ extension DiagnosticStep {
     /// Compares the KDC's clock with this machine's.
     static let clock = DiagnosticStep.check("clock") { findings in
         guard let answer = findings.answer?.answer else { return .skipped("no KDC answered.") }
-        guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not tell its time.") }
+        guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not contain its time.") }
         let difference = clockText(offset)
         let allowed = Int(findings.clockTolerance)
         let remedy = "Set this machine's clock: timedatectl set-ntp true"
         if abs(offset) > findings.clockTolerance {
             let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
             guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
-            // libkrb5 adjusts to the KDC's clock in this case. Certificate checks, Java and others do not.
-            return .warning("\(text), and libkrb5 makes up for it (kdc_timesync); others may not.", remedy: remedy)
+            // libkrb5 goes by the KDC's clock then. Certificates, Java and others do not.
+            return .warning("\(text), which libkrb5 corrects (kdc_timesync); other libraries may not.", remedy: remedy)
         }
         if abs(offset) > min(60, findings.clockTolerance / 2) {
-            return .warning("the KDC's clock is \(difference) this machine's, of \(allowed) seconds that are allowed.", remedy: remedy)
+            return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
         }
         return .ok("the KDC's clock is \(difference) this machine's.")
     }
@@ -92,7 +92,7 @@ extension DiagnosticStep {
         guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
         let sentence = "\(principal): \(refusal.message)"
         if refusal.code == .unknownPrincipal, findings.isGuess {
-            return .warning(sentence, remedy: "Say who signs in: ksso login NAME, or principalName in the profile.")
+            return .warning(sentence, remedy: "Specify the principal: ksso login NAME, or principalName in the profile.")
         }
         return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
     }
@@ -121,16 +121,16 @@ extension DiagnosticStep {
         }
         guard let found = answer else {
             return .failed(
-                "no address is known for \(host): its name does not resolve.",
-                remedy: "Check the spelling, the network, and whether the VPN brings its name servers: getent hosts \(host)"
+                "the name \(host) does not resolve.",
+                remedy: "Check the spelling, the network, and whether the VPN provides its name servers: getent hosts \(host)"
             )
         }
         let addresses = found.addresses.prefix(3).joined(separator: ", ")
         guard found.canonicalName.lowercased() != host else { return .ok("\(host) is \(addresses).") }
         findings.canonicalName = found.canonicalName.lowercased()
         return .ok(
-            "\(host) is an alias (CNAME) of \(found.canonicalName), \(addresses). A ticket is asked for HTTP/\(host) all the same; "
-                + "programs that canonicalise names would ask for HTTP/\(found.canonicalName)."
+            "\(host) is an alias (CNAME) of \(found.canonicalName), \(addresses). The ticket is requested for HTTP/\(host); "
+                + "programs that canonicalize names would request HTTP/\(found.canonicalName)."
         )
     }
 }

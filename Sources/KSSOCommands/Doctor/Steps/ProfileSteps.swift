@@ -11,7 +11,7 @@ extension DiagnosticCheck {
         var checks = found.warnings.map { warning in
             // A misspelled key has no effect, so it is a failure.
             let isFault = warning.code != .severalDefaultRealms
-            let remedy = "Mend the file. To see all its keys: ksso profile check \(warning.source)"
+            let remedy = "Fix the file. To check all its keys: ksso profile check \(warning.source)"
             return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
         }
         for profile in found.profiles {
@@ -21,14 +21,14 @@ extension DiagnosticCheck {
             }
         }
         if !found.profiles.isEmpty {
-            checks.append(DiagnosticCheck("profile", .ok, "in force: \(found.profiles.map(\.source).joined(separator: ", "))."))
+            checks.append(DiagnosticCheck("profile", .ok, "active: \(found.profiles.map(\.source).joined(separator: ", "))."))
         } else if checks.isEmpty {
             checks.append(
                 DiagnosticCheck(
                     "profile",
                     .warning,
-                    "no profile is installed: no host is answered.",
-                    remedy: "Put the organisation's profile into /etc/ksso or ~/.config/ksso."
+                    "no profile is installed, so no host is answered.",
+                    remedy: "Install the organization's profile: ksso setup FILE"
                 )
             )
         }
@@ -39,8 +39,8 @@ extension DiagnosticCheck {
     static let silentProfiles = DiagnosticCheck(
         "profile",
         .failed,
-        "the profiles can't be read in time: a disk, or the check of a signature, hangs.",
-        remedy: "Look whether the folders answer: ls /etc/ksso ~/.config/ksso"
+        "the profiles could not be read in time: a disk or a signature check does not respond.",
+        remedy: "Check that the folders can be listed: ls /etc/ksso ~/.config/ksso"
     )
 
     /// The check if an explicitly named profile cannot be used.
@@ -49,7 +49,7 @@ extension DiagnosticCheck {
             "profile",
             .failed,
             error.message,
-            remedy: "Mend the file. To see all its keys: ksso profile check \(error.source)"
+            remedy: "Fix the file. To check all its keys: ksso profile check \(error.source)"
         )
     }
 }
@@ -59,7 +59,7 @@ extension DiagnosticStep {
     static let configuration = DiagnosticStep.check("configuration") { findings in
         let files = KerberosConfigurationFile.systemFiles(environment: findings.environment)
         if let file = files.first(where: { access($0, F_OK) == 0 && access($0, R_OK) != 0 }) {
-            return .failed("\(file) can't be read by this user.", remedy: "Make it readable: chmod a+r \(file)")
+            return .failed("\(file) is not readable by this user.", remedy: "Make it readable: chmod a+r \(file)")
         }
         let present = files.filter { access($0, R_OK) == 0 }
         var credential: Principal?
@@ -72,13 +72,13 @@ extension DiagnosticStep {
                 credential = await findings.followDefaultCredential()
             }
         } catch {
-            return .failed(error.description, remedy: "Correct the file; kinit and curl stumble over it too.")
+            return .failed(error.description, remedy: "Fix the file; kinit and curl fail because of it too.")
         }
-        let names = present.isEmpty ? "there is no krb5.conf, and none is needed" : "\(present.joined(separator: ", ")): readable"
+        let names = present.isEmpty ? "there is no krb5.conf, and none is required" : "\(present.joined(separator: ", ")): readable"
         guard let realm = findings.realm else {
             return .failed(
-                "no realm is known: neither a profile nor krb5.conf names a default one.",
-                remedy: "Install the organisation's profile, or name the realm: ksso doctor EXAMPLE.COM"
+                "no realm is known: neither a profile nor krb5.conf sets a default realm.",
+                remedy: "Install the organization's profile, or specify the realm: ksso doctor EXAMPLE.COM"
             )
         }
         return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")
@@ -100,11 +100,11 @@ extension DiagnosticStep {
                 switch reason?.rule {
                 case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile."
                 case "hostRule": "Add the host to Hosts of the profile."
-                default: "Ask for a page that the profile covers."
+                default: "Use the URL of a page that the profile covers."
                 }
             return .failed(
                 "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
-                remedy: "\(mend) Every rule that was considered: ksso explain \(withoutUser(url.absoluteString))"
+                remedy: "\(mend) To see every rule that was considered: ksso explain \(withoutUser(url.absoluteString))"
             )
         }
     }

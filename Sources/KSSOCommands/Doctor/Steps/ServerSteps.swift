@@ -41,13 +41,13 @@ extension DiagnosticStep {
             return .failed(
                 "\(error)",
                 remedy:
-                    "A proxy that opens TLS shows a certificate of its own. To see whose it is: openssl s_client -connect HOST:443.\(advice)"
+                    "A proxy that intercepts TLS presents its own certificate. To see its issuer: openssl s_client -connect HOST:443.\(advice)"
             )
         }
         let isLate = transport?.code == .timedOut || (error as? AuthorizationError)?.code == .timedOut
         return .failed(
             isLate ? "\(origin) does not answer in time." : "\(error)",
-            remedy: "Check that the server runs, and that this network reaches it: curl -v \(origin)"
+            remedy: "Check that the server is running, and that this network reaches it: curl -v \(origin)"
         )
     }
 
@@ -58,18 +58,19 @@ extension DiagnosticStep {
             let reason = findings.isChallenged ? "there is no ticket for the server." : "the server did not ask for Negotiate."
             return [DiagnosticCheck("token", .skipped, reason), DiagnosticCheck("mutualAuthentication", .skipped, reason)]
         }
-        let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not take the ticket.")
+        let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not accept the ticket.")
         do {
             let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.tls)
             guard case .authenticated = answer.delivery else {
-                var reason = "the server asked for no ticket when it could have had one."
+                var reason = "the server did not request a ticket in this attempt."
                 if case .refused(let text) = answer.delivery { reason = text }
                 return [refusal(reason, findings), unproven]
             }
             let status = Int(answer.response.status.code)
-            let taken = DiagnosticCheck("token", .ok, "the server took the ticket, and answers \(status).")
+            let taken = DiagnosticCheck("token", .ok, "the server accepted the ticket, and responded with status \(status).")
             let isProven = plan.mutualAuthentication == .required
-            let detail = isProven ? "the server proved itself." : "the profile does not ask this server to prove itself."
+            let detail =
+                isProven ? "the server proved its identity." : "the profile does not require mutual authentication from this server."
             return [taken, DiagnosticCheck("mutualAuthentication", isProven ? .ok : .skipped, detail)]
         } catch {
             return failure(error, findings, unproven)
@@ -83,12 +84,13 @@ extension DiagnosticStep {
         // A profile can accept a missing proof; an invalid one can only be accepted by not checking it at all.
         let key = error.code == .invalidResponse ? "NoMutualAuthenticationHosts" : "OptionalMutualAuthenticationHosts"
         return [
-            DiagnosticCheck("token", .ok, "the server answered the ticket."),
+            DiagnosticCheck("token", .ok, "the server responded to the ticket."),
             DiagnosticCheck(
                 "mutualAuthentication",
                 .failed,
                 error.message,
-                remedy: "Another server may be answering in its place. If it is the right one and cannot prove itself, list its host in "
+                remedy: "Another server may be responding in its place. "
+                    + "If it is the right one and cannot prove its identity, list its host in "
                     + "\(key) of the profile."
             ),
         ]
@@ -101,7 +103,7 @@ extension DiagnosticStep {
             return DiagnosticCheck(
                 "token",
                 .failed,
-                "the server did not take the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
+                "the server did not accept the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
                     + "\(Int(findings.clockTolerance)) seconds.",
                 remedy: "Set the server's clock."
             )
@@ -111,7 +113,7 @@ extension DiagnosticStep {
             .failed,
             reason,
             remedy:
-                "See whether the server's keytab has the KDC's key, on the server: ksso doctor --keytab FILE URL; and what its log says."
+                "Check on the server that its keytab has the KDC's key: ksso doctor --keytab FILE URL; and check the server's log."
         )
     }
 
@@ -169,38 +171,42 @@ struct ServerAnswer {
     }
 
     func finding(of origin: String) -> Finding {
-        let proxy = via.isEmpty ? "" : " The answer came by a proxy (Via: \(via.joined(separator: ", ")))."
+        let proxy = via.isEmpty ? "" : " The response came through a proxy (Via: \(via.joined(separator: ", ")))."
         if status == 407 || !proxyChallenges.isEmpty {
             return .failed(
-                "a proxy stands in between and wants a sign-in of its own: it answers \(status), and offers \(Self.schemes(proxyChallenges)).\(proxy)",
-                remedy: "Let \(origin) go past the proxy (no_proxy), or sign in to the proxy. No ticket is sent to one."
+                "a proxy requires its own sign-in: it responds with status \(status), and offers \(Self.schemes(proxyChallenges)).\(proxy)",
+                remedy: "Exclude \(origin) from the proxy (no_proxy), or sign in to the proxy. ksso sends no ticket to a proxy."
             )
         }
         guard status == 401 else {
             return .warning(
-                "\(origin) asks for no sign-in at this address: it answers \(status).\(proxy)",
-                remedy: "Name a page that asks for one. A server that must not ask is as it should be."
+                "\(origin) requires no sign-in at this address: it responds with status \(status).\(proxy)",
+                remedy: "Specify a page that requires one. If the server is not meant to require a sign-in, nothing is wrong."
             )
         }
         switch negotiate {
         case .found(let challenge) where challenge.token?.starts(with: Self.ntlm) == true:
-            return .failed("\(origin) wants NTLM: its Negotiate token begins with NTLMSSP.\(proxy)", remedy: Self.serverRemedy)
+            return .failed("\(origin) requires NTLM: its Negotiate token begins with NTLMSSP.\(proxy)", remedy: Self.serverRemedy)
         case .found(let challenge) where challenge.token != nil:
             let text = "\(origin)'s first Negotiate challenge carries a token, so no ticket can answer it.\(proxy)"
             return .failed(text, remedy: Self.serverRemedy)
         case .found:
-            return via.isEmpty ? .ok("\(origin) asks for Negotiate.") : .warning("\(origin) asks for Negotiate.\(proxy)")
+            return via.isEmpty ? .ok("\(origin) offers Negotiate.") : .warning("\(origin) offers Negotiate.\(proxy)")
         case .malformed(let reason):
-            return .failed("\(origin) asks for a sign-in that can't be read: \(reason).\(proxy)", remedy: Self.serverRemedy)
+            return .failed(
+                "\(origin) requires a sign-in, but its challenge cannot be parsed: \(reason).\(proxy)",
+                remedy: Self.serverRemedy
+            )
         case .absent:
             let offered = AuthenticationChallenge.parse(challenges)
             let wantsNTLM = offered.contains { $0.hasScheme("NTLM") }
-            let text = wantsNTLM ? "wants NTLM, and does not offer Negotiate" : "does not offer Negotiate"
+            let text = wantsNTLM ? "requires NTLM, and does not offer Negotiate" : "does not offer Negotiate"
             return .failed("\(origin) \(text): it offers \(Self.schemes(challenges)).\(proxy)", remedy: Self.serverRemedy)
         }
     }
 
-    private static let serverRemedy = "Have Kerberos (Negotiate) switched on in the server's settings; a server without it can't be helped."
+    private static let serverRemedy =
+        "Ask the server's administrator to enable Kerberos (Negotiate). ksso cannot sign in to a server without it."
 
     private static func schemes(_ fields: [String]) -> String {
         let schemes = AuthenticationChallenge.parse(fields).map { String($0.scheme.prefix(40)) }

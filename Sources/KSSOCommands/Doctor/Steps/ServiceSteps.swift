@@ -9,7 +9,7 @@ extension DiagnosticStep {
     static let service = DiagnosticStep.check("service", limit: .seconds(5)) { findings in
         guard let plan = findings.plan else { return .nothing }
         guard let session = findings.session, let answer = findings.answer else {
-            return .skipped(findings.session == nil ? "nobody is signed in." : "no KDC answered.")
+            return .skipped(findings.session == nil ? "no one is signed in." : "no KDC answered.")
         }
         let client = findings.sso.kerberos.diagnosticClient(for: session.realm)
         var service: Principal?
@@ -50,7 +50,7 @@ extension DiagnosticStep {
         return .warning(
             "the KDC encrypts tickets for \(cached.server) with its key \(key), and the ticket in \(session.cache) is from before the change: "
                 + "it is encrypted with the key \(former), which the server may no longer have.",
-            remedy: "If the server refuses the ticket, this gets another one for all programs: "
+            remedy: "If the server refuses the ticket, request another one for all programs: "
                 + "ksso fetch \(findings.url?.absoluteString ?? "URL")"
         )
     }
@@ -59,9 +59,10 @@ extension DiagnosticStep {
     private static func refused(_ error: KerberosError, _ principal: Principal, _ service: Principal?) -> Finding {
         let isAnothers = service.map { ![principal.realm, ""].contains($0.realm) } ?? false
         return .failed(
-            "the KDC can't read the ticket-granting ticket of \(principal) (\(error.libraryMessage)).",
-            remedy: "It is from before the realm's key was changed, or its KDC set up anew. Sign in again: ksso login --force \(principal)"
-                + (isAnothers ? "\n    Where that does not help, the keys of the trust between the two realms differ." : "")
+            "the KDC cannot decrypt the ticket-granting ticket of \(principal) (\(error.libraryMessage)).",
+            remedy: "The realm's key was changed, or its KDC was reinstalled, after the ticket was issued. "
+                + "Sign in again: ksso login --force \(principal)"
+                + (isAnothers ? "\n    If that does not help, the keys of the trust between the two realms differ." : "")
         )
     }
 
@@ -78,7 +79,8 @@ extension DiagnosticStep {
         guard let canonical = findings.canonicalName, let tickets = findings.tickets else {
             return .failed(
                 "the KDC does not know the service \(name).",
-                remedy: "Check the host's name in the URL, or have the service principal added: setspn -S HTTP/\(host) ACCOUNT, or "
+                remedy: "Check the host's name in the URL, or ask for the service principal to be added: "
+                    + "setspn -S HTTP/\(host) ACCOUNT, or "
                     + "kadmin add_principal -randkey HTTP/\(host)"
             )
         }
@@ -90,16 +92,16 @@ extension DiagnosticStep {
         }
         return .failed(
             "the KDC does not know the service \(name): \(host) is an alias (CNAME) of \(canonical)"
-                + (isKnown ? ", whose service \(other) it does know." : ", and \(other) it does not know either."),
-            remedy: "Have HTTP/\(host) added to the account of the service (setspn -S)"
-                + (isKnown ? ", or name the other in the profile: ServicePrincipals, {\(plan.origin): \(other)}" : ".")
+                + (isKnown ? ", whose service \(other) it knows." : ", and it does not know \(other) either."),
+            remedy: "Ask for HTTP/\(host) to be added to the account of the service (setspn -S)"
+                + (isKnown ? ", or set the other in the profile: ServicePrincipals, {\(plan.origin): \(other)}" : ".")
         )
     }
 
     /// Checks whether a keytab on this machine contains the key that the KDC encrypts with.
     static let keytab = DiagnosticStep.check("keytab") { findings in
         guard let ticket = findings.serviceTicket, let client = findings.client else {
-            return findings.keytab == nil ? .nothing : .skipped("there is no ticket to hold against the keytab.")
+            return findings.keytab == nil ? .nothing : .skipped("there is no ticket to compare with the keytab.")
         }
         let contents: KeytabContents
         let key: TicketKey
@@ -107,11 +109,15 @@ extension DiagnosticStep {
             key = try await client.key(of: ticket)
             contents = try await client.keytabContents(findings.keytab)
         } catch {
-            guard findings.keytab != nil else { return .skipped("there is no keytab here that can be read. On the server: --keytab FILE") }
-            return .failed(error.description, remedy: "Run this where the server's keytab is, as a user who may read it.")
+            guard findings.keytab != nil else {
+                return .skipped("there is no readable keytab here. On the server, run: ksso doctor --keytab FILE URL")
+            }
+            return .failed(error.description, remedy: "Run this command on the server, as a user who can read its keytab.")
         }
         let own = contents.entries.filter { $0.principal == ticket.server }.map(\.key)
-        if own.isEmpty, findings.keytab == nil { return .skipped("\(contents.name) has no key of \(ticket.server): it is for others.") }
+        if own.isEmpty, findings.keytab == nil {
+            return .skipped("\(contents.name) has no key of \(ticket.server); it is for other services.")
+        }
         if let fault = KeytabFault(of: key, among: own) { return fault.finding(ticket.server, contents.name, key) }
         do throws(KerberosError) {
             try await client.checkDecryption(of: ticket, with: contents.name)
@@ -147,12 +153,12 @@ enum KeytabFault {
         let export = "Export the keytab again: ktadd or ktpass, and restart the server."
         switch self {
         case .noEntry:
-            return .failed("\(keytab) has no key of \(service), for which the KDC gives out tickets.", remedy: export)
+            return .failed("\(keytab) has no key of \(service), for which the KDC issues tickets.", remedy: export)
         case .otherVersion(let own):
             let versions = Set(own.map(\.version)).sorted().map(String.init).joined(separator: ", ")
             return .failed(
                 "the KDC encrypts tickets for \(service) with the key of kvno \(key.version), and \(keytab) has kvno \(versions): "
-                    + "the keytab is \(own.allSatisfy { $0.version < key.version } ? "old" : "another one's").",
+                    + "the keytab is \(own.allSatisfy { $0.version < key.version } ? "old" : "from another account").",
                 remedy: export
             )
         case .otherEncryption(let own):
@@ -160,13 +166,13 @@ enum KeytabFault {
             return .failed(
                 "the KDC encrypts tickets for \(service) with \(key.encryptionType), and \(keytab) has kvno \(key.version) with another "
                     + "encryption type only: \(types).",
-                remedy: "Export the keytab with all the account's encryption types, or allow the account that one."
+                remedy: "Export the keytab with all the account's encryption types, or allow the account to use that one."
             )
         case .otherKey:
             return .failed(
                 "\(keytab) has a key of \(service) with the KDC's number (\(key)), and it does not decrypt the KDC's tickets: the service "
-                    + "principal stands on another account than the server's.",
-                remedy: "Find the account: setspn -Q HTTP/HOST; take the service principal off it and put it on the server's."
+                    + "principal belongs to another account than the server's.",
+                remedy: "Find the account: setspn -Q HTTP/HOST; move the service principal from it to the server's account."
             )
         }
     }

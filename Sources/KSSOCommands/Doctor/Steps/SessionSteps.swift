@@ -25,7 +25,7 @@ extension DiagnosticStep {
         } catch {
             return .failed(error.description)
         }
-        let whom = wanted.map { "\($0) is" } ?? "nobody of \(realm) is"
+        let whom = wanted.map { "\($0) is" } ?? "no principal of \(realm) is"
         let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
         let kept = RuntimeDirectory(environment: findings.environment).keptTickets
         let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
@@ -48,18 +48,18 @@ extension DiagnosticStep {
 extension DiagnosticStep {
     /// Checks when the ticket and the password expire.
     static let expiry = DiagnosticStep.check("expiry") { findings in
-        guard let session = findings.session else { return .skipped("nobody is signed in.") }
+        guard let session = findings.session else { return .skipped("no one is signed in.") }
         let rules = findings.sso.kerberos.passwordRules(for: session.realm)
         // The KDC's times are by its own clock. They are converted to this machine's clock, which users see.
         func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
         let (now, end, passwordEnd) = (Date(), local(session.ticketExpires), session.passwordExpires.map(local))
-        let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text(local($0)))" } ?? ", and can't be renewed"
+        let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text(local($0)))" } ?? ", and cannot be renewed"
         let text = "the ticket is valid until \(Console.text(end))\(renewal). \(password(passwordEnd, now))\(clock(session))"
         let isTicketDoubtful = end.timeIntervalSince(now) < 600
         let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }
         guard isTicketDoubtful || isPasswordDoubtful == true else { return .ok(text) }
         let remedies = [
-            isTicketDoubtful ? "Get another ticket: ksso refresh, or ksso login --force" : nil,
+            isTicketDoubtful ? "Reacquire the ticket: ksso refresh, or ksso login --force" : nil,
             isPasswordDoubtful == true ? session.passwordAdvice(rules) : nil,
         ].compactMap(\.self)
         return .warning(text, remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n    "))
@@ -67,13 +67,14 @@ extension DiagnosticStep {
 
     /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.
     private static func password(_ expires: Date?, _ now: Date) -> String {
-        guard let expires else { return "When the password expires is not known." }
+        guard let expires else { return "The password's expiration date is unknown." }
         return "The password \(expires > now ? "expires" : "expired") on \(Console.text(expires))."
     }
 
     /// Describes the clock that the times are by, if the clocks differ.
     private static func clock(_ session: Session) -> String {
         guard abs(session.clockOffset) >= 1 else { return "" }
-        return " These times are by this machine's clock; the KDC's was \(clockText(session.clockOffset)) it when the ticket came."
+        return " These times are by this machine's clock; "
+            + "the KDC's clock was \(clockText(session.clockOffset)) it when the ticket was issued."
     }
 }

@@ -37,7 +37,7 @@ extension RuntimeDirectory {
                 let loss = loss(of: .caches)
                 throw AuthorizationError(
                     .agentUnavailable,
-                    "the agent\(process) keeps the tickets, but programs can't reach them at \(loss.fault). \(loss.remedy)"
+                    "the agent\(process) keeps the tickets, but programs cannot reach them at \(loss.fault). \(loss.remedy)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))

@@ -34,7 +34,10 @@ public final class SingleSignOn: CredentialExtension {
             let usesAgent = settings.defaultCacheName == nil
             let cacheSocket = needsAgent || usesAgent ? try await runtime.findCacheSocket() : nil
             guard !needsAgent || cacheSocket != nil else {
-                throw AuthorizationError(.agentNotRunning, "no agent runs in \(runtime.path). Start one with: ksso agent run --background")
+                throw AuthorizationError(
+                    .agentNotRunning,
+                    "no agent is running in \(runtime.path). Start one with: ksso agent run --background"
+                )
             }
             if cacheSocket != nil, usesAgent { try await runtime.checkCaches() }
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()

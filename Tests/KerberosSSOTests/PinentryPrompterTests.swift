@@ -77,9 +77,9 @@ struct PinentryPrompterTests {
     }
 
     @Test(arguments: [
-        ("", variables, "there is no such program"), ("exit 1", variables, "ended before it asked"),
-        ("\(polite) exit 0", variables, "ended in the midst of the question"),
-        ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", variables, "can't ask in a window (libgpg-error 32849)"),
+        ("", variables, "there is no such program"), ("exit 1", variables, "exited before it prompted"),
+        ("\(polite) exit 0", variables, "exited during the prompt"),
+        ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", variables, "cannot prompt in a window (libgpg-error 32849)"),
         ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", ["DISPLAY": ""], "Set GPG_TTY or DISPLAY"),
         ("exit 1", [:], "Set GPG_TTY or DISPLAY"),
     ])

@@ -51,14 +51,17 @@ public struct PinentryPrompter: Prompter {
     ///   cannot be run or has no place to prompt.
     public func answers(to request: PromptRequest) throws -> [Secret] {
         guard let path = Self.path(of: program, environment: environment) else {
-            faults.note("\(program): there is no such program. Install one of GnuPG's, or name one with: ksso agent run --pinentry PROGRAM")
+            faults.note(
+                "\(program): there is no such program. Install a pinentry of GnuPG, or specify one with: "
+                    + "ksso agent run --pinentry PROGRAM"
+            )
             throw PromptRefusal.notInteractive
         }
         var dialogue: AssuanDialogue
         do {
             dialogue = try running.start(path, environment: environment, for: request)
         } catch {
-            if error == .notInteractive { faults.note("\(path): the program can't be run. Try it: \(path) --version") }
+            if error == .notInteractive { faults.note("\(path): the program cannot be run. Test it with: \(path) --version") }
             throw error
         }
         defer { running.end(&dialogue, of: request) }
@@ -91,20 +94,20 @@ public struct PinentryPrompter: Prompter {
 
     /// The sentence that reports a program's fault.
     private func sentence(_ fault: AssuanDialogue.Fault, _ path: String) -> String {
-        guard Self.hasPlace(terminal: terminal, environment: environment) else { return "\(path) can't ask: \(Self.missingPlace)" }
+        guard Self.hasPlace(terminal: terminal, environment: environment) else { return "\(path) cannot prompt: \(Self.missingPlace)" }
         let place = terminal.map { "on the terminal \($0)" } ?? "in a window"
         return switch fault {
-        case .endedAtOnce: "\(path) ended before it asked. Try it: \(path) </dev/null; it should print OK."
-        case .ended: "\(path) ended in the midst of the question. Try it: echo GETPIN | \(path)"
-        case .silent: "\(path) said nothing for a minute. Try it: \(path) </dev/null; it should print OK."
+        case .endedAtOnce: "\(path) exited before it prompted. Test it with: \(path) </dev/null; it should print OK."
+        case .ended: "\(path) exited during the prompt. Test it with: echo GETPIN | \(path)"
+        case .silent: "\(path) did not answer for a minute. Test it with: \(path) </dev/null; it should print OK."
         case .refused(let code):
-            "\(path) can't ask \(place) (libgpg-error \(code)). See that DISPLAY or GPG_TTY of the agent names one of yours that is open."
+            "\(path) cannot prompt \(place) (libgpg-error \(code)). Check that the agent's DISPLAY or GPG_TTY names an open one of yours."
         }
     }
 
     /// What to do if there is neither a terminal nor a display.
     package static let missingPlace =
-        "there is neither a terminal nor a display. Set GPG_TTY or DISPLAY, and start the agent anew: export GPG_TTY=$(tty); "
+        "there is neither a terminal nor a display. Set GPG_TTY or DISPLAY, and restart the agent: export GPG_TTY=$(tty); "
         + "ksso agent stop; ksso agent run --background"
 
     /// Whether there is a terminal or a display.

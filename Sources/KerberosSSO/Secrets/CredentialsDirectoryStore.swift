@@ -32,7 +32,7 @@ public struct CredentialsDirectoryStore: SecretStore {
         var bytes = [UInt8](repeating: 0, count: Self.limit + 1)
         defer { unsafe bytes.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.descriptor, $0.baseAddress, $0.count) }
-        guard count >= 0, count <= Self.limit else { throw unusable(file.path, "the file can't be read, or is too long.") }
+        guard count >= 0, count <= Self.limit else { throw unusable(file.path, "the file cannot be read, or is too long.") }
         var content = bytes[..<count]
         if content.last == UInt8(ascii: "\n") { content = content.dropLast() }
         if content.last == UInt8(ascii: "\r") { content = content.dropLast() }
@@ -42,7 +42,7 @@ public struct CredentialsDirectoryStore: SecretStore {
     /// Always throws, because only systemd delivers these passwords.
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
-        throw unusable(directory, "systemd's credentials are delivered by systemd alone. Put the password where LoadCredential= finds it.")
+        throw unusable(directory, "only systemd can store credentials there. Put the password in the file that LoadCredential= specifies.")
     }
 
     /// Makes this store ignore the present file.
@@ -54,7 +54,7 @@ public struct CredentialsDirectoryStore: SecretStore {
         do throws(KerberosError) {
             try KernelKeyring.store(file.identity, named: file.note)
         } catch {
-            throw unusable(file.path, "the file is systemd's, and that it is to be passed over can't be noted: \(error.message)")
+            throw unusable(file.path, "the file belongs to systemd, and ksso cannot record that it is to be ignored: \(error.message)")
         }
         return true
     }
@@ -75,14 +75,14 @@ public struct CredentialsDirectoryStore: SecretStore {
         let descriptor = unsafe Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw unusable(path, "the file can't be read (\(unsafe String(cString: strerror(errno)))).")
+            throw unusable(path, "the file cannot be read (\(unsafe String(cString: strerror(errno)))).")
         }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, [0, geteuid()].contains(status.st_uid),
             status.st_mode & 0o027 == 0
         else {
             close(descriptor)
-            throw unusable(path, "others can read or change the file, or it is no file of this user's or root's; it is not used.")
+            throw unusable(path, "other users can read or change the file, or it is not owned by this user or root, so it is ignored.")
         }
         let identity = "\(status.st_dev) \(status.st_ino) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
         return OpenFile(path: path, descriptor: descriptor, identity: Secret(identity))

@@ -23,7 +23,7 @@ public struct KernelKeyringStore: SecretStore {
     @discardableResult
     public func store(_ secret: Secret, for principal: Principal) async throws(KerberosError) -> String {
         try KernelKeyring.store(secret, named: Self.description(of: principal))
-        return "in \(name) until the machine stops, or no program of this user runs any more"
+        return "in \(name) until the machine shuts down or your last process exits"
     }
 
     /// Removes the password.

@@ -45,7 +45,8 @@ public struct OrderedSecretStore: SecretStore {
                 reasons.append(error.message)
             }
         }
-        let message = reasons.isEmpty ? "this machine has nothing that keeps passwords." : reasons.joined(separator: " ")
+        let message =
+            reasons.isEmpty ? "this machine has no store for passwords. Sign in without --remember." : reasons.joined(separator: " ")
         throw KerberosError(.secretStoreUnusable, subject: principal.description, message: message)
     }
 

@@ -65,7 +65,7 @@ public struct SecretServiceStore: SecretStore {
         guard !principal.description.hasPrefix("-") else { return SecretToolRun.Outcome(status: 1, output: Secret("")) }
         let run = SecretToolRun(program: program, arguments: command + attributes, environment: environment)
         guard let outcome = await BlockingCall.run({ run.outcome(input: input) }) else {
-            throw Self.unusable(principal, "\(program) can't be run, or did not come to an end.")
+            throw Self.unusable(principal, "\(program) cannot be run, or did not exit in time.")
         }
         return outcome
     }

@@ -13,7 +13,7 @@ struct TrustOptions: ParsableArguments {
     )
     var cacert: String?
 
-    /// What an error of a certificate that is not trusted says beside.
+    /// The advice to add to the error about an untrusted certificate.
     static let advice = "To trust another authority, use: --cacert FILE"
 
     /// OpenSSL's directory of the system's authorities, by hashed names. A file in SSL_CERT_FILE replaces OpenSSL's default file, not this

@@ -41,7 +41,7 @@ final class AgentConnection: Sendable {
         /// The task was canceled.
         case canceled
 
-        /// The connection has ended.
+        /// The failure for a closed connection.
         static func end(hasBegun: Bool) -> Failure { hasBegun ? .broken("it is truncated") : .lost }
 
         /// Converts a channel's error. The kernel resets the connection when an agent exits without having read a request.

@@ -93,9 +93,9 @@ package struct PasswordRequest: Codable, Sendable {
 }
 
 extension PasswordRequest: CustomStringConvertible, CustomReflectable {
-    /// Never the passwords.
+    /// A text without the passwords.
     package var description: String { "a password change" }
-    /// Never the passwords.
+    /// A mirror without the passwords.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 

@@ -17,6 +17,7 @@ packages:
 
 build: packages
 	swift build --product ksso
+	swift build --product ksso-realm
 
 demo: build
 	@Scripts/demo $(KSSO)
@@ -31,7 +32,7 @@ check: packages
 	Scripts/check
 	$(MAKE) deb
 	Tests/System/run .build/release/ksso
-	! readelf -d .build/release/ksso | grep 'NEEDED.*libswift' # no package brings it
+	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package brings it
 	Examples/agent-client/check .build/release/ksso
 	Examples/login-prompt/check .build/release/ksso
 	$(MAKE) examples KSSO=.build/release/ksso
@@ -55,17 +56,22 @@ docs:
 	        || { cat .build/documentation.log; exit 1; }; \
 	done
 
-# The Swift library is linked in: the binary runs where no Swift is installed. All symbols are bound at the start, so that the table of their
+# The Swift library is linked in: the binaries run where no Swift is installed. All symbols are bound at the start, so that the table of their
 # addresses is read-only afterwards.
+RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now
+
 release: packages
-	swift build -c release --product ksso --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now
+	swift build -c release --product ksso $(RELEASE)
+	swift build -c release --product ksso-realm $(RELEASE)
 
 install: release
 	Scripts/install-files .build/release/ksso $(PREFIX) $(DESTDIR)
+	Scripts/install-files .build/release/ksso-realm $(PREFIX) $(DESTDIR)
 
-# A Debian package below .build; its path is printed.
+# Two Debian packages below .build, ksso and ksso-realm; their paths are printed.
 deb: release
 	@Scripts/make-deb .build/release/ksso .build
+	@Scripts/make-deb .build/release/ksso-realm .build
 
 # Those that need no build of their own: tests of services in other languages.
 examples: build

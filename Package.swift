@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
         .executable(name: "ksso", targets: ["ksso"]),
+        .executable(name: "ksso-realm", targets: ["ksso-realm"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -149,26 +150,42 @@ let package = Package(
             swiftSettings: safeSettings
         ),
         .target(
-            name: "KSSOCommands",
+            name: "CommandSupport",
+            dependencies: ["Kerberos", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "ksso",
             dependencies: [
-                "UnixSystem",
-                "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting",
-                "NegotiateAsyncHTTPClient", "SSOAgent", "SSOAgentClient",
+                "UnixSystem", "CommandSupport",
+                "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "SSOAgent",
+                "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOFoundationCompat", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+        // A program of its own, so that the one that users install contains no test kit.
+        .executableTarget(
+            name: "ksso-realm",
+            dependencies: [
+                "CommandSupport", "Kerberos", "KerberosTesting",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),
-        .executableTarget(name: "ksso", dependencies: ["KSSOCommands"], swiftSettings: settings),
 
         .target(
             name: "TestSupport",
@@ -307,10 +324,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "KSSOCommandsTests",
-            // The tests run the built command as a user does.
+            name: "kssoTests",
+            // The tests run the built commands as a user does.
             dependencies: [
-                "ksso", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO", "KerberosTesting",
+                "ksso", "ksso-realm", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO", "KerberosTesting",
                 "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding", "KerberosTestingTraits",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -1,5 +1,3 @@
-import KSSOCommands
-
 // Before the first await, with which the first thread starts.
 KSSOCommand.prepareProcess()
 await KSSOCommand.run()

@@ -1,0 +1,77 @@
+package import Foundation
+internal import Kerberos
+
+/// The output of a command: results go to standard output, everything else to standard error.
+package enum Console {
+    /// Prints a line of the result.
+    package static func print(_ line: String) {
+        write(Data("\(visible(line))\n".utf8), to: .standardOutput)
+    }
+
+    /// Escapes a line, because names, paths and texts from other sources must neither control the terminal nor look like a separate line.
+    private static func visible(_ line: String) -> String {
+        line.escapedForDisplay(limit: 1 << 20)
+    }
+
+    /// Prints a text of several lines that this program created.
+    package static func print(lines text: String) {
+        write(Data("\(text.escapedForDisplay(keepingLines: true, limit: 1 << 20))\n".utf8), to: .standardOutput)
+    }
+
+    /// Prints shell commands that export variables. A shell gets the exact values; for a terminal, control characters are escaped.
+    package static func printExports(_ variables: [(name: String, value: String)]) {
+        for (name, value) in variables {
+            let line = "export \(name)=\(shellQuoted(value))"
+            if isatty(STDOUT_FILENO) == 1 { print(line) } else { write(Data("\(line)\n".utf8), to: .standardOutput) }
+        }
+    }
+
+    /// Writes data, and exits as for a broken pipe if the reader has closed the output.
+    package static func write(_ data: Data, to handle: FileHandle) {
+        do {
+            try handle.write(contentsOf: data)
+        } catch {
+            // Exits without cleanup, as at every end of a command, because libkrb5's cleanup destroys locks that a call may still hold.
+            _exit(ExitStatus.brokenPipe.rawValue)
+        }
+    }
+
+    /// Prints a diagnostic: `ksso: …`.
+    package static func report(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("ksso: \(visible(line))\n".utf8))
+    }
+
+    /// Prints a line that is neither a result nor a failure.
+    package static func note(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data("\(visible(line))\n".utf8))
+    }
+
+    /// Whether a user at a terminal can be prompted.
+    package static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 && hasTerminal }
+
+    /// Whether the process has a controlling terminal, which can be used for prompts even if the output is redirected.
+    package static var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
+    }
+
+    /// Prints a JSON document with its keys in a fixed order.
+    package static func printJSON(_ value: some Encodable) throws {
+        try printJSON(value, formatting: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+    }
+
+    /// Prints a JSON document on one line, for programs that read a stream of documents.
+    package static func printJSONLine(_ value: some Encodable) throws {
+        try printJSON(value, formatting: [.sortedKeys, .withoutEscapingSlashes])
+    }
+
+    private static func printJSON(_ value: some Encodable, formatting: JSONEncoder.OutputFormatting) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = formatting
+        encoder.dateEncodingStrategy = .iso8601
+        let document = String(decoding: try encoder.encode(value), as: UTF8.self).escapedAsJSONForDisplay()
+        write(Data("\(document)\n".utf8), to: .standardOutput)
+    }
+}

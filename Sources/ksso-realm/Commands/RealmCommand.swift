@@ -1,0 +1,105 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import KerberosTesting
+
+/// The program `ksso-realm`. Users type `ksso realm`, which executes it, so its messages and its help say that.
+struct RealmCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ksso realm",
+        abstract: "Run a private KDC for tests, and control it.",
+        discussion: """
+            EXAMPLES:
+              ksso realm run --user alice:secret -- kinit alice
+              ksso realm fault delay=200ms
+            """,
+        version: ProgramVersion.current,
+        subcommands: [RealmRun.self, Fault.self, KDC.self, Clock.self]
+    )
+
+    struct Fault: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Start a fault between clients and KDC, or end it with pass; runs inside ksso realm run.",
+            discussion: """
+                \(NetworkFault.forms)
+
+                EXAMPLES:
+                  ksso realm fault drop --udp
+                  ksso realm fault pass
+                """
+        )
+
+        @Argument(help: "The fault, such as drop or delay=200ms.")
+        var fault: String
+        @Option(help: "Select this realm; by default the first one.")
+        var realm: String?
+        @Flag(help: "Apply the fault to datagrams only.")
+        var udp = false
+        @Flag(help: "Apply the fault to connections only.")
+        var tcp = false
+        @Option(
+            help: ArgumentHelp(
+                "Apply the fault to this many requests, counted separately for each KDC and for datagrams and connections.",
+                valueName: "number"
+            )
+        )
+        var next: Int?
+
+        func validate() throws {
+            guard fault == "refuse", next != nil else { return }
+            throw ValidationError(
+                "--next cannot be combined with refuse, because no request reaches a closed port. To end the fault: ksso realm fault pass"
+            )
+        }
+
+        func run() async throws {
+            try await RealmControl.send(RealmOrder(realm: realm, action: .fault(fault, onUDP: udp, onTCP: tcp, next: next)))
+        }
+    }
+
+    struct KDC: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "kdc",
+            abstract: "Stop, start, pause or resume a KDC; runs inside ksso realm run.",
+            discussion: """
+                EXAMPLES:
+                  ksso realm kdc stop
+                  ksso realm kdc pause --number 2
+                """
+        )
+
+        @Argument(help: "stop, start, pause or resume.")
+        var action: RealmOrder.KDCAction
+        @Option(help: ArgumentHelp("Select this KDC of the realm, counted from 1.", valueName: "number"))
+        var number = 1
+        @Option(help: "Select this realm; by default the first one.")
+        var realm: String?
+
+        func run() async throws {
+            try await RealmControl.send(RealmOrder(realm: realm, action: .kdc(action, number: number)))
+        }
+    }
+
+    struct Clock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set the clock of the KDCs, which restarts them; runs inside ksso realm run.",
+            discussion: """
+                EXAMPLES:
+                  ksso realm clock +5m
+                  ksso realm clock 0
+                """
+        )
+
+        @Argument(parsing: .allUnrecognized, help: "The offset from this machine's time, such as +5m, -90s or 0.")
+        var offset: [String]
+        @Option(help: "Select this realm; by default the first one.")
+        var realm: String?
+
+        func run() async throws {
+            let words = offset.filter { $0 != "--" }
+            guard words.count == 1, let offset = ClockOffset(argument: words[0]) else { throw ValidationError(ClockOffset.form) }
+            try await RealmControl.send(RealmOrder(realm: realm, action: .clock(seconds: Int(offset.duration.components.seconds))))
+        }
+    }
+}
+
+extension RealmOrder.KDCAction: ExpressibleByArgument {}

@@ -1,0 +1,5 @@
+import CommandSupport
+
+// Before the first await, with which the first thread starts.
+DispatchLog.silence()
+await RealmCommand.runProgram()

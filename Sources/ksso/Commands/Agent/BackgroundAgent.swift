@@ -1,0 +1,137 @@
+internal import CommandSupport
+internal import Foundation
+internal import SSOAgent
+internal import SSOAgentClient
+internal import UnixSystem
+
+/// Starts an agent as a background process in its own session, and waits until it serves.
+struct BackgroundAgent {
+    let runtime: RuntimeDirectory
+
+    /// `POSIX_SPAWN_SETSID`, which glibc hides from strict C.
+    static let newSession: Int16 = 0x80
+
+    private var log: String { runtime.path + "/agent.log" }
+    private var notifications: String { runtime.path + "/n.\(getpid())" }
+
+    /// The result of the agent's first keytab sign-in, with its sentence.
+    enum SignIn {
+        case done(String)
+        case failed(String)
+        /// There was no sign-in, or it is still in progress.
+        case unknown
+    }
+
+    /// How long to wait for the first sign-in after the agent serves, in seconds: as long as for a KDC that does not answer.
+    private static let signInTime = 10.0
+
+    /// - Parameter waitsForSignIn: Whether to wait for the result of the agent's keytab sign-in.
+    /// - Throws: ``CommandFailure`` with the agent's own message if it exits instead.
+    func start(waitingForSignIn waitsForSignIn: Bool) throws(CommandFailure) -> SignIn {
+        let socket = try notificationSocket()
+        defer {
+            close(socket)
+            unlink(notifications)
+        }
+        // The agent keeps the write end open while it runs, so that its exit is detected at once.
+        var life: [Int32] = [0, 0]
+        guard pipe(&life) == 0 else { throw failure("a pipe cannot be created") }
+        defer { close(life[0]) }
+        _ = fcntl(life[0], F_SETFD, FD_CLOEXEC)
+        emptyLog()
+        let start = logSize
+        let spawned = Result { () throws(CommandFailure) in try spawn() }
+        close(life[1])
+        try spawned.get()
+        if message(from: socket, life: life[0])?.hasPrefix("READY=1") == true {
+            return waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown
+        }
+        let text = lastLine(after: start).map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
+        throw CommandFailure(.failed, text ?? "the agent exited before it was ready. See \(log)")
+    }
+
+    /// Returns the next message of the agent; nil when the time is up or the agent has exited.
+    private func message(from socket: Int32, life: Int32, seconds: Double? = nil) -> String? {
+        let clock = ContinuousClock()
+        let end = seconds.map { clock.now + .seconds($0) }
+        var events = [pollfd(fd: socket, events: Int16(POLLIN), revents: 0), pollfd(fd: life, events: Int16(POLLIN), revents: 0)]
+        while true {
+            let wait = end.map { max(0, ($0 - clock.now) / .milliseconds(1)) } ?? -1
+            let status = poll(&events, nfds_t(events.count), Int32(wait.rounded(.up)))
+            guard status < 0, errno == EINTR else { break }
+        }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = recv(socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+
+    /// Empties the log of an agent that is gone, so that it does not grow with each start. One that runs goes on writing it.
+    private func emptyLog() {
+        guard let lock = try? AgentLock(runtime) else { return }
+        truncate(log, 0)
+        withExtendedLifetime(lock) {}
+    }
+
+    private var logSize: UInt64 {
+        (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? NSNumber)?.uint64Value ?? 0
+    }
+
+    /// The last line that was written to the log behind a place in it.
+    private func lastLine(after start: UInt64) -> String? {
+        guard let file = FileHandle(forReadingAtPath: log), (try? file.seek(toOffset: start)) != nil, let data = try? file.readToEnd()
+        else {
+            return nil
+        }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").last.map(String.init)
+    }
+
+    private func signIn(from socket: Int32, life: Int32) -> SignIn {
+        guard let message = message(from: socket, life: life, seconds: Self.signInTime) else { return .unknown }
+        let lines = message.split(separator: "\n")
+        let status = lines.first { $0.hasPrefix("STATUS=") }?.dropFirst("STATUS=".count) ?? ""
+        if lines.contains(where: { $0 == ServiceNotification.done }) { return .done(String(status)) }
+        return lines.contains { $0 == ServiceNotification.failed } ? .failed(String(status)) : .unknown
+    }
+
+    private func notificationSocket() throws(CommandFailure) -> Int32 {
+        guard let address = UnixSocketAddress(path: notifications) else {
+            throw CommandFailure(.failed, "\(notifications): the path is too long for a socket. Set KSSO_RUNTIME_DIR to a shorter path.")
+        }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        unlink(notifications)
+        guard descriptor >= 0, address.lent(to: { bind(descriptor, $0, $1) }) == 0 else {
+            close(descriptor)
+            throw failure("\(notifications): the socket cannot be created")
+        }
+        return descriptor
+    }
+
+    /// Spawns the same command without --background.
+    private func spawn() throws(CommandFailure) {
+        var environment = ProcessInfo.processInfo.environment
+        environment["NOTIFY_SOCKET"] = notifications
+        let arguments = CommandLine.arguments.filter { $0 != "--background" }
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Self.newSession)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var process: pid_t = 0
+        let code = posix_spawn(&process, OwnProgram.executable, &actions, &attributes, &words, &variables)
+        guard code == 0 else {
+            throw CommandFailure(.failed, "the agent cannot be started: \(String(cString: strerror(code))).")
+        }
+    }
+
+    private func failure(_ what: String) -> CommandFailure {
+        CommandFailure(.failed, "\(what): \(String(cString: strerror(errno))).")
+    }
+}

@@ -1,0 +1,86 @@
+internal import CommandSupport
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import SSOAgentClient
+internal import UnixSystem
+
+/// The agent of a runtime directory, as seen by the commands that inspect or stop it.
+struct RunningAgent {
+    private let client: AgentClient
+    private let runtime: RuntimeDirectory
+
+    init(_ runtime: RuntimeDirectory) {
+        self.runtime = runtime
+        client = AgentClient(socketPath: runtime.apiSocket)
+    }
+
+    /// The reaction of an agent to a status request.
+    enum Answer {
+        case status(StatusDocument)
+        case silence(AgentListener)
+        /// One that runs, and whose socket is lost.
+        case unreachable(AgentListener)
+    }
+
+    /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
+    private static let lossLimit = Duration.seconds(3)
+
+    /// The agent that runs, and at whose socket programs do not find it; nil if one is found there, or none runs. Waits for one that binds
+    /// its socket again, or starts, or ends.
+    func unreachable() async -> AgentListener? {
+        let end = ContinuousClock.now + Self.lossLimit
+        while !runtime.isServed, let holder = runtime.lockHolder {
+            guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(20))) != nil else { return holder }
+        }
+        return nil
+    }
+
+    /// What to report of an agent that runs and whose socket is lost.
+    func unreachableSentence(_ agent: AgentListener) -> String {
+        let loss = runtime.loss(of: .requests)
+        return "an agent (process \(agent.processID)) is running in \(runtime.path), but cannot be reached at \(loss.fault). \(loss.remedy)"
+    }
+
+    /// Returns the agent's process if it does not answer; nil if it answers or none is running.
+    func silent() async -> AgentListener? {
+        guard runtime.isServed else { return nil }
+        return await BlockingCall.run { [runtime] in runtime.silentListener(at: .requests) }
+    }
+
+    /// - Throws: ``CommandFailure`` if no agent is running, or if other users can write to the directory.
+    func answer() async throws(CommandFailure) -> Answer {
+        guard PrivateDirectory(path: runtime.path).isTrusted else { throw Self.none(runtime) }
+        if let agent = await unreachable() { return .unreachable(agent) }
+        let request = Task { [client] in
+            do throws(AuthorizationError) {
+                return Result<StatusDocument, AuthorizationError>.success(try await client.status())
+            } catch {
+                return .failure(error)
+            }
+        }
+        // If the agent is slow, check whether it answers a cheaper request.
+        if await firstResult(within: .seconds(1), { await request.value }) == nil, let listener = await silent() {
+            request.cancel()
+            return .silence(listener)
+        }
+        do {
+            return .status(try await request.value.get())
+        } catch {
+            throw error.code == .agentNotRunning ? Self.none(runtime) : CommandFailure(error, verbose: false)
+        }
+    }
+
+    /// - Throws: ``CommandFailure`` if no agent is running, if it does not answer, or if other users can write to the directory.
+    func status() async throws(CommandFailure) -> StatusDocument {
+        switch try await answer() {
+        case .status(let document): return document
+        case .silence(let listener): throw CommandFailure(.failed, listener.silence)
+        case .unreachable(let agent): throw CommandFailure(.failed, unreachableSentence(agent))
+        }
+    }
+
+    private static func none(_ runtime: RuntimeDirectory) -> CommandFailure {
+        CommandFailure(.failed, "no agent is running in \(runtime.path). Start one with: ksso agent run --background")
+    }
+}

@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import HTTPNegotiate
+internal import KerberosSSO
+internal import SSOAgent
+internal import SSOAgentClient
+
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print whether a challenge from a URL would be answered, for which principal, and why, without using the network.",
+        discussion: """
+            Exits with status 3 if no rule covers the URL.
+
+            EXAMPLES:
+              ksso explain https://intranet.corp.example/
+            """
+    )
+
+    @Argument(help: "The URL of the page.")
+    var url: String
+    @Flag(help: "Print one JSON document.")
+    var json = false
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try await common.run { sso in
+            let explanation = await sso.explanation(for: try checkedURL(url))
+            if json { try Console.printJSON(ExplanationDocument(explanation)) } else { show(explanation) }
+            if !explanation.isHandled { throw CommandFailure(.notHandled) }
+        }
+    }
+
+    private func show(_ explanation: Explanation) {
+        let url = withoutUser(explanation.url)
+        if let plan = explanation.plan {
+            let whom = explanation.principal.map { "as \($0)" } ?? "once a principal of \(plan.realm) is signed in"
+            Console.print(
+                "\(url) is answered \(whom), with a ticket for \(explanation.servicePrincipal ?? plan.servicePrincipal)."
+            )
+        } else {
+            Console.print("\(url) is not answered.")
+        }
+        for reason in explanation.reasons { Console.print("  \(reason.verdict.mark) \(reason.rule): \(reason.detail)") }
+    }
+}
+
+extension DecisionReason.Verdict {
+    fileprivate var mark: String {
+        switch self {
+        case .passed: "+"
+        case .failed: "-"
+        case .notApplicable: " "
+        }
+    }
+}

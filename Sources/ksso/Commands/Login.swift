@@ -1,0 +1,195 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import Foundation
+internal import Kerberos
+internal import KerberosSSO
+internal import SSOAgentClient
+
+struct Login: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sign in: acquire a ticket that all your programs can use.",
+        discussion: """
+            EXAMPLES:
+              ksso login
+              ksso login alice@CORP.EXAMPLE --remember
+            """
+    )
+
+    @Argument(help: "The principal that signs in; by default the profile's principal, or $USER.")
+    var principal: String?
+    @Option(help: "The realm of a principal given without one.")
+    var realm: String?
+    @Option(help: ArgumentHelp("Sign in with a key from this keytab, without prompting.", valueName: "file"))
+    var keytab: String?
+    @Option(
+        help: ArgumentHelp(
+            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; the value default uses the one that the profile or krb5.conf names.",
+            valueName: "identity"
+        )
+    )
+    var certificate: String?
+    @Flag(help: "Read the password, or with --certificate the PIN, from the first line of standard input.")
+    var passwordStdin = false
+    @Option(help: "Request a ticket with this lifetime, such as 10h.", transform: Lifetime.option)
+    var lifetime: Lifetime?
+    @Option(help: "Request a ticket that is renewable for this long, such as 7d.", transform: Lifetime.option)
+    var renewable: Lifetime?
+    @Option(help: ArgumentHelp("Store the ticket in this credential cache instead of the default one.", valueName: "name"))
+    var cache: String?
+    @Option(
+        help: ArgumentHelp(
+            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's, acquired with kinit -k -c NAME or kinit -n -c NAME.",
+            valueName: "name"
+        )
+    )
+    var armorCache: String?
+    @Flag(
+        help: "Store the password after the KDC has accepted it, so that later tickets are acquired without prompting; logout removes it."
+    )
+    var remember = false
+    @Flag(help: "Sign in again even if a ticket exists.")
+    var force = false
+    @Flag(name: [.long, .short], help: "Print nothing on success, and never prompt.")
+    var quiet = false
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if keytab != nil && passwordStdin { throw ValidationError("--keytab and --password-stdin are mutually exclusive.") }
+        if remember, keytab != nil || certificate != nil {
+            throw ValidationError("--remember stores a password, so it cannot be combined with --keytab or --certificate.")
+        }
+        if keytab != nil && certificate != nil { throw ValidationError("--keytab and --certificate are mutually exclusive.") }
+    }
+
+    func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try LoginFiles.checkCertificate(certificate)
+        try await common.run(armorCache: armorCache) { sso in
+            if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+                say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
+                tell(session, sso)
+                return
+            }
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+            if let kept, !quiet { Console.note(kept.note) }
+            let (session, place) = try await signIn(sso)
+            say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+            if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
+            tell(session, sso)
+        }
+    }
+
+    /// Signs in. Returns the session, and the place where the password is stored, if any.
+    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+        let options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
+        let cache = cache.map(CredentialCacheName.init(rawValue:))
+        guard remember else {
+            let source = try await source(sso)
+            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
+        }
+        let whom = try await sso.principal(principal, realm: realm)
+        try await sso.kerberos.checkRemembering(of: whom)
+        let source = try await source(sso)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
+        return (result.session, result.place)
+    }
+
+    private func say(_ text: String) {
+        if !quiet { Console.print(text) }
+    }
+
+    /// Prints to standard error that the password expires soon.
+    private func tell(_ session: Session, _ sso: SingleSignOn) {
+        guard !quiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
+        Console.note("\(session.principal): \(notice)")
+    }
+
+    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
+        let wanted = try await sso.principal(principal, realm: realm)
+        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
+    }
+
+    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
+        if let keytab { return .keytab(keytab) }
+        if let certificate {
+            let identity = certificate == "default" ? nil : certificate
+            if passwordStdin { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            // A certificate without a PIN works without a prompt.
+            return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
+        }
+        if passwordStdin { return .password(try await StandardInput.secretLine()) }
+        guard !quiet else {
+            throw CommandFailure(
+                .notInteractive,
+                "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."
+            )
+        }
+        guard Console.hasTerminal else {
+            let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
+            throw CommandFailure(.notInteractive, message)
+        }
+        let realm = try await sso.principal(principal, realm: realm).realm
+        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+    }
+}
+
+/// Validates the names in sign-in arguments before prompting or contacting a KDC.
+enum LoginFiles {
+    /// The cache types whose tickets can be used by other processes.
+    private static let cacheTypes = ["FILE", "DIR", "KEYRING", "KCM"]
+
+    /// Throws for an armor cache of a type that libkrb5 does not support, because it could contain no ticket.
+    static func checkArmorCache(_ name: String?) throws(CommandFailure) {
+        guard let name, name.contains(":") else { return }
+        let type = String(name.prefix { $0 != ":" })
+        guard !cacheTypes.contains(type) else { return }
+        let sentence =
+            "--armor-cache \(name): the credential cache type \(type) is not supported. Use one of \(cacheTypes.joined(separator: ", "))."
+        throw CommandFailure(.usage, sentence)
+    }
+
+    /// Throws for a certificate or a key that does not exist, before prompting for its PIN.
+    static func checkCertificate(_ identity: String?) throws(CommandFailure) {
+        guard let identity, identity != "default" else { return }
+        for path in paths(of: identity) where access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno) {
+            throw CommandFailure(.failed, "--certificate \(identity): there is no such file: \(path)")
+        }
+    }
+
+    /// Returns the files of an identity, which is a file if it has no type (krb5.conf(5), "Specifying PKINIT identity information").
+    private static func paths(of identity: String) -> [String] {
+        let type = identity.prefix { $0 != ":" && $0 != "/" && $0 != "," }
+        let hasType = identity.dropFirst(type.count).first == ":"
+        let rest = hasType ? String(identity.dropFirst(type.count + 1)) : identity
+        switch hasType ? String(type) : "FILE" {
+        // A certificate file and a key file.
+        case "FILE": return rest.split(separator: ",").map(String.init)
+        case "PKCS12", "DIR": return rest.isEmpty ? [] : [rest]
+        default: return []
+        }
+    }
+}
+
+/// Reads standard input on the main actor, which may block because it has no other work.
+@MainActor
+enum StandardInput {
+    /// Reads the first line, without its line ending, as a secret.
+    static func secretLine() throws -> Secret {
+        var line: [UInt8] = []
+        line.reserveCapacity(1024)
+        defer { line.withUnsafeMutableBytes { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }
+        var byte: UInt8 = 0
+        while line.count < 1024 {
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 || byte == UInt8(ascii: "\n") { break }
+            line.append(byte)
+        }
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        guard !line.isEmpty else {
+            throw CommandFailure(.notInteractive, "standard input contains no password. Write the password to its first line.")
+        }
+        guard line.count < 1024 else { throw CommandFailure(.failed, "the password on standard input is longer than 1,023 bytes.") }
+        return Secret(bytes: line)
+    }
+}

@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+
+struct Passwd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change your password; existing tickets stay valid.",
+        discussion: """
+            The profile's password rules are checked first; the KDC makes the final decision. If the profile names a web page for changing \
+            passwords, ksso prints its address and changes nothing.
+
+            EXAMPLES:
+              ksso passwd
+              ksso passwd alice@CORP.EXAMPLE
+            """
+    )
+
+    @Argument(help: "The principal whose password changes; by default the profile's principal, or $USER.")
+    var principal: String?
+    @Option(help: "The realm of a principal given without one.")
+    var realm: String?
+    @Flag(help: "Read the passwords from standard input: the current one, then the new one, one per line.")
+    var passwordStdin = false
+    @Option(help: ArgumentHelp("Protect the sign-in (FAST) with the ticket in this cache.", valueName: "name"))
+    var armorCache: String?
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try await common.run(armorCache: armorCache) { sso in
+            // This check precedes every prompt.
+            let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
+            let change: PasswordChange
+            do {
+                change = try await self.change(of: whom, sso)
+            } catch let error as KerberosError where error.code == .wrongPassword {
+                throw CommandFailure(.failed, "\(whom): the current password is wrong (preauthentication failed). Nothing was changed.")
+            }
+            let expiry = change.expires.map { "; the new one expires on \(Console.text($0))" } ?? ""
+            Console.print("The password of \(change.principal) was changed\(expiry).")
+        }
+    }
+
+    private func change(of whom: Principal, _ sso: SingleSignOn) async throws -> PasswordChange {
+        if passwordStdin {
+            let current = try await StandardInput.secretLine()
+            let new = try await StandardInput.secretLine()
+            return try await sso.changePassword(of: whom.description, from: current, to: new)
+        }
+        guard Console.hasTerminal else {
+            let message =
+                "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
+            throw CommandFailure(.notInteractive, message)
+        }
+        return try await sso.changePassword(of: whom.description, prompt: .terminal)
+    }
+}
+
+extension Session {
+    /// Returns the notice about a password that expires soon; nil if it is not due.
+    func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
+        guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
+        let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
+        let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
+        let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
+        return "the password expires \(left), on \(Console.text(passwordExpires)).\(advice)"
+    }
+
+    /// Says where to change the password; nil if the profile does not permit it.
+    func passwordAdvice(_ rules: PasswordRules) -> String? {
+        if let url = rules.changeURL { return "Change it at: \(url)" }
+        return rules.isChangeAllowed ? "Change it with: ksso passwd \(principal)" : nil
+    }
+}

@@ -1,0 +1,202 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosSSO
+
+struct ProfileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "Check a profile, or print the active configuration.",
+        discussion: """
+            EXAMPLES:
+              ksso profile check corp.mobileconfig
+              ksso profile show
+            """,
+        subcommands: [Check.self, Show.self]
+    )
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Check each key of a profile.",
+            discussion: """
+                Each line is a key and how ksso uses it; ! marks an error to fix. The last line counts the results. Exits with status 1 if \
+                the profile has an error.
+
+                EXAMPLES:
+                  ksso profile check corp.mobileconfig
+                  ksso profile check --json corp.yaml
+                """
+        )
+
+        @Argument(help: "The profile: a .mobileconfig or YAML file.")
+        var file: String
+        @Flag(help: "Print one JSON document.")
+        var json = false
+
+        func run() async throws {
+            // Verifying a signature may take a while.
+            let checked = await BlockingCall.run { [file] in
+                Result { () throws(ProfileError) in try ProfileReport.check(contentsOf: file, policy: ProfileSearch().policy()) }
+            }
+            let report: ProfileReport
+            do throws(ProfileError) {
+                report = try checked.get()
+            } catch {
+                throw CommandFailure(.failed, error.message)
+            }
+            if json { try Console.printJSON(ProfileCheckDocument(report)) } else { show(report) }
+            guard report.hasErrors else { return }
+            throw CommandFailure(
+                .failed,
+                json ? "\(file): the profile has errors." : "\(file): the profile has errors. Fix the lines marked with !."
+            )
+        }
+
+        private func show(_ report: ProfileReport) {
+            let width = report.rows.map { $0.path.description.count }.max() ?? 0
+            for row in report.rows {
+                let path = row.path.description.padding(toLength: width, withPad: " ", startingAt: 0)
+                Console.print("\(row.verdict.isError ? "!" : " ") \(path)  \(row.verdict)")
+            }
+            if let signature = report.signature { Console.print("  \(signature)") }
+            if let refusal = report.refusal { Console.print("! \(refusal.reason)") }
+            for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
+            for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
+            if report.kerberosPayloadCount == 0 { Console.print("! this file contains no payload for the Kerberos extension") }
+            let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
+            let order = ["used", "notApplicable", "unknown", "misspelt", "wrongType", "badValue", "missing"]
+            Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the active configuration.",
+            discussion: """
+                EXAMPLES:
+                  ksso profile show
+                  ksso profile show --profile corp.yaml
+                """
+        )
+        @OptionGroup var common: CommonOptions
+
+        func run() async throws {
+            try await common.run { sso in
+                for profile in sso.profiles {
+                    for configuration in profile.configurations { show(configuration) }
+                    if let signature = profile.signature { Console.print("    \(signature)") }
+                }
+                if sso.profiles.isEmpty {
+                    Console.note("no profile is installed, so no host is answered. Install one with: ksso setup FILE")
+                }
+            }
+        }
+
+        private func show(_ configuration: ExtensionConfiguration) {
+            Console.print("\(configuration.realm)\(configuration.isDefaultRealm ? " (default realm)" : ""), from \(configuration.source)")
+            Console.print("    hosts: \(configuration.hosts.map(\.description).joined(separator: " "))")
+            showSettings(configuration)
+            if let name = configuration.principalName { Console.print("    principal: \(name)") }
+            if !configuration.preferredKDCs.isEmpty {
+                Console.print("    KDCs first: \(configuration.preferredKDCs.map(\.description).joined(separator: " "))")
+            }
+            for (realm, suffixes) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
+                Console.print("    \(realm) serves: \(suffixes.joined(separator: " "))")
+            }
+        }
+
+        /// Prints the lists that control how a host is answered, if they are not empty.
+        private func showSettings(_ configuration: ExtensionConfiguration) {
+            let lists = [
+                ("also over plain http", configuration.plainHTTPHosts),
+                ("sent a ticket preemptively after their first challenge", configuration.preemptiveHosts),
+                ("delegated the user's ticket if the KDC approves", configuration.delegationHosts),
+                ("delegated the user's ticket regardless of the KDC", configuration.unconditionalDelegationHosts),
+                ("mutual authentication is optional", configuration.optionalMutualAuthenticationHosts),
+                ("mutual authentication is not requested", configuration.noMutualAuthenticationHosts),
+                ("sent a ticket without channel bindings", configuration.noChannelBindingHosts),
+            ]
+            for (label, rules) in lists where !rules.isEmpty {
+                Console.print("    \(label): \(rules.map(\.description).joined(separator: " "))")
+            }
+            for (origin, principal) in configuration.servicePrincipals.sorted(by: { $0.key.description < $1.key.description }) {
+                Console.print("    service principal at \(origin): \(principal)")
+            }
+        }
+    }
+}
+
+/// The document that `ksso profile check --json` prints.
+struct ProfileCheckDocument: Encodable {
+    /// A key, or an invalid part of its value.
+    struct Key: Encodable {
+        let path: String
+        let key: String
+        /// The value on one line; null if a required key is missing.
+        let value: String?
+        /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
+        let verdict: String
+        /// An explanation of the verdict.
+        let detail: String
+        let isError: Bool
+    }
+
+    struct Signature: Encodable {
+        struct Signer: Encodable {
+            let subject: String
+            let issuer: String
+            let validUntil: Date
+        }
+
+        let signers: [Signer]
+        let isTrusted: Bool
+        let trust: String
+    }
+
+    /// A remark about more than one value.
+    struct Advice: Encodable {
+        let path: String
+        /// `error`, `warning` or `advice`.
+        let severity: String
+        let detail: String
+    }
+
+    let file: String
+    /// Whether the profile can be used as it is.
+    let isValid: Bool
+    let keys: [Key]
+    let advice: [Advice]
+    /// Payloads that are not for this program, each with the reason.
+    let ignoredPayloads: [String]
+    let signature: Signature?
+    /// Why the system-wide policy refuses the file; null if it does not.
+    let refusal: String?
+
+    init(_ report: ProfileReport) {
+        file = report.source
+        isValid = !report.hasErrors
+        keys = report.rows.map { row in
+            Key(
+                path: row.path.description,
+                key: row.key,
+                value: row.value?.description,
+                verdict: row.verdict.name,
+                detail: row.verdict.description,
+                isError: row.verdict.isError
+            )
+        }
+        advice = report.advice.map { Advice(path: $0.path.description, severity: $0.severity.rawValue, detail: $0.sentence) }
+        ignoredPayloads = report.ignoredPayloads.map(\.description)
+        signature = report.signature.map { signature in
+            Signature(
+                signers: signature.signers.map { .init(subject: $0.subject, issuer: $0.issuer, validUntil: $0.validUntil) },
+                isTrusted: signature.isTrusted,
+                trust: signature.trust.description
+            )
+        }
+        refusal = report.refusal?.reason
+    }
+}

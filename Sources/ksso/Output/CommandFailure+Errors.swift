@@ -1,0 +1,44 @@
+internal import CommandSupport
+internal import ExtensionProfile
+internal import HTTPNegotiate
+internal import Kerberos
+internal import NegotiateAsyncHTTPClient
+
+extension CommandFailure {
+    /// Creates the failure for an error of any layer. If `verbose` is true, the library's message and code follow.
+    init(_ error: any Error, verbose: Bool) {
+        switch error {
+        case let failure as CommandFailure:
+            self = failure
+        case let error as KerberosError:
+            self.init(error, ExitStatus(error.code), verbose: verbose)
+        case let error as AuthorizationError:
+            if let cause = error.cause as? KerberosError {
+                self.init(cause, ExitStatus(error.code), verbose: verbose)
+            } else {
+                self.init(ExitStatus(error.code), error.message)
+            }
+        case let error as ProfileError:
+            self.init(.failed, error.message)
+        case is CancellationError:
+            self.init(.canceled, "canceled.")
+        default:
+            self.init(.failed, lines: "\(error)")
+        }
+    }
+
+    private init(_ error: KerberosError, _ status: ExitStatus, verbose: Bool) {
+        var text = error.description
+        if error.code == .wrongPassword, error.subject.contains("@"), !error.message.contains("keytab") {
+            text += " Try again with: ksso login \(error.subject.escapedForDisplay())"
+        }
+        if error.code == .ticketRefused {
+            // The ticket looks valid, so that a sign-in without --force would not replace it.
+            let advice = " Sign in again."
+            if text.hasSuffix(advice) { text.removeLast(advice.count) }
+            text += " Sign in again with: ksso login --force\(error.client.map { " \($0)" } ?? "")"
+        }
+        let detail = "  libkrb5: \(error.libraryMessage) (code \(error.libraryCode))"
+        self.init(status, text, details: verbose && error.libraryCode != 0 ? [detail] : [])
+    }
+}

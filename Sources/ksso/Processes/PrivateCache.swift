@@ -1,0 +1,177 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import Foundation
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgentClient
+internal import UnixSystem
+
+/// A FILE cache for one process whose program supports no other type. It contains the ticket-granting tickets of the session that answers.
+///
+/// Its name contains the process ID and start time, so that later commands can tell whether the process still runs.
+struct PrivateCache {
+    /// The process, which stays the same if it executes another program.
+    let process: RunningProcess
+    /// The path of the file.
+    let path: String
+
+    init(of process: RunningProcess, in runtime: RuntimeDirectory) {
+        self.process = process
+        path = "\(runtime.path)/\(Self.prefix)\(process.processID)-\(process.started)\(Self.suffix)"
+    }
+
+    private static let prefix = "exec-"
+    private static let suffix = ".ccache"
+
+    /// The result of the last copy.
+    struct Copied {
+        let principal: Principal
+        let tickets: [Credential]
+
+        func isIdentical(to other: Copied) -> Bool {
+            principal == other.principal && tickets.elementsEqual(other.tickets) { $0.isIdentical(to: $1) }
+        }
+    }
+
+    /// Copies the tickets of the default session unless they are unchanged; removes the file if no one is signed in.
+    func update(from sso: SingleSignOn, last: Copied?) async throws -> Copied? {
+        let realm = try await sso.kerberos.defaultRealm()
+        let sessions = try await sso.sessions().sessions.filter(\.isSignedIn)
+        guard let session = sessions.first(where: { $0.realm == realm && $0.isDefault }) ?? sessions.first(where: \.isDefault) else {
+            remove()
+            return nil
+        }
+        let client = KerberosClient(RealmConfiguration(realm: session.realm))
+        let contents = try await client.contents(of: session.cache)
+        let tickets = contents.credentials.filter { $0.client == session.principal && $0.server.isTicketGrantingService }
+        let copied = Copied(principal: session.principal, tickets: tickets)
+        if let last, copied.isIdentical(to: last) { return last }
+        try await client.replace(
+            CredentialCacheName(rawValue: "FILE:\(path)"),
+            principal: session.principal,
+            credentials: tickets,
+            clockOffset: contents.clockOffset
+        )
+        return copied
+    }
+
+    /// Removes the file and the temporary files of interrupted copies.
+    func remove() {
+        unlink(path)
+        let file = URL(fileURLWithPath: path)
+        let folder = file.deletingLastPathComponent().path
+        for name in Self.names(in: folder) where name.hasPrefix(".\(file.lastPathComponent).") { unlink("\(folder)/\(name)") }
+    }
+
+    /// Removes the caches of processes that have ended and whose keeper was killed.
+    static func removeAbandoned(in runtime: RuntimeDirectory) {
+        guard PrivateDirectory(path: runtime.path).isTrusted else { return }
+        for name in names(in: runtime.path) where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
+            let numbers = name.dropFirst(prefix.count).dropLast(suffix.count).split(separator: "-")
+            guard numbers.count == 2, let identifier = Int32(numbers[0]), let started = UInt64(numbers[1]) else { continue }
+            let process = RunningProcess(processID: identifier, started: started)
+            if !process.isRunning { PrivateCache(of: process, in: runtime).remove() }
+        }
+    }
+
+    private static func names(in folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+}
+
+/// Updates the private cache of `ksso exec --file` while the command runs, and then removes it.
+///
+/// The command itself runs in the process that was `ksso exec`, so that it has the terminal, the signals and the parent of that process.
+struct CacheKeeper: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "keep-exec-cache", shouldDisplay: false)
+
+    @Option(help: "The process that uses the cache.")
+    var process: Int32
+    @OptionGroup var common: CommonOptions
+
+    /// The text that the keeper writes once it watches.
+    static let ready = "ready\n"
+
+    func run() async throws {
+        let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
+        guard let process = RunningProcess(processID: process) else { throw CommandFailure(.failed) }
+        let cache = PrivateCache(of: process, in: runtime)
+        // Only core files are forbidden, because an agent with a list of permitted programs must be able to identify this process.
+        ProcessProtection.forbidCoreFiles()
+        let sso = try await common.open(bindsTokens: false)
+        let name = try? await KerberosClient(RealmConfiguration(realm: "")).defaultCacheName()
+        let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
+        let changes = SessionChanges.stream(agent: agent, cache: name)
+        try await SignalWait.untilSignal { signals in
+            try? FileHandle.standardOutput.write(contentsOf: Data(Self.ready.utf8))
+            try? FileHandle.standardOutput.close()
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await process.waitForEnd() }
+                group.addTask { _ = await signals.next() }
+                group.addTask { await Self.keep(cache, from: sso, changes) }
+                await group.next()
+                group.cancelAll()
+            }
+            // The keeper task has ended, so that nothing writes the file again.
+            cache.remove()
+        }
+    }
+
+    private static func keep(_ cache: PrivateCache, from sso: SingleSignOn, _ changes: AsyncStream<Void>) async {
+        var copied: PrivateCache.Copied?
+        for await _ in changes {
+            // A cache that cannot be read now may be readable later; until then the command keeps its tickets.
+            guard let now = try? await cache.update(from: sso, last: copied) else { continue }
+            copied = now
+        }
+    }
+}
+
+extension CacheKeeper {
+    /// Starts a keeper for a process, which may execute another program, and returns once the keeper watches.
+    static func start(for process: RunningProcess, _ common: CommonOptions) throws(CommandFailure) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw failure }
+        defer { close(ends[0]) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let profiles = common.profile.flatMap { ["--profile", $0] }
+        // The shell exits at once, so that the command does not inherit a child process that it does not know.
+        let words =
+            ["sh", "-c", "\"$@\" &", "sh", program, configuration.commandName ?? "", "--process", "\(process.processID)"] + profiles
+        let child = spawn("/bin/sh", words, output: ends[1])
+        close(ends[1])
+        guard let child else { throw failure }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        var buffer = [UInt8](repeating: 0, count: 16)
+        let count = read(ends[0], &buffer, buffer.count)
+        guard count > 0, String(decoding: buffer[..<count], as: UTF8.self) == ready else { throw failure }
+    }
+
+    private static var failure: CommandFailure {
+        CommandFailure(.failed, "the private cache cannot be synchronized: \(String(cString: strerror(errno))).")
+    }
+
+    /// Spawns a process in its own session, without the descriptors of this process.
+    private static func spawn(_ program: String, _ words: [String], output: Int32) -> pid_t? {
+        var words: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, BackgroundAgent.newSession)
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        // Locks and pipes belong to the command, which may rely on closing them.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
+        var process: pid_t = 0
+        return posix_spawn(&process, program, &actions, &attributes, &words, &variables) == 0 ? process : nil
+    }
+}

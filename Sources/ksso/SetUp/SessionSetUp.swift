@@ -1,0 +1,210 @@
+internal import CommandSupport
+internal import Foundation
+internal import SSOAgentClient
+internal import Subprocess
+
+/// The two places that set the environment of a session's programs: systemd's for graphical programs and services, and the profile of the
+/// login shell.
+struct SessionSetUp {
+    /// The file for `systemd --user` (environment.d(5)).
+    let environmentFile: SessionFile
+    /// The profile of the login shell.
+    let profile: SessionFile
+    /// Whether systemd starts the agent.
+    let hasUnits: Bool
+    let environment: [String: String]
+
+    static let unit = "ksso-agent.socket"
+
+    /// The message about programs that environment variables cannot configure.
+    static let limits = """
+        These programs cannot share the tickets: setuid programs, because libkrb5 ignores KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, \
+        which uses the system's own caches (ksso agent run --system leaves the tickets there); snaps, which can access neither the folder \
+        nor the socket. For programs that support only caches of the type FILE, such as those of Java and Go, or that include Heimdal's \
+        Kerberos, such as samba-tool, use: ksso exec --file
+        """
+
+    init(environment: [String: String]) async {
+        self.environment = environment
+        hasUnits = await UserService.isKnown(Self.unit)
+        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+        let settings = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"
+        environmentFile = SessionFile(
+            path: "\(settings)/environment.d/60-ksso.conf",
+            text: Self.environmentText(environment),
+            isOursAlone: true
+        )
+        profile = SessionFile(
+            path: Self.profilePath(home: home, environment: environment),
+            text: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
+            isOursAlone: false
+        )
+    }
+
+    /// Returns the profile's lines for another path of the program.
+    func profile(calling program: String) -> SessionFile {
+        SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)
+    }
+
+    /// The path of the program that the installed profile calls; nil if the lines are not installed.
+    var calledProgram: String? {
+        profile.installedLines?.lazy.compactMap { line in
+            for verb in Self.verbs {
+                guard let range = line.range(of: " \(verb) >/dev/null") else { continue }
+                return String(line[..<range.lowerBound]).trimmingCharacters(in: ["'"]).replacing("'\\''", with: "'")
+            }
+            return nil
+        }.first
+    }
+
+    private static let verbs = ["agent run --background", "agent status"]
+
+    private static func environmentText(_ environment: [String: String]) -> String {
+        // systemd sets XDG_RUNTIME_DIR, but not KSSO_RUNTIME_DIR.
+        let isNamed = environment["KSSO_RUNTIME_DIR"]?.hasPrefix("/") == true
+        let runtime = isNamed ? RuntimeDirectory(environment: environment).path.replacing("$", with: "\\$") : "${XDG_RUNTIME_DIR}/ksso"
+        return """
+            \(SessionFile.begin)
+            KRB5_CONFIG=\(runtime)/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}
+            \(SessionFile.end)
+
+            """
+    }
+
+    /// Returns lines for POSIX sh and `test -O`, which every shell supports. They follow the rules of ``SSOAgentClient/RuntimeDirectory``.
+    private static func profileText(_ program: String, startsAgent: Bool) -> String {
+        // If systemd listens, the status request starts the agent, which then writes its krb5.conf.
+        let isPlain = program.unicodeScalars.allSatisfy {
+            $0.isASCII && ($0.properties.isAlphabetic || "0123456789/._+-".unicodeScalars.contains($0))
+        }
+        let name = isPlain ? program : shellQuoted(program)
+        let start = "\(name) \(startsAgent ? verbs[0] : verbs[1])"
+        return """
+            \(SessionFile.begin)
+            \(start) >/dev/null 2>&1 || :
+            ksso_runtime=${KSSO_RUNTIME_DIR-}
+            case $ksso_runtime in /*) ;; *) ksso_runtime=${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/ksso} ;; esac
+            case $ksso_runtime in
+                /*) ;;
+                *)
+                    ksso_runtime=/run/user/$(id -u)
+                    if [ -w "$ksso_runtime" ]; then ksso_runtime=$ksso_runtime/ksso; else ksso_runtime=/tmp/ksso-$(id -u); fi
+                    ;;
+            esac
+            if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ]; then
+                case ":${KRB5_CONFIG-}:" in
+                    *":$ksso_runtime/krb5.conf:"*) ;;
+                    *) KRB5_CONFIG=$ksso_runtime/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf} ;;
+                esac
+                export KRB5_CONFIG
+                # What the login itself acquired, by PAM or ssh, goes to the agent; otherwise it stays in use.
+                case ${KRB5CCNAME-} in
+                    "" | KCM:*) unset KRB5CCNAME ;;
+                    *) if \(name) agent import >/dev/null 2>&1; then unset KRB5CCNAME; fi ;;
+                esac
+            fi
+            unset ksso_runtime
+            \(SessionFile.end)
+
+            """
+    }
+
+    /// Returns the file that the user's login shell reads: for bash, the first one that exists.
+    private static func profilePath(home: String, environment: [String: String]) -> String {
+        switch URL(fileURLWithPath: environment["SHELL"] ?? "/bin/sh").lastPathComponent {
+        case "zsh":
+            return "\(environment["ZDOTDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home)/.zprofile"
+        case "bash":
+            let names = [".bash_profile", ".bash_login", ".profile"]
+            return "\(home)/\(names.first { access("\(home)/\($0)", F_OK) == 0 } ?? ".profile")"
+        default:
+            return "\(home)/.profile"
+        }
+    }
+}
+
+/// A file of the user that contains lines of this project between two marks.
+struct SessionFile {
+    let path: String
+    /// The lines of this project, including the marks.
+    let text: String
+    /// Whether the file contains no other lines.
+    let isOursAlone: Bool
+
+    static let begin = "# >>> ksso >>> made by: ksso configure session --install"
+    static let end = "# <<< ksso <<<"
+
+    /// Whether the lines are installed and current.
+    var isInstalled: Bool { (try? place())?.isCurrent == true }
+
+    /// The installed lines; nil if there are none.
+    var installedLines: [String]? {
+        guard let content = FileManager.default.contents(atPath: path), let begin = content.range(of: Data(Self.begin.utf8)),
+            let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex)
+        else { return nil }
+        return String(decoding: content[begin.upperBound..<end.lowerBound], as: UTF8.self).components(separatedBy: "\n")
+    }
+
+    /// Inserts the lines, or replaces older ones. The rest of the file, its mode and a symbolic link to it stay unchanged.
+    ///
+    /// - Returns: False if the lines were already current.
+    /// - Throws: ``CommandFailure`` if the file belongs to another user or cannot be written.
+    func install() throws(CommandFailure) -> Bool {
+        let place = try place()
+        guard !place.isCurrent else { return false }
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        do {
+            let files = FileManager.default
+            try files.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            let mode = try? files.attributesOfItem(atPath: file.path)[.posixPermissions]
+            try (place.before + Data(text.utf8) + place.after).write(to: file, options: .atomic)
+            if let mode { try files.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path) }
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file cannot be written.")
+        }
+        return true
+    }
+
+    /// Returns the content before and after the lines as bytes, because the user's part may have any encoding.
+    private func place() throws(CommandFailure) -> (before: Data, after: Data, isCurrent: Bool) {
+        guard access(path, F_OK) == 0 else { return (Data(), Data(), false) }
+        guard let content = FileManager.default.contents(atPath: path) else {
+            throw CommandFailure(.failed, "\(path): the file cannot be read.")
+        }
+        guard let begin = content.range(of: Data(Self.begin.utf8)) else {
+            guard !isOursAlone || content.isEmpty else {
+                throw CommandFailure(.failed, "\(path): the file was not created by ksso. Move it to another folder.")
+            }
+            let separator = content.isEmpty || content.last == UInt8(ascii: "\n") ? "" : "\n"
+            return (content + Data(separator.utf8), Data(), false)
+        }
+        guard let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex) else {
+            throw CommandFailure(
+                .failed,
+                "\(path): the line “\(Self.end)” is missing. Remove the lines that ksso wrote there, or restore that line."
+            )
+        }
+        let isCurrent = content[begin.lowerBound..<end.upperBound] == Data(text.utf8)
+        return (content[..<begin.lowerBound], content[end.upperBound...], isCurrent)
+    }
+}
+
+/// The systemd user manager, if there is one.
+enum UserService {
+    /// Returns whether the manager runs and has this unit.
+    static func isKnown(_ unit: String) async -> Bool { await run("cat", unit) }
+
+    /// Starts a unit now and with each session.
+    static func enable(_ unit: String) async -> Bool { await run("enable", "--now", unit) }
+
+    private static func run(_ arguments: String...) async -> Bool {
+        let result = try? await Subprocess.run(
+            .name("systemctl"),
+            arguments: Arguments(["--user"] + arguments),
+            input: .none,
+            output: .discarded,
+            error: .discarded
+        )
+        return result?.terminationStatus.isSuccess == true
+    }
+}

@@ -1,0 +1,164 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import KerberosEngine
+internal import KerberosSSO
+internal import Subprocess
+internal import SystemPackage
+
+/// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
+struct Setup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Install or create a profile, sign in, configure the session, and check the result.",
+        discussion: """
+            With a file, or with --realm and --host, checks the profile and installs it in ~/.config/ksso; otherwise uses the installed \
+            profiles. Then signs in, unless you are signed in, and configures the session. The command can be repeated: completed steps are \
+            skipped. Finally, runs the checks of ksso doctor. If one fails, prints it and exits with status 1.
+
+            With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
+
+            EXAMPLES:
+              ksso setup corp.mobileconfig
+              ksso setup --realm CORP.EXAMPLE --host .corp.example
+            """
+    )
+
+    @Argument(help: "The profile: a .mobileconfig or YAML file.")
+    var file: String?
+    @Option(help: "Create a profile for this realm.")
+    var realm: String?
+    @Option(
+        help: ArgumentHelp(
+            "Add a host to the created profile; .corp.example matches every host below corp.example.",
+            valueName: "host"
+        )
+    )
+    var host: [String] = []
+    @Option(help: "The principal that signs in, which is also written to a created profile.")
+    var principal: String?
+    @Flag(help: "Read the password from the first line of standard input.")
+    var passwordStdin = false
+    @Flag(help: "Do not sign in.")
+    var noLogin = false
+    @Flag(help: "Install for every user of the machine, as root.")
+    var system = false
+    @Flag(help: "Replace another profile of the same name.")
+    var force = false
+
+    func validate() throws {
+        if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm or --host are mutually exclusive.") }
+        if realm == nil, !host.isEmpty { throw ValidationError("--host requires --realm.") }
+        if realm != nil, host.isEmpty { throw ValidationError("--realm requires at least one --host.") }
+        if system, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
+        if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin are mutually exclusive.") }
+    }
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        try EnclosingRealm.refuseInside(environment: environment)
+        let search = ProfileSearch()
+        var realm = realm
+        if let installation = try await installation(search) {
+            do {
+                realm = try await installation.run(force: force).configurations.first?.realm ?? realm
+            } catch {
+                throw CommandFailure(error, verbose: false)
+            }
+        } else if try await search.runAside().profiles.isEmpty {
+            throw CommandFailure(
+                .usage,
+                "no profile is installed. Install one with: ksso setup FILE; or create one with: "
+                    + "ksso setup --realm REALM --host .corp.example"
+            )
+        }
+        guard !system else { return Console.note("Each user now runs: ksso setup") }
+        if !noLogin {
+            do {
+                try await signIn(realm)
+            } catch {
+                Console.note("The profile is installed; the session is not configured yet. When you can sign in, run again: ksso setup")
+                throw error
+            }
+        }
+        let session = try ConfigureSession.parse(["--install"])
+        try await session.run()
+        if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
+    }
+
+    /// Returns what to install; nil if nothing was named.
+    private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
+        if system, geteuid() != 0 {
+            throw CommandFailure(.failed, "--system requires root, because it writes to \(search.systemDirectory).")
+        }
+        guard let directory = system ? search.systemDirectory : search.userDirectory else {
+            throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
+        }
+        let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
+        if let file { return try await ProfileInstallation(copying: file, to: place) }
+        guard let realm else { return nil }
+        return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
+    }
+
+    /// Returns the realm in the spelling of an installed profile or krb5.conf.
+    private func known(_ realm: String, _ search: ProfileSearch) async -> String {
+        let profiles = (try? await search.runAside().profiles) ?? []
+        guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
+        return await sso.kerberos.knownRealm(realm)
+    }
+
+    private func signIn(_ realm: String?) async throws {
+        var words = realm.map { ["--realm", $0] } ?? []
+        if passwordStdin { words.append("--password-stdin") }
+        if let principal { words += ["--", principal] }
+        let login = try Login.parse(words)
+        try await login.run()
+    }
+}
+
+/// The last step of `ksso setup`: checks whether everything works, and prints what to do next.
+struct SetupCheck {
+    /// The environment at the start of the command.
+    let environment: [String: String]
+
+    /// Runs the doctor's checks for the realm, and suggests a page to try.
+    ///
+    /// - Parameter realm: The configured realm; nil means the default realm.
+    /// - Throws: `CommandFailure` with the first layer that fails, and its remedy.
+    func run(realm: String?) async throws {
+        let diagnosis = try await diagnosis(of: realm)
+        if let cause = diagnosis.firstFailure {
+            let message = "the setup is complete, but the check \(cause.name) failed: \(cause.detail)"
+            throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
+        }
+        let warnings = diagnosis.checks.count { $0.verdict == .warning }
+        let found =
+            warnings == 0
+            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
+        Console.print("Checked: \(found). To see each layer: ksso doctor")
+        let configurations = try await ProfileSearch().runAside().configurations
+        let configuration = configurations.first { $0.realm == realm } ?? configurations.first
+        guard let rule = configuration?.hosts.first else { return }
+        let host = rule.kind == .suffix ? "HOST\(rule.name)" : rule.name
+        Console.note("Try it: ksso fetch https://\(host)/")
+    }
+
+    /// Runs in a separate process, which sees what the user's next command will see. This process has read other profiles and initialized
+    /// libkrb5.
+    private func diagnosis(of realm: String?) async throws -> Diagnosis {
+        let variables = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
+        let result = try await Subprocess.run(
+            .path(FilePath(OwnProgram.executable)),
+            arguments: Arguments(["doctor", "--json"] + (realm.map { [$0] } ?? [])),
+            environment: .custom(Dictionary(variables) { $1 }),
+            input: .none,
+            output: .data(limit: 1 << 20),
+            error: .discarded
+        )
+        guard let diagnosis = try? JSONDecoder().decode(Diagnosis.self, from: result.standardOutput) else {
+            throw CommandFailure(.failed, "the setup is complete, but the final check could not be run. Run: ksso doctor")
+        }
+        return diagnosis
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// What `make install` puts on a machine.
+@Suite(.testRealm())
+struct InstallationTests {
+    let station: Workstation
+    private var prefix: String { "\(station.directory)/usr" }
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    private func install(destination: String = "") async throws {
+        let script = repositoryFile("Scripts/install-files")
+        #expect(try await station.run([script, CommandBinary.path(), prefix, destination]) == .done(""))
+    }
+
+    @Test func aDestinationStandsBeforeEveryPathAndInNoFile() async throws {
+        let destination = "\(station.directory)/stage"
+        try await install(destination: destination)
+        let files = ["bin/ksso", "lib/systemd/user/ksso-agent.service", "share/man/man1/ksso.1.gz", "share/zsh/site-functions/_ksso"]
+        for file in files {
+            #expect(FileManager.default.fileExists(atPath: "\(destination)\(prefix)/\(file)"), "\(file)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: prefix))
+        let named = try await station.run(["grep", "-rl", "--exclude=ksso", "-e", destination, "-e", "@BINDIR@", destination])
+        #expect(named == CommandResult(exitStatus: 1, output: "", errors: ""))
+        let unit = try String(contentsOfFile: "\(destination)\(prefix)/lib/systemd/user/ksso-agent.service", encoding: .utf8)
+        #expect(unit.contains("\nExecStart=\(prefix)/bin/ksso agent run "))
+    }
+
+    @Test func `the program behind ksso realm is installed with a name of the manual page`() async throws {
+        let script = repositoryFile("Scripts/install-files")
+        let arguments = try [script, CommandBinary.realmPath(), prefix]
+        #expect(try await station.run(arguments) == .done(""))
+        let files = try await station.run(["find", prefix, "!", "-type", "d"]).output.split(separator: "\n").sorted()
+        #expect(files == ["bin/ksso-realm", "share/man/man1/ksso-realm.1.gz"].map { "\(prefix)/\($0)" })
+        try await install()
+        let realm = try await station.run(["\(prefix)/bin/ksso", "realm", "run", "--", "true"])
+        #expect(realm == .done(""))
+        #expect(FileManager.default.fileExists(atPath: "\(prefix)/share/man/man1/ksso-realm.1.gz"))
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
+    func systemdTakesTheUnits() async throws {
+        try await install()
+        // An unknown key is a warning, and the status is 0.
+        let verify = ["systemd-analyze", "verify", "--man=no"]
+        let environment = ["XDG_RUNTIME_DIR": station.directory]
+        let user = ["agent.service", "agent.socket", "agent-system.service"].map { "\(prefix)/lib/systemd/user/ksso-\($0)" }
+        #expect(try await station.run(verify + ["--user"] + user, environment: environment) == .done(""))
+        for name in ["ksso-agent@", "ksso-kcm"] {
+            let system = ["service", "socket"].map { "\(prefix)/lib/systemd/system/\(name).\($0)" }
+            #expect(try await station.run(verify + system) == .done(""))
+        }
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
+    func theSystemUnitsAreConfined() async throws {
+        try await install()
+        for (name, limit) in [("ksso-agent@", 2.5), ("ksso-kcm", 1.5)] { try await expectExposure(of: name, below: limit) }
+    }
+
+    private func expectExposure(of name: String, below limit: Double) async throws {
+        let unit = "\(prefix)/lib/systemd/system/\(name).service"
+        let result = try await station.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit])
+        let line = try #require(result.output.firstMatch(of: /Overall exposure level for .*: ([0-9.]+)/), "\(result)")
+        let exposure = try #require(Double(line.1))
+        #expect(exposure < limit, "\(name)")
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("man"), "man is missing: package man-db"))
+    func theManualPageIsThere() async throws {
+        try await install()
+        let page = try await station.run(
+            ["man", "--warnings", "-l", "\(prefix)/share/man/man1/ksso.1.gz"],
+            environment: ["MANWIDTH": "100"]
+        )
+        #expect(page.exitStatus == 0 && page.errors == "", "\(page)")
+        let help = try await station.ksso("--help").output
+        let commands = help.split(separator: "\n").compactMap { $0.firstMatch(of: /^  ([a-z]+) {2,}/).map { String($0.1) } }
+        #expect(commands.contains("login"))
+        for command in commands {
+            #expect(page.output.contains("\n       \(command) ") || page.output.contains("\n       \(command)\n"), "\(command)")
+        }
+    }
+
+    @Test func bashCompletesACommand() async throws {
+        try await install()
+        let script = """
+            source "$0"
+            COMP_WORDS=(ksso sta); COMP_CWORD=1; COMP_LINE='ksso sta'; COMP_POINT=8
+            complete -p ksso
+            _ksso ksso sta ksso && echo "${COMPREPLY[@]}"
+            """
+        let file = "\(prefix)/share/bash-completion/completions/ksso"
+        let result = try await station.run(["bash", "-c", script, file])
+        #expect(result == .done("complete -o filenames -F _ksso ksso\nstatus\n"))
+    }
+}

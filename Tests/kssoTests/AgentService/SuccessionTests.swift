@@ -1,0 +1,214 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// One agent after another at the same sockets: systemd takes the place of an agent that was started by hand, and an agent notices that its
+/// sockets are lost or another's.
+@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
+struct SuccessionTests {
+    let station: Workstation
+    private var sockets: [String] { ["kcm", "agent"].map { "\(station.runtime)/\($0).sock" } }
+
+    init() throws {
+        station = try Workstation()
+        try station.install(profile())
+    }
+
+    /// Runs a closure while systemd's own program listens at the agent's sockets, which it binds in place of those that are there.
+    private func whileSystemdListens(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
+        let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
+        let command =
+            ["systemd-socket-activate"] + sockets.flatMap { ["-l", $0] } + names.flatMap { ["-E", $0] }
+            + ["\(station.directory)/bin/ksso", "agent", "run"]
+        let end = try await withDaemon(command, on: station) { conversation in
+            try await conversation.wait(for: "as \(2 + sockets.count).")
+        } _: {
+            try await body()
+        }
+        return (end.status, end.output)
+    }
+
+    /// Also of a process that has ended and that its parent has not waited for.
+    private func hasEnded(_ process: Int32) -> Bool { String.contents(ofKernelFile: "/proc/\(process)/cmdline")?.isEmpty != false }
+
+    /// What a command may take that has an agent to ask; one that waits for a process which never answers takes half a minute.
+    private let promptly = Duration.seconds(25)
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
+    func `systemd's agent takes over from one that runs in the background`() async throws {
+        try await station.withBackgroundAgent { result async throws in
+            #expect(result.exitStatus == 0, "\(result)")
+            let predecessor = try await station.agentStatus().process.processID
+            try await station.signIn()
+            let end = try await whileSystemdListens { () async throws in
+                let clock = ContinuousClock.now
+                let status = try await station.ksso("status")
+                #expect(status.exitStatus == 0 && status.output.contains("alice@EXAMPLE.TEST"), "\(status)")
+                #expect(ContinuousClock.now - clock < promptly)
+                try await eventually { hasEnded(predecessor) }
+                let list = try await station.run(["ksso", "exec", "--", "klist"])
+                #expect(list.output.contains("Default principal: alice@EXAMPLE.TEST"), "\(list)")
+                #expect(try await station.agentStatus().process.processID != predecessor)
+                #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+            }
+            #expect(end.status == 0, "\(end.output)")
+            for path in sockets + ["\(station.runtime)/krb5.conf"] {
+                #expect(FileManager.default.fileExists(atPath: path), "the first agent removed \(path), which is its successor's")
+            }
+        }
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
+    func `systemd's agent takes over from one that is suspended`() async throws {
+        try await station.withBackgroundAgent { _ async throws in
+            let predecessor = try await station.agentStatus().process.processID
+            kill(predecessor, SIGSTOP)
+            let end = try await whileSystemdListens { () async throws in
+                #expect(try await station.ksso("agent", "status").exitStatus == 0)
+                #expect(hasEnded(predecessor))
+                #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+            }
+            #expect(end.output.contains("(process \(predecessor)), which is terminated."), "\(end.output)")
+            #expect(end.status == 0, "\(end.output)")
+        }
+    }
+
+    /// No agent answers there: the test listens, and takes no connection. The agent's engine would wait for it without a limit.
+    @Test func `an agent whose sockets another process has bound hands over and ends`() async throws {
+        let end = try await station.withAgent { agent async throws in
+            try await station.signIn()
+            let listeners = try sockets.map {
+                unlink($0)
+                return try UnixSocket.occupy($0)
+            }
+            defer { for descriptor in listeners { close(descriptor) } }
+            try await eventually { hasEnded(agent.process) }
+            for path in sockets { #expect(UnixSocket.isServed(path), "\(path) is the other process's") }
+        }
+        #expect(end.status == 0, "\(end)")
+        #expect(end.transcript.contains("(process \(getpid())) listens there now, so this agent hands over and exits."), "\(end)")
+        #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it leads to the other process")
+    }
+
+    @Test(arguments: ["kcm.sock", "agent.sock"]) func `a socket that was removed is bound again`(name: String) async throws {
+        let path = "\(station.runtime)/\(name)"
+        let end = try await station.withAgent { _ async throws in
+            try await station.signIn()
+            #expect(unlink(path) == 0)
+            try await eventually { UnixSocket.isServed(path) }
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            #expect(try await station.run(["ksso", "exec", "--", "klist", "-s"]).exitStatus == 0)
+        }
+        #expect(end.status == 0 && end.transcript.contains("\(path): the socket was lost, and was bound again."), "\(end)")
+        #expect(!FileManager.default.fileExists(atPath: path), "the one that it bound is its own")
+    }
+
+    @Test(arguments: ["kcm.sock", "agent.sock"])
+    func `a socket that is lost three times leaves no descriptor behind`(name: String) async throws {
+        let path = "\(station.runtime)/\(name)"
+        let end = try await station.withAgent { agent async throws in
+            try await station.signIn()
+            let before = try descriptors(of: agent.process)
+            for _ in 0..<3 {
+                #expect(unlink(path) == 0)
+                try await eventually { UnixSocket.isServed(path) }
+                try await eventually { try listenerCount(at: path) == 1 }
+            }
+            // One may be open for a moment.
+            try await eventually { try descriptors(of: agent.process) <= before + 1 }
+            // The engine uses the new socket of the caches.
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    private func descriptors(of process: Int32) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+    }
+
+    @Test func `what stands in a socket's place is reported and left`() async throws {
+        let files = FileManager.default
+        let end = try await station.withAgent { agent async throws in
+            #expect(unlink(sockets[0]) == 0)
+            try files.createDirectory(atPath: sockets[0], withIntermediateDirectories: false)
+            try station.write("mine", to: "run/kcm.sock/letter")
+            try await agent.wait(for: "the file there is not a socket")
+            #expect(try await station.ksso("agent", "status").output.contains("\(sockets[0]): the file there is not a socket."))
+        }
+        #expect(end.status == 0, "\(end)")
+        #expect(end.transcript.components(separatedBy: "the file there is not a socket").count == 2, "once: \(end)")
+        #expect(try String(contentsOfFile: "\(sockets[0])/letter", encoding: .utf8) == "mine")
+    }
+
+    @Test func `the process is called ksso`() async throws {
+        try await station.withBackgroundAgent { _ async throws in
+            let process = try await station.agentStatus().process.processID
+            #expect(String.contents(ofKernelFile: "/proc/\(process)/comm") == "ksso\n")
+            #expect(String.contents(ofKernelFile: "/proc/\(process)/cmdline")?.hasPrefix("ksso\0agent\0run") == true)
+        }
+        try await station.withAgent { agent async throws in
+            #expect(String.contents(ofKernelFile: "/proc/\(agent.process)/comm") == "ksso\n")
+        }
+    }
+
+    /// The system's default cache is at a socket that takes connections and answers nothing, as a cache server that is stopped does.
+    @Test func `an agent of the system's caches ends though these do not answer`() async throws {
+        let socket = "\(station.directory)/silent.sock"
+        let listener = try UnixSocket.occupy(socket)
+        defer { close(listener) }
+        let text = "[libdefaults]\n    kcm_socket = \(socket)\n"
+        let configuration = try station.write(text, to: "silent.conf") + ":\(station.realm.configurationPath)"
+        let end = try await station.withAgent(["--system"], environment: ["KRB5_CONFIG": configuration, "KRB5CCNAME": "KCM:"]) { _ in }
+        #expect(end.status == 0, "\(end)")
+    }
+
+    /// Puts a copy of the program in its place in one step, as dpkg does.
+    private func upgrade(_ program: String) throws {
+        try FileManager.default.copyItem(atPath: CommandBinary.path(), toPath: "\(program).new")
+        #expect(rename("\(program).new", program) == 0)
+    }
+
+    @Test func `an agent whose program was replaced becomes the new one, and clients notice nothing`() async throws {
+        let program = try station.installProgram()
+        let end = try await station.withAgent { agent async throws in
+            try await station.signIn()
+            let old = try #require(inode("/proc/\(agent.process)/exe"))
+            try upgrade(program)
+            let new = try #require(inode(program))
+            #expect(old != new)
+            try await eventually {
+                #expect(UnixSocket.isServed(sockets[0]) && UnixSocket.isServed(sockets[1]), "a client finds the sockets all the time")
+                return inode("/proc/\(agent.process)/exe") == new
+            }
+            let status = try await station.status()
+            #expect(status.agent && status.sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+            #expect(try await station.agentStatus().process.processID == agent.process)
+            #expect(String.contents(ofKernelFile: "/proc/\(agent.process)/comm") == "ksso\n")
+        }
+        #expect(end.status == 0, "\(end)")
+        #expect(end.transcript.contains("\(program) was replaced, so the agent restarts with the new program."), "\(end)")
+        for path in sockets { #expect(!FileManager.default.fileExists(atPath: path), "the new program removes them at its end") }
+    }
+
+    @Test func `systemd's agent ends when its program was replaced, with the status for which the units start it again`() async throws {
+        let program = try station.installProgram()
+        let command = ["sh", "-c", "SYSTEMD_EXEC_PID=$$ exec ksso agent run"]
+        let end = try await Conversation.with(command, on: station) { agent in
+            try await eventually { UnixSocket.isServed(sockets[1]) }
+            try upgrade(program)
+            try await eventually { hasEnded(agent.process) }
+        }
+        #expect(end.status == 75, "\(end)")
+        for unit in ["ksso-agent", "ksso-agent@", "ksso-agent-system"] {
+            let text = try String(contentsOfFile: repositoryFile("Packaging/systemd/\(unit).service"), encoding: .utf8)
+            #expect(text.contains("\nRestartForceExitStatus=75\n"), "\(unit)")
+        }
+    }
+
+    private func inode(_ path: String) -> UInt64? {
+        var status = stat()
+        return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+}

@@ -1,0 +1,53 @@
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+@Suite(.testRealm())
+struct UsageTests {
+    let station: Workstation
+
+    init() throws {
+        station = try Workstation()
+    }
+
+    @Test(arguments: [
+        "", "login", "logout", "refresh", "switch", "status", "explain", "header", "fetch", "env", "exec", "profile", "profile check",
+        "profile show", "realm", "realm run", "realm fault", "doctor",
+    ])
+    func helpEverywhere(command: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init) + ["--help"])
+        #expect(result.exitStatus == 0)
+        #expect(result.output.contains("USAGE: ksso"))
+        #expect(result.errors == "")
+    }
+
+    @Test func theVersion() async throws {
+        let result = try await station.ksso("--version")
+        #expect(result.output.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+        #expect(result.exitStatus == 0)
+    }
+
+    @Test(arguments: ["nonsense", "--nonsense", "explain", "header", "fetch", "switch", "profile check"])
+    func whatIsNoUse(command: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
+        #expect(result.exitStatus == 64)
+        #expect(result.output == "")
+        #expect(result.errors.contains("Usage: ksso"))
+    }
+
+    @Test(arguments: [
+        (["agent", "run", "--keep-expired", "7"], "--keep-expired <time>': write a time with units, such as 12h or 7d, or never."),
+        (["agent", "run", "--event-timeout", "soon"], "--event-timeout <time>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),
+        (["status", "--valid-for", "x"], "--valid-for <valid-for>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),
+    ]) func `a time that can't be read is refused with the expected form`(words: [String], sentence: String) async throws {
+        let result = try await station.run(["ksso"] + words)
+        #expect(result.exitStatus == 64 && result.output.isEmpty && result.errors.contains(sentence), "\(result)")
+    }
+
+    /// Results go to standard output: with a reader that is gone the command ends like any other.
+    @Test func aReaderThatIsGone() async throws {
+        let result = try await station.run(["bash", "-c", "ksso --help | true; echo ${PIPESTATUS[0]}"])
+        #expect(["0\n", "141\n"].contains(result.output), "\(result)")
+    }
+}

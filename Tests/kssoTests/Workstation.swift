@@ -1,0 +1,118 @@
+import Foundation
+import KerberosTesting
+import Testing
+
+/// A user's seat in a realm: a home, a cache and a runtime folder of its own, where `ksso` runs as on a machine of one user.
+///
+/// It is a folder of the realm's and goes with it.
+struct Workstation {
+    let realm: TestRealm
+    let directory: String
+    /// The variables that differ from the realm's.
+    let variables: [String: String]
+
+    init(realm: TestRealm) throws {
+        self.realm = realm
+        let files = FileManager.default
+        directory = "\(realm.directory)/\(UUID().uuidString.prefix(8))"
+        for folder in ["bin", "config/ksso"] {
+            try files.createDirectory(atPath: "\(directory)/\(folder)", withIntermediateDirectories: true)
+        }
+        try files.createSymbolicLink(atPath: "\(directory)/bin/ksso", withDestinationPath: CommandBinary.path())
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        variables = [
+            "HOME": directory, "XDG_CONFIG_HOME": "\(directory)/config", "KSSO_RUNTIME_DIR": "\(directory)/run",
+            "KRB5CCNAME": "FILE:\(directory)/cache", "KSSO_PROFILE": "", "USER": "alice", "TZ": "UTC", "SHELL": "/bin/sh",
+            "PATH": "\(directory)/bin:\(path)", "no_proxy": "*",
+        ]
+    }
+
+    /// The realm of the suite that runs.
+    init() throws {
+        try self.init(realm: #require(TestRealm.current))
+    }
+
+    var cache: String { "FILE:\(directory)/cache" }
+
+    /// Runs `ksso` with no terminal.
+    func ksso(_ arguments: String..., input: String? = nil, environment: [String: String] = [:]) async throws -> CommandResult {
+        try await run(["ksso"] + arguments, input: input, environment: environment)
+    }
+
+    /// Runs a program with no terminal: `setsid`, since whoever runs the tests may have one.
+    func run(_ command: [String], input: String? = nil, environment: [String: String] = [:]) async throws -> CommandResult {
+        let setsid = try Program.path(of: "setsid")
+        return try await realm.run(setsid, ["--wait"] + command, environment: variables.merging(environment) { $1 }, input: input)
+    }
+
+    /// Makes the station's `ksso` a file of its own, which a test can replace. Returns its path.
+    func installProgram() throws -> String {
+        let program = "\(directory)/bin/ksso"
+        #expect(unlink(program) == 0)
+        let built = URL(fileURLWithPath: try CommandBinary.path()).resolvingSymlinksInPath().path
+        if link(built, program) != 0 { try FileManager.default.copyItem(atPath: built, toPath: program) }
+        return program
+    }
+
+    /// Signs in and expects that it goes well.
+    func signIn(_ name: String = "alice", password: String = "secret", sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let result = try await ksso("login", name, "--password-stdin", "--quiet", input: "\(password)\n")
+        #expect(result == CommandResult(exitStatus: 0, output: "", errors: ""), sourceLocation: sourceLocation)
+    }
+
+    /// Writes a file into the home and returns its path.
+    @discardableResult
+    func write(_ text: String, to name: String) throws -> String {
+        let path = "\(directory)/\(name)"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    /// Installs a profile for the user.
+    @discardableResult
+    func install(_ profile: String, as name: String = "test.yaml") throws -> String {
+        try write(profile, to: "config/ksso/\(name)")
+    }
+}
+
+/// A profile for hosts, which are answered over plain http as well.
+func profile(hosts: [String] = ["localhost"], realm: String = "EXAMPLE.TEST", data: [String] = []) -> String {
+    """
+    ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+    TeamIdentifier: apple
+    Type: Credential
+    Realm: \(realm)
+    Hosts: [\(hosts.joined(separator: ", "))]
+    PlainHTTPHosts: [\(hosts.joined(separator: ", "))]
+    ExtensionData:
+      credentialUseMode: always
+    \(data.map { "  \($0)\n" }.joined())
+    """
+}
+
+extension CommandResult {
+    /// Success with this on standard output and nothing on standard error.
+    static func done(_ output: String) -> CommandResult { CommandResult(exitStatus: 0, output: output, errors: "") }
+
+    /// A failure with this line on standard error and nothing on standard output.
+    static func failure(_ status: Int, _ line: String) -> CommandResult {
+        CommandResult(exitStatus: status, output: "", errors: "ksso: \(line)\n")
+    }
+}
+
+extension CommandResult {
+    /// The same with TIME in the place of each time of day.
+    var withoutTimes: CommandResult {
+        CommandResult(exitStatus: exitStatus, output: output.withoutTimes, errors: errors.withoutTimes)
+    }
+}
+
+extension String {
+    /// The text with TIME in the place of each time of day, such as `2030-01-31 12:00:00 +0100`.
+    var withoutTimes: String { replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}/, with: "TIME") }
+}
+
+/// A file of the repository.
+func repositoryFile(_ path: String) -> String {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(path)").standardized.path
+}

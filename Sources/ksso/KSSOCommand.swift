@@ -9,8 +9,8 @@ struct KSSOCommand: AsyncParsableCommand {
         commandName: "ksso",
         abstract: "Sign in once with Kerberos, and be signed in to the hosts that your organization's profile lists.",
         discussion: """
-            Exit status: 0 success, 1 failure, 3 no rule covers the host, 4 input is required but prompting is not possible, 5 not signed in, \
-            6 the KDC cannot be reached, 64 usage error, 130 canceled.
+            Exit status: 0 success, 1 failure, 3 no rule covers the host, 4 input is required but prompting is not possible, 5 not signed \
+            in, 6 the KDC cannot be reached, 64 usage error, 130 canceled.
 
             EXAMPLES:
               ksso login

@@ -12,7 +12,8 @@ struct KeptTicketsTests {
         try station.install(profile())
         try await station.withAgent { _ async throws in try await station.signIn() }
         let words =
-            "he agent is not running, and has tickets in \(station.runtime)/tickets. To use or destroy them, first run: ksso agent run --background\n"
+            "he agent is not running, and has tickets in \(station.runtime)/tickets. To use or destroy them, first run: "
+            + "ksso agent run --background\n"
         func count(_ text: String) -> Int { text.components(separatedBy: words).count - 1 }
         try await withAcceptorServer(realm: station.realm) { server in
             let url = "http://localhost:\(server.port)/"

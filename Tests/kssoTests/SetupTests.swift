@@ -65,7 +65,8 @@ struct SetupTests {
             """
         let result = try await RealmFolder().run(["--user", "alice:secret"], script: script, on: station)
         let sentence =
-            "ksso: this shell runs in a realm of ksso realm run, whose files are temporary, so your home is not configured for it. ksso login works here; "
+            "ksso: this shell runs in a realm of ksso realm run, whose files are temporary, "
+            + "so your home is not configured for it. ksso login works here; "
             + "run this command outside the realm.\n"
         #expect(result == CommandResult(exitStatus: 0, output: "setup=1\nsession=1\n", errors: sentence + sentence))
         #expect(try FileManager.default.subpathsOfDirectory(atPath: station.directory) == before)

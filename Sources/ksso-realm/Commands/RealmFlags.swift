@@ -41,7 +41,8 @@ struct RealmFlags: ParsableArguments {
     var kdcs = 1
     @Option(
         help: ArgumentHelp(
-            "Listen on this address, by default 127.0.0.1; 172.17.0.1 serves Docker containers. Anyone who can reach it can request tickets.",
+            "Listen on this address, by default 127.0.0.1; 172.17.0.1 serves Docker containers. "
+                + "Anyone who can reach it can request tickets.",
             valueName: "address"
         )
     )

@@ -176,7 +176,8 @@ extension TestPrincipal {
             case _ where name.hasPrefix("+") || name.hasPrefix("-"): attributes.append(Attribute(kadmin: name))
             default:
                 let message =
-                    "unknown attribute \(name). Use locked, needsPasswordChange, or an attribute of kadmin with its sign, such as +ok_as_delegate."
+                    "unknown attribute \(name). Use locked, needsPasswordChange, or an attribute of kadmin with its sign, "
+                    + "such as +ok_as_delegate."
                 throw PlanFault(mapping.place("attributes"), message)
             }
         }

@@ -11,8 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Check every layer, from the profile to the server's response, and print the first one that fails.",
         discussion: """
-            It never prompts for a password, does not change your tickets, and finishes within 15 seconds even if servers do not answer. The \
-            first failed check is the cause; later checks may fail for that reason alone.
+            It never prompts for a password, does not change your tickets, and finishes within 15 seconds even if servers do not answer. \
+            The first failed check is the cause; later checks may fail for that reason alone.
             Exits with status 0 if no check fails, and with status 1 otherwise. A warning (!) is not a failure.
 
             EXAMPLES:

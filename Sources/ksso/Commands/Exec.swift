@@ -12,12 +12,12 @@ struct Exec: AsyncParsableCommand {
         usage: "ksso exec [--file] [--profile <file>] -- COMMAND…",
         discussion: """
             Java and Go support only caches of the type FILE. With --file the command has its own cache, and ksso synchronizes its \
-            ticket-granting ticket with the session's while the command runs, including sign-in, renewal and sign-out. Java's HttpURLConnection \
-            needs no options if /etc/krb5.conf defines the realm; otherwise it needs -Djava.security.krb5.conf=FILE, because Java does not read \
-            KRB5_CONFIG. Other users of JGSS also need -Djavax.security.auth.useSubjectCredsOnly=false.
+            ticket-granting ticket with the session's while the command runs, including sign-in, renewal and sign-out. Java's \
+            HttpURLConnection needs no options if /etc/krb5.conf defines the realm; otherwise it needs -Djava.security.krb5.conf=FILE, \
+            because Java does not read KRB5_CONFIG. Other users of JGSS also need -Djavax.security.auth.useSubjectCredsOnly=false.
 
-            Programs that include Heimdal's Kerberos, such as samba-tool, ldbsearch and kgetcred, look for an agent only at the system's own \
-            socket: run them with --file too.
+            Programs that include Heimdal's Kerberos, such as samba-tool, ldbsearch and kgetcred, look for an agent only at the system's \
+            own socket: run them with --file too.
 
             EXAMPLES:
               ksso exec -- curl --negotiate -u : https://intranet.corp.example/

@@ -190,8 +190,8 @@ struct Header: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the Authorization header for a URL.",
         discussion: """
-            The header is valid for one request. It is not bound to a TLS certificate, because the connection is unknown here. A server that \
-            requires channel bindings refuses it: use ksso fetch instead.
+            The header is valid for one request. It is not bound to a TLS certificate, because the connection is unknown here. A server \
+            that requires channel bindings refuses it: use ksso fetch instead.
 
             EXAMPLES:
               ksso header https://intranet.corp.example/ | curl -H @- https://intranet.corp.example/

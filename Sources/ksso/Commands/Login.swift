@@ -23,7 +23,8 @@ struct Login: AsyncParsableCommand {
     var keytab: String?
     @Option(
         help: ArgumentHelp(
-            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; the value default uses the one that the profile or krb5.conf names.",
+            "Sign in with a certificate or smart card, such as FILE:cert.pem,key.pem, PKCS12:me.p12 or PKCS11:; "
+                + "the value default uses the one that the profile or krb5.conf names.",
             valueName: "identity"
         )
     )
@@ -38,7 +39,8 @@ struct Login: AsyncParsableCommand {
     var cache: String?
     @Option(
         help: ArgumentHelp(
-            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's, acquired with kinit -k -c NAME or kinit -n -c NAME.",
+            "Protect the sign-in (FAST) with the ticket in this cache, such as the machine's, "
+                + "acquired with kinit -k -c NAME or kinit -n -c NAME.",
             valueName: "name"
         )
     )

@@ -10,8 +10,8 @@ struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sign out: destroy tickets that ksso acquired.",
         discussion: """
-            Without a principal or a realm, signs out every principal that signed in with ksso. Tickets from kinit, sssd or the login are not \
-            destroyed unless --all is given. Passwords that ksso login --remember stored for these principals are removed.
+            Without a principal or a realm, signs out every principal that signed in with ksso. Tickets from kinit, sssd or the login are \
+            not destroyed unless --all is given. Passwords that ksso login --remember stored for these principals are removed.
 
             EXAMPLES:
               ksso logout

@@ -12,8 +12,8 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print who is signed in, until when, and for which services, without using the network.",
         discussion: """
-            Exits with status 5 if no one is signed in. With --watch it continues until it is interrupted, or until the reader of its output \
-            closes the pipe; with --watch --json each change is one JSON document on one line.
+            Exits with status 5 if no one is signed in. With --watch it continues until it is interrupted, or until the reader of its \
+            output closes the pipe; with --watch --json each change is one JSON document on one line.
 
             EXAMPLES:
               ksso status

@@ -8,7 +8,8 @@ internal import NIOSSL
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Trust the certificate authorities in this PEM file instead of the system's; by default SSL_CERT_FILE names it, as for OpenSSL.",
+            "Trust the certificate authorities in this PEM file instead of the system's; by default SSL_CERT_FILE names it, "
+                + "as for OpenSSL.",
             valueName: "file"
         )
     )

@@ -14,8 +14,8 @@ struct Setup: AsyncParsableCommand {
         abstract: "Install or create a profile, sign in, configure the session, and check the result.",
         discussion: """
             With a file, or with --realm and --host, checks the profile and installs it in ~/.config/ksso; otherwise uses the installed \
-            profiles. Then signs in, unless you are signed in, and configures the session. The command can be repeated: completed steps are \
-            skipped. Finally, runs the checks of ksso doctor. If one fails, prints it and exits with status 1.
+            profiles. Then signs in, unless you are signed in, and configures the session. The command can be repeated: completed steps \
+            are skipped. Finally, runs the checks of ksso doctor. If one fails, prints it and exits with status 1.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 

@@ -4,8 +4,14 @@ import Testing
 
 extension BrokenSetUp {
     static let servers = [
-        BrokenSetUp("a proxy in between", failsAt: "challenge", naming: "a proxy requires its own sign-in", "407", "Basic", "Via: 1.1 gate")
-        {
+        BrokenSetUp(
+            "a proxy in between",
+            failsAt: "challenge",
+            naming: "a proxy requires its own sign-in",
+            "407",
+            "Basic",
+            "Via: 1.1 gate"
+        ) {
             try await withStation { station in
                 try await withProtectedWebServer(realm: station.realm) { server in
                     try await StockApache.with(StockApache.wantsItsOwnSignIn(before: server.port), on: station) { port in

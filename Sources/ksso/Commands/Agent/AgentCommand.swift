@@ -70,8 +70,8 @@ struct AgentStop: AsyncParsableCommand {
         commandName: "stop",
         abstract: "Stop the agent; what it keeps on disk stays for the next start.",
         discussion: """
-            The agent first completes the requests that it has started. An agent that does not answer, such as a suspended one, is terminated \
-            by a signal. To end the sessions as well, first run: ksso logout --all
+            The agent first completes the requests that it has started. An agent that does not answer, such as a suspended one, is \
+            terminated by a signal. To end the sessions as well, first run: ksso logout --all
 
             EXAMPLES:
               ksso agent stop
@@ -142,9 +142,9 @@ struct AgentImport: AsyncParsableCommand {
         commandName: "import",
         abstract: "Copy the tickets of a credential cache into the agent.",
         discussion: """
-            Use this for a cache that a login created, such as that of pam_krb5 or the tickets that ssh delegates: KRB5CCNAME names it, and \
-            the session configuration runs this command. The cache itself is not changed. A principal that signed in with ksso login keeps \
-            that ticket; earlier tickets of other programs are replaced.
+            Use this for a cache that a login created, such as that of pam_krb5 or the tickets that ssh delegates: KRB5CCNAME names it, \
+            and the session configuration runs this command. The cache itself is not changed. A principal that signed in with ksso login \
+            keeps that ticket; earlier tickets of other programs are replaced.
 
             EXAMPLES:
               ksso agent import FILE:/tmp/krb5cc_1000_x8Wq2p

@@ -46,7 +46,8 @@ struct EventProgram: Sendable {
     }
 
     private static func distrust(_ path: String) -> String {
-        "\(path): other users can change this program or a folder on its path. Give them to yourself or to root (chown), and run chmod go-w on them."
+        "\(path): other users can change this program or a folder on its path. Give them to yourself or to root (chown), "
+            + "and run chmod go-w on them."
     }
 
     /// Runs the program until it exits.

@@ -138,7 +138,8 @@ struct KDCProxyReport: Sendable {
             return DiagnosticCheck(
                 "kdc",
                 verdict,
-                "\(place.url) (\(place.source)) is neither a KDC's address nor a KDC proxy's, so libkrb5 ignores it, and nothing was sent to it.",
+                "\(place.url) (\(place.source)) is neither a KDC's address nor a KDC proxy's, so libkrb5 ignores it, "
+                    + "and nothing was sent to it.",
                 remedy: "Write host, host:port, or https://host/path for a proxy."
             )
         case .said(.answered) where !KDCProbe.libraryReachesProxies:

@@ -12,7 +12,8 @@ extension DiagnosticStep {
         return .warning(
             "\(refusing.joined(separator: ", ")): no policy allows \(plan.origin.host), so the browser sends no ticket.",
             remedy:
-                "Add the host to AuthServerAllowlist in a policy file of Chromium-based browsers, or to Authentication.SPNEGO in Firefox's policies.json."
+                "Add the host to AuthServerAllowlist in a policy file of Chromium-based browsers, "
+                + "or to Authentication.SPNEGO in Firefox's policies.json."
         )
     }
 }

@@ -41,7 +41,8 @@ extension DiagnosticStep {
             return .failed(
                 "\(error)",
                 remedy:
-                    "A proxy that intercepts TLS presents its own certificate. To see its issuer: openssl s_client -connect HOST:443.\(advice)"
+                    "A proxy that intercepts TLS presents its own certificate. To see its issuer: "
+                    + "openssl s_client -connect HOST:443.\(advice)"
             )
         }
         let isLate = transport?.code == .timedOut || (error as? AuthorizationError)?.code == .timedOut

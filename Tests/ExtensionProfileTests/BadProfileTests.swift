@@ -116,7 +116,7 @@ import Testing
         ("credentialBundleIdACL", "ExtensionData.credentialBundleIdACL[1]", "unit:backup.service"),
         ("domainRealmMappingRealm", "ExtensionData.domainRealmMapping.\"EXAMPLE TEST\"", "EXAMPLE TEST"),
         ("domainRealmMappingSuffix", "ExtensionData.domainRealmMapping.\"EXAMPLE.TEST\"[0]", "wildcard"),
-        ("domainRealmMappingTwice", "ExtensionData.domainRealmMapping.\"TWO.TEST\"[0]", "leads to ONE.TEST as well"),
+        ("domainRealmMappingTwice", "ExtensionData.domainRealmMapping.\"TWO.TEST\"[0]", "is also mapped to ONE.TEST"),
     ])
     func `a value that cannot be refuses the file`(_ name: String, _ path: String, _ text: String) throws {
         let error = try Fixture.refusal("BadValue/\(name).yaml")

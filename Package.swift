@@ -202,7 +202,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPNegotiateTests",
-            dependencies: ["HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["HTTPNegotiate", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

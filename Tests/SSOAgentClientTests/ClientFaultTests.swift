@@ -72,6 +72,15 @@ import UnixSystem
         }
     }
 
+    @Test func `a rule that this version cannot read is in the error`() async throws {
+        let answer = Self.reply(#"{"version": "1", "configurations": [{"realm": "A.TEST", "hosts": ["*.a.test"]}]}"#)
+        try await withAgent({ _ in answer }) { (path: String, _: Requests) async throws -> Void in
+            let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: path).loadConfiguration() }
+            #expect(error?.code == .agentUnavailable)
+            #expect(error?.message.contains("*.a.test") == true, "\(String(describing: error))")
+        }
+    }
+
     @Test func aKeptConnectionThatIsGoneIsOpenedAnew() async throws {
         try await withAgent({ $0 == 2 ? "" : Self.status }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)

@@ -67,8 +67,8 @@ package struct AccessPolicy: Sendable {
     func visible(_ configurations: [ExtensionConfiguration], to peer: PeerCredential) throws(AgentProblem) -> [ExtensionConfiguration] {
         guard peer.userID != owner else { return configurations }
         let visible = configurations.filter { configuration in configuration.allowedPeers.contains { $0.peer.matches(peer) } }
-        guard !visible.isEmpty else { throw .forbidden("AllowedPeers lists neither user \(peer.userID) nor group \(peer.groupID).") }
-        return visible.map(\.withoutNamesOfOthers)
+        guard !visible.isEmpty else { throw .forbidden("AllowedPeers names neither user \(peer.userID) nor group \(peer.groupID).") }
+        return visible.map(\.forPeers)
     }
 
     /// Throws unless a peer may make a request.
@@ -164,10 +164,24 @@ extension ExtensionConfiguration {
         return principal.map { $0.realm.uppercased() == realm } ?? true
     }
 
-    /// A copy without the data that another user's client does not need for its decisions.
-    fileprivate var withoutNamesOfOthers: ExtensionConfiguration {
-        var copy = self
-        (copy.allowedPeers, copy.credentialCallers, copy.deniedCallers, copy.source) = ([], nil, [], "")
+    /// What another user's client needs for its verdicts.
+    ///
+    /// The fields are listed one by one so that a new field stays with the owner until it is added here.
+    fileprivate var forPeers: ExtensionConfiguration {
+        var copy = ExtensionConfiguration(realm: realm)
+        copy.hosts = hosts
+        copy.plainHTTPHosts = plainHTTPHosts
+        copy.preemptiveHosts = preemptiveHosts
+        copy.delegationHosts = delegationHosts
+        copy.unconditionalDelegationHosts = unconditionalDelegationHosts
+        copy.optionalMutualAuthenticationHosts = optionalMutualAuthenticationHosts
+        copy.noMutualAuthenticationHosts = noMutualAuthenticationHosts
+        copy.noChannelBindingHosts = noChannelBindingHosts
+        copy.servicePrincipals = servicePrincipals
+        copy.principalName = principalName
+        copy.isDefaultRealm = isDefaultRealm
+        copy.domainRealmMapping = domainRealmMapping
+        copy.preferredKDCs = preferredKDCs
         return copy
     }
 

@@ -132,16 +132,14 @@ public final class AgentClient: CredentialExtension {
     ///
     /// - Throws: `AuthorizationError`; `agentNotRunning` if no agent is running.
     public func loadConfiguration() async throws(AuthorizationError) {
-        let reply: ConfigurationReply = try await answer(to: .init(method: .GET, path: AgentPath.configuration), checksVersion: false)
-        do {
-            let policy = try reply.policy()
-            knowledge.withLock { $0 = .policy(policy, version: reply.version) }
+        do throws(AuthorizationError) {
+            let reply: ConfigurationReply = try await answer(to: .init(method: .GET, path: AgentPath.configuration), checksVersion: false)
+            knowledge.withLock { $0 = .policy(DecisionPolicy(reply.configurations), version: reply.version) }
         } catch {
-            throw AuthorizationError(
-                .agentUnavailable,
-                "\(socketPath): the agent has a rule that this version does not support: \(error)",
-                cause: error
-            )
+            // A value that was refused has a place in the answer; an answer that is not JSON has none.
+            guard case .dataCorrupted(let context) = error.cause as? DecodingError, !context.codingPath.isEmpty else { throw error }
+            let message = "\(socketPath): the agent has a rule that this version can't read: \(context.debugDescription)"
+            throw AuthorizationError(.agentUnavailable, message, cause: error.cause)
         }
     }
 

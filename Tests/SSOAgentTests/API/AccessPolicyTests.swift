@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import KCM
 import SSOAgentClient
+import TestSupport
 import Testing
 
 @testable import SSOAgent
@@ -63,6 +64,21 @@ import Testing
         #expect(try refusal(policy, stranger, url, of: configurations, operation: .logout) == "forbidden")
         #expect(throws: AgentProblem.self) { try policy.check(stranger, for: .owner, in: configurations) }
         #expect(!policy.permitsCaches(stranger))
+    }
+
+    @Test func `another user sees only the fields that decide how a host is answered`() throws {
+        let sample = try ExtensionConfiguration.withEveryField()
+        let visible = try policy([sample]).visible([sample], to: peer(33, group: 0))
+        #expect(
+            visible.map { $0.fields(withDefault: false) } == [
+                [
+                    "realm", "hosts", "plainHTTPHosts", "preemptiveHosts", "delegationHosts", "unconditionalDelegationHosts",
+                    "optionalMutualAuthenticationHosts", "noMutualAuthenticationHosts", "noChannelBindingHosts", "servicePrincipals",
+                    "principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs",
+                ]
+            ]
+        )
+        #expect(try policy([sample]).visible([sample], to: peer()) == [sample])
     }
 
     @Test(arguments: [

@@ -69,7 +69,11 @@ import Testing
         ("DecisionReason", fields(DecisionReason(rule: "", verdict: .passed, detail: ""))),
         ("AgentEvent", fields(AgentEvent(.signedOut, realm: "", date: .distantPast))),
         ("ConfigurationReply", fields(ConfigurationReply(version: "", configurations: []))),
-        ("ConfigurationMessage", fields(ConfigurationMessage(ExtensionConfiguration(realm: "")))),
+        ("ExtensionConfiguration", fields(ExtensionConfiguration(realm: ""))),
+        ("AllowedPeer", fields(AllowedPeer(.user(0), hosts: []))),
+        ("SessionLimits", fields(SessionLimits())),
+        ("PasswordRules", fields(PasswordRules())),
+        ("SignInRules", fields(SignInRules())),
         ("AgentProblem", fields(AgentProblem(status: 0, title: "", code: "", detail: ""))),
     ])
     func everyFieldIsThereAndNoOther(schema: String, fields: [String]) {

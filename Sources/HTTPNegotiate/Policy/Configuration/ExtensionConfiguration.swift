@@ -1,8 +1,10 @@
 /// A profile's configuration of one realm, from a profile parser or created directly.
 ///
-/// The host lists after ``hosts``, and the service principals, are this project's own keys: they restrict or extend what is done for a host
-/// that ``hosts`` covers, and do not affect others.
-public struct ExtensionConfiguration: Sendable, Hashable {
+/// The lists of hosts after ``hosts`` and the service principals are the profile's own keys: they narrow or widen what is done for a host
+/// that ``hosts`` covers, and say nothing of others.
+///
+/// Its coded form is also the agent's message. Entries are coded as a profile writes them.
+public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     /// The realm that the user signs in to.
     public var realm: String
     /// The hosts whose challenges are answered.
@@ -115,6 +117,40 @@ public struct ExtensionConfiguration: Sendable, Hashable {
 }
 
 extension ExtensionConfiguration {
+    /// Decodes a configuration. A missing key has its default, and an unknown key is ignored, so that versions can differ.
+    ///
+    /// - Throws: `DecodingError` for a value that the initializer of its type refuses; it contains that value.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(realm: try container.decode(String.self, forKey: .realm))
+        try container.decode(.hosts, into: &hosts)
+        try container.decode(.plainHTTPHosts, into: &plainHTTPHosts)
+        try container.decode(.preemptiveHosts, into: &preemptiveHosts)
+        try container.decode(.delegationHosts, into: &delegationHosts)
+        try container.decode(.unconditionalDelegationHosts, into: &unconditionalDelegationHosts)
+        try container.decode(.optionalMutualAuthenticationHosts, into: &optionalMutualAuthenticationHosts)
+        try container.decode(.noMutualAuthenticationHosts, into: &noMutualAuthenticationHosts)
+        try container.decode(.noChannelBindingHosts, into: &noChannelBindingHosts)
+        try container.decode(.servicePrincipals, into: &servicePrincipals)
+        try container.decode(.principalName, into: &principalName)
+        try container.decode(.isDefaultRealm, into: &isDefaultRealm)
+        try container.decode(.domainRealmMapping, into: &domainRealmMapping)
+        try container.decode(.preferredKDCs, into: &preferredKDCs)
+        try container.decode(.sessionLimits, into: &sessionLimits)
+        try container.decode(.renewalFraction, into: &renewalFraction)
+        try container.decode(.screenLockedBehavior, into: &screenLockedBehavior)
+        try container.decode(.allowedPeers, into: &allowedPeers)
+        try container.decode(.credentialCallers, into: &credentialCallers)
+        try container.decode(.passwords, into: &passwords)
+        try container.decode(.deniedCallers, into: &deniedCallers)
+        try container.decode(.credentialUseMode, into: &credentialUseMode)
+        try container.decode(.monitorsCredentials, into: &monitorsCredentials)
+        try container.decode(.signIn, into: &signIn)
+        try container.decode(.source, into: &source)
+    }
+}
+
+extension ExtensionConfiguration {
     /// The rule of ``preemptiveHosts`` that covers a host.
     func preemptiveRule(for host: String) -> HostRule? { preemptiveHosts.first { $0.matches(host: host) } }
 
@@ -136,8 +172,8 @@ extension ExtensionConfiguration {
     func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
 }
 
-/// Whose credential answers a host of `Hosts`: the key `credentialUseMode`, as first documented, which agrees with the values' names.
-public enum CredentialUseMode: String, Sendable, Hashable, CaseIterable {
+/// Whose credential answers a host of `Hosts`: the key `credentialUseMode`, as its first text had it, which agrees with the values' names.
+public enum CredentialUseMode: String, Sendable, Hashable, CaseIterable, Codable {
     /// The extension's, whatever principal the program names.
     case always
     /// The extension's, or that of the principal that the program names.
@@ -151,8 +187,8 @@ extension CredentialUseMode {
     package func choice(_ named: String?) -> String? { self == .always ? nil : named }
 }
 
-/// What happens to a request while the screen is locked: the key `ScreenLockedBehavior`.
-public enum ScreenLockedBehavior: String, Sendable, Hashable, CaseIterable {
+/// What becomes of a request while the screen is locked: the key `ScreenLockedBehavior`.
+public enum ScreenLockedBehavior: String, Sendable, Hashable, CaseIterable, Codable {
     /// The request is canceled.
     case cancel = "Cancel"
     /// The request continues without sign-on.

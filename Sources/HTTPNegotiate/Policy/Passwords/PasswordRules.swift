@@ -1,8 +1,8 @@
 public import struct Foundation.Date
 
-/// A profile's rules for passwords of its realm, as far as a client can check them: the KDC decides.
-public struct PasswordRules: Sendable, Hashable {
-    /// The minimum length, in characters: `pwReqLength`.
+/// What a profile says of the passwords of its realm, as far as a client can hold to it: the KDC has the last word.
+public struct PasswordRules: Sendable, Hashable, Codable {
+    /// The least length, in characters: `pwReqLength`.
     public var minimumLength: Int?
     /// Whether a password must meet Active Directory's complexity requirements: `pwReqComplexity`.
     public var requiresComplexity: Bool
@@ -50,6 +50,23 @@ public struct PasswordRules: Sendable, Hashable {
         self.expireOverride = expireOverride
         self.givesNotices = givesNotices
         self.source = source
+    }
+
+    /// Decodes rules. A missing key has its default.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init()
+        try container.decode(.minimumLength, into: &minimumLength)
+        try container.decode(.requiresComplexity, into: &requiresComplexity)
+        try container.decode(.requirementsText, into: &requirementsText)
+        try container.decode(.minimumAge, into: &minimumAge)
+        try container.decode(.history, into: &history)
+        try container.decode(.changeURL, into: &changeURL)
+        try container.decode(.isChangeAllowed, into: &isChangeAllowed)
+        try container.decode(.notificationDays, into: &notificationDays)
+        try container.decode(.expireOverride, into: &expireOverride)
+        try container.decode(.givesNotices, into: &givesNotices)
+        try container.decode(.source, into: &source)
     }
 }
 

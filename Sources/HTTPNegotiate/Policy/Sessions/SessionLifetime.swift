@@ -1,6 +1,6 @@
-/// When the sessions of a realm end without a sign-out, for devices that several users share.
-public struct SessionLimits: Sendable, Hashable {
-    /// How long after sign-in a session ends: `MaxSessionLifetime`.
+/// When the sessions of a realm end although nobody signs out, for devices that several people share.
+public struct SessionLimits: Sendable, Hashable, Codable {
+    /// How long after its sign-in a session ends: `MaxSessionLifetime`.
     public var maximumLifetime: Duration?
     /// The time of day, in the machine's time zone, at which all sessions end: `SignOutAt`.
     public var signOutAt: TimeOfDay?
@@ -51,7 +51,35 @@ public struct SessionLimits: Sendable, Hashable {
         public var description: String { (hour < 10 ? "0" : "") + "\(hour)" + (minute < 10 ? ":0" : ":") + "\(minute)" }
     }
 
-    /// Whether a principal of a realm is exempt.
+    private enum CodingKeys: CodingKey {
+        case maximumLifetime, signOutAt, idleSignOutAfter, signOutOnLock, signOutOnSessionEnd, exemptPrincipals
+    }
+
+    /// Decodes limits, with durations in seconds. A missing key has its default.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            maximumLifetime: try container.decodeSeconds(.maximumLifetime),
+            idleSignOutAfter: try container.decodeSeconds(.idleSignOutAfter)
+        )
+        try container.decode(.signOutAt, into: &signOutAt)
+        try container.decode(.signOutOnLock, into: &signOutOnLock)
+        try container.decode(.signOutOnSessionEnd, into: &signOutOnSessionEnd)
+        try container.decode(.exemptPrincipals, into: &exemptPrincipals)
+    }
+
+    /// Encodes the limits, with durations in seconds.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(maximumLifetime.map { $0 / .seconds(1) }, forKey: .maximumLifetime)
+        try container.encodeIfPresent(signOutAt, forKey: .signOutAt)
+        try container.encodeIfPresent(idleSignOutAfter.map { $0 / .seconds(1) }, forKey: .idleSignOutAfter)
+        try container.encode(signOutOnLock, forKey: .signOutOnLock)
+        try container.encode(signOutOnSessionEnd, forKey: .signOutOnSessionEnd)
+        try container.encode(exemptPrincipals, forKey: .exemptPrincipals)
+    }
+
+    /// Whether none of this applies to a principal of a realm.
     public func exempts(_ principal: String, realm: String) -> Bool {
         exemptPrincipals.contains { $0 == principal || "\($0)@\(realm)" == principal }
     }

@@ -1,5 +1,5 @@
-/// How a user may sign in to a realm, and the text above the prompt.
-public struct SignInRules: Sendable, Hashable {
+/// With what a user may sign in to a realm, and what is said above the question.
+public struct SignInRules: Sendable, Hashable, Codable {
     /// Whether a password may be used: `allowPassword`.
     public var allowsPassword: Bool
     /// Whether a certificate or smart card may be used: `allowSmartCard`.
@@ -43,5 +43,20 @@ public struct SignInRules: Sendable, Hashable {
         self.userNameLabel = userNameLabel
         self.helpText = helpText
         self.allowsAutomaticLogin = allowsAutomaticLogin
+    }
+
+    /// Decodes rules. A missing key has its default.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init()
+        try container.decode(.allowsPassword, into: &allowsPassword)
+        try container.decode(.allowsCertificate, into: &allowsCertificate)
+        try container.decode(.prefersCertificate, into: &prefersCertificate)
+        try container.decode(.certificateIdentity, into: &certificateIdentity)
+        try container.decode(.issuerFilter, into: &issuerFilter)
+        try container.decode(.armorCache, into: &armorCache)
+        try container.decode(.userNameLabel, into: &userNameLabel)
+        try container.decode(.helpText, into: &helpText)
+        try container.decode(.allowsAutomaticLogin, into: &allowsAutomaticLogin)
     }
 }

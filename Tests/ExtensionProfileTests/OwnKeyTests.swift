@@ -38,23 +38,23 @@ import Testing
     func `our own keys say the same in every format`(_ name: String) throws {
         let profile = try Fixture.profile(name)
         func rules(_ texts: String...) throws -> [HostRule] { try texts.map { try HostRule($0) } }
-        let expected = ExtensionConfiguration(
+        var expected = ExtensionConfiguration(
             realm: "EXAMPLE.TEST",
             hosts: try rules("example.test", ".example.test"),
             plainHTTPHosts: try rules("lab.example.test"),
-            preemptiveHosts: try rules("api.example.test", ".fast.example.test"),
-            delegationHosts: try rules("files.example.test"),
-            unconditionalDelegationHosts: try rules("old.example.test"),
-            optionalMutualAuthenticationHosts: try rules(".appliance.example.test"),
-            noMutualAuthenticationHosts: try rules("printer.example.test"),
-            noChannelBindingHosts: try rules(".balanced.example.test"),
-            servicePrincipals: [
-                try Origin(url: "https://alias.example.test"): "HTTP/real.example.test",
-                try Origin(url: "https://alias.example.test:8443"): "HTTP/other.example.test:8443@PARTNER.TEST",
-                try Origin(url: "http://lab.example.test"): "HTTP/Node1@EXAMPLE.TEST",
-            ],
             source: name
         )
+        expected.preemptiveHosts = try rules("api.example.test", ".fast.example.test")
+        expected.delegationHosts = try rules("files.example.test")
+        expected.unconditionalDelegationHosts = try rules("old.example.test")
+        expected.optionalMutualAuthenticationHosts = try rules(".appliance.example.test")
+        expected.noMutualAuthenticationHosts = try rules("printer.example.test")
+        expected.noChannelBindingHosts = try rules(".balanced.example.test")
+        expected.servicePrincipals = [
+            try Origin(url: "https://alias.example.test"): "HTTP/real.example.test",
+            try Origin(url: "https://alias.example.test:8443"): "HTTP/other.example.test:8443@PARTNER.TEST",
+            try Origin(url: "http://lab.example.test"): "HTTP/Node1@EXAMPLE.TEST",
+        ]
         #expect(profile.configurations == [expected])
         #expect(!profile.report.hasErrors && !profile.report.hasWarnings, "\(profile.report)")
         #expect(profile.payloads.first?.servicePrincipals == expected.servicePrincipals)

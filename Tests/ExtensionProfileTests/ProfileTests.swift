@@ -8,19 +8,19 @@ import Testing
     @Test(arguments: ["corporate.mobileconfig", "corporate-binary.mobileconfig", "corporate.yaml"])
     func `one payload says the same in every format`(_ name: String) throws {
         let profile = try Fixture.profile(name)
-        let expected = ExtensionConfiguration(
+        var expected = ExtensionConfiguration(
             realm: "EXAMPLE.TEST",
             hosts: try ["example.test", ".example.test", "intranet.partner.test"].map { try HostRule($0) },
             principalName: "alice",
             isDefaultRealm: true,
             domainRealmMapping: ["PARTNER.TEST": [".partner.test"]],
-            preferredKDCs: try ["kdc1.example.test", "tcp/kdc2.example.test:88", "kkdcp://proxy.example.test:443/kkdcp"].map {
-                try PreferredKDC($0)
-            },
             passwords: .init(notificationDays: 10),
-            signIn: .init(allowsAutomaticLogin: false),
             source: name
         )
+        expected.preferredKDCs = try ["kdc1.example.test", "tcp/kdc2.example.test:88", "kkdcp://proxy.example.test:443/kkdcp"].map {
+            try PreferredKDC($0)
+        }
+        expected.signIn = .init(allowsAutomaticLogin: false)
         #expect(profile.configurations == [expected])
         #expect(profile.source == name)
         #expect(!profile.report.hasErrors)

@@ -25,22 +25,23 @@ struct HostSettingsTests {
 
             func make() throws -> ExtensionConfiguration {
                 func rules(_ texts: [String]) throws -> [HostRule] { try texts.map { try HostRule($0) } }
-                return ExtensionConfiguration(
+                var configuration = ExtensionConfiguration(
                     realm: realm,
                     hosts: try rules(hosts),
                     plainHTTPHosts: try rules(plainHTTPHosts),
-                    preemptiveHosts: try rules(lists.preemptiveHosts),
-                    delegationHosts: try rules(lists.delegationHosts),
-                    unconditionalDelegationHosts: try rules(lists.unconditionalDelegationHosts),
-                    optionalMutualAuthenticationHosts: try rules(lists.optionalMutualAuthenticationHosts),
-                    noMutualAuthenticationHosts: try rules(lists.noMutualAuthenticationHosts),
-                    noChannelBindingHosts: try rules(lists.noChannelBindingHosts),
-                    servicePrincipals: Dictionary(
-                        uniqueKeysWithValues: try servicePrincipals.map { (try Origin(url: $0.key), $0.value) }
-                    ),
                     domainRealmMapping: mapping,
                     source: source
                 )
+                configuration.preemptiveHosts = try rules(lists.preemptiveHosts)
+                configuration.delegationHosts = try rules(lists.delegationHosts)
+                configuration.unconditionalDelegationHosts = try rules(lists.unconditionalDelegationHosts)
+                configuration.optionalMutualAuthenticationHosts = try rules(lists.optionalMutualAuthenticationHosts)
+                configuration.noMutualAuthenticationHosts = try rules(lists.noMutualAuthenticationHosts)
+                configuration.noChannelBindingHosts = try rules(lists.noChannelBindingHosts)
+                configuration.servicePrincipals = Dictionary(
+                    uniqueKeysWithValues: try servicePrincipals.map { (try Origin(url: $0.key), $0.value) }
+                )
+                return configuration
             }
         }
 
@@ -117,10 +118,9 @@ struct HostSettingsTests {
     @Test func theConfigurationThatStandsFirstWins() throws {
         let configurations = try Vectors.load().configurations.map { try $0.make() }
         let hosts = [try HostRule("www.example.net")]
-        let lists = [
-            ExtensionConfiguration(realm: "A.TEST", hosts: hosts, delegationHosts: hosts, noChannelBindingHosts: hosts),
-            ExtensionConfiguration(realm: "B.TEST", hosts: hosts, preemptiveHosts: hosts, unconditionalDelegationHosts: hosts),
-        ]
+        var lists = ["A.TEST", "B.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }
+        (lists[0].delegationHosts, lists[0].noChannelBindingHosts) = (hosts, hosts)
+        (lists[1].preemptiveHosts, lists[1].unconditionalDelegationHosts) = (hosts, hosts)
         let origin = try Origin(url: "https://www.example.net")
         let first = try #require(DecisionPolicy(configurations + lists).decision(for: origin).plan)
         #expect(first.delegation == .byPolicy && !first.bindsChannel && !first.isPreemptive)

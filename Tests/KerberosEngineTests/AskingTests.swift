@@ -34,7 +34,9 @@ import Testing
         let realm = try #require(TestRealm.current)
         let help = "Call 1234\nor \u{1B}[2J ask Bob" + String(repeating: "!", count: 3000)
         let rules = SignInRules(userNameLabel: "Staff\nnumber", helpText: help)
-        let home = try Home(realm, configurations: [.init(realm: realm.name, hosts: [HostRule(".example.test")], signIn: rules)])
+        var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
+        configuration.signIn = rules
+        let home = try Home(realm, configurations: [configuration])
         let prompter = AnsweringPrompter(["secret"])
         try await home.makeExtension().signIn("alice", using: .prompter(prompter))
         let banner = try #require(prompter.requests.first?.banner)
@@ -45,7 +47,9 @@ import Testing
     @Test(arguments: [SignInRules(), SignInRules(userNameLabel: "", helpText: "")])
     func withoutSuchWordsNothingStandsThere(_ rules: SignInRules) async throws {
         let realm = try #require(TestRealm.current)
-        let home = try Home(realm, configurations: [.init(realm: realm.name, hosts: [HostRule(".example.test")], signIn: rules)])
+        var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
+        configuration.signIn = rules
+        let home = try Home(realm, configurations: [configuration])
         let prompter = AnsweringPrompter(["secret"])
         try await home.makeExtension().signIn("alice", using: .prompter(prompter))
         #expect(prompter.requests.map(\.banner) == [nil])

@@ -38,14 +38,14 @@ struct ClientProcess: Codable, Sendable {
     }
 
     func makeExtension() throws -> KerberosExtension {
-        let profile = ExtensionConfiguration(
+        var profile = ExtensionConfiguration(
             realm: realm,
             hosts: [try HostRule(".example.test")],
-            plainHTTPHosts: try rules(plainHTTPHosts),
-            delegationHosts: try rules(delegationHosts),
-            unconditionalDelegationHosts: try rules(unconditionalDelegationHosts),
-            servicePrincipals: try Dictionary(uniqueKeysWithValues: servicePrincipals.map { (try Origin(url: $0.key), $0.value) })
+            plainHTTPHosts: try rules(plainHTTPHosts)
         )
+        profile.delegationHosts = try rules(delegationHosts)
+        profile.unconditionalDelegationHosts = try rules(unconditionalDelegationHosts)
+        profile.servicePrincipals = try Dictionary(uniqueKeysWithValues: servicePrincipals.map { (try Origin(url: $0.key), $0.value) })
         return KerberosExtension(.init(configurations: [profile], base: .files([realmConfigurationPath]), defaultCacheName: cache))
     }
 

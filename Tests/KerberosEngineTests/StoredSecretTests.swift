@@ -23,12 +23,8 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
     }
 
     private func home(_ user: String, _ store: MemorySecretStore, rules: SignInRules = .init()) throws -> Home {
-        let configuration = ExtensionConfiguration(
-            realm: realm.name,
-            hosts: [try HostRule(".example.test")],
-            principalName: user,
-            signIn: rules
-        )
+        var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")], principalName: user)
+        configuration.signIn = rules
         var home = try Home(realm, configurations: [configuration])
         home.options.secretStore = store
         return home

@@ -28,7 +28,8 @@ struct KeptHome {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         configurationFiles = [realm.configurationPath]
         cacheName = "\(cache):\(directory)/\(cache == "DIR" ? "collection" : "cache")"
-        configurations = [.init(realm: realm.name, hosts: [try HostRule(".example.test")], sessionLimits: limits)]
+        configurations = [.init(realm: realm.name, hosts: [try HostRule(".example.test")])]
+        configurations[0].sessionLimits = limits
     }
 
     /// An extension in these surroundings.

@@ -14,12 +14,9 @@ struct ScheduleDrill {
     init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, monitorsCredentials: Bool = true, jitter: Double = 1) {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        let configuration = ExtensionConfiguration(
-            realm: "A.TEST",
-            sessionLimits: limits,
-            renewalFraction: renewalFraction,
-            monitorsCredentials: monitorsCredentials
-        )
+        var configuration = ExtensionConfiguration(realm: "A.TEST", renewalFraction: renewalFraction)
+        configuration.sessionLimits = limits
+        configuration.monitorsCredentials = monitorsCredentials
         schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
     }
 

@@ -52,13 +52,8 @@ enum OwnChild {
     /// With the process's own krb5.conf and credential cache.
     static func credentialExtension(realm: String, isPreemptive: Bool) throws -> KerberosExtension {
         let host = try HostRule("localhost")
-        let configuration = ExtensionConfiguration(
-            realm: realm,
-            hosts: [host],
-            plainHTTPHosts: [host],
-            preemptiveHosts: isPreemptive ? [host] : [],
-            source: "benchmark"
-        )
+        var configuration = ExtensionConfiguration(realm: realm, hosts: [host], plainHTTPHosts: [host], source: "benchmark")
+        configuration.preemptiveHosts = isPreemptive ? [host] : []
         return KerberosExtension(.init(configurations: [configuration]))
     }
 

@@ -120,32 +120,33 @@ public struct ExtensionPayload: Sendable, Hashable {
 
     /// Returns the configuration that the payload defines. `source` is the profile's file, for the reasons of decisions.
     public func configuration(source: String) -> ExtensionConfiguration {
-        ExtensionConfiguration(
+        var configuration = ExtensionConfiguration(
             realm: realm,
             hosts: hosts,
             plainHTTPHosts: plainHTTPHosts,
-            preemptiveHosts: preemptiveHosts,
-            delegationHosts: delegationHosts,
-            unconditionalDelegationHosts: unconditionalDelegationHosts,
-            optionalMutualAuthenticationHosts: optionalMutualAuthenticationHosts,
-            noMutualAuthenticationHosts: noMutualAuthenticationHosts,
-            noChannelBindingHosts: noChannelBindingHosts,
-            servicePrincipals: servicePrincipals,
             principalName: principalName,
             isDefaultRealm: extensionData.isDefaultRealm ?? false,
             domainRealmMapping: extensionData.domainRealmMapping ?? [:],
-            preferredKDCs: extensionData.preferredKDCs ?? [],
-            sessionLimits: sessionLimits,
             renewalFraction: renewalFraction,
-            screenLockedBehavior: screenLockedBehavior,
-            allowedPeers: allowedPeers,
-            credentialCallers: extensionData.credentialCallers,
             passwords: extensionData.passwordRules,
-            deniedCallers: (deniedBundleIdentifiers ?? []).compactMap { CredentialCaller($0) },
-            credentialUseMode: extensionData.credentialUseMode,
-            monitorsCredentials: extensionData.monitorCredentialsCache ?? true,
-            signIn: signInRules,
             source: source
         )
+        configuration.preemptiveHosts = preemptiveHosts
+        configuration.delegationHosts = delegationHosts
+        configuration.unconditionalDelegationHosts = unconditionalDelegationHosts
+        configuration.optionalMutualAuthenticationHosts = optionalMutualAuthenticationHosts
+        configuration.noMutualAuthenticationHosts = noMutualAuthenticationHosts
+        configuration.noChannelBindingHosts = noChannelBindingHosts
+        configuration.servicePrincipals = servicePrincipals
+        configuration.preferredKDCs = extensionData.preferredKDCs ?? []
+        configuration.sessionLimits = sessionLimits
+        configuration.screenLockedBehavior = screenLockedBehavior
+        configuration.allowedPeers = allowedPeers
+        configuration.credentialCallers = extensionData.credentialCallers
+        configuration.deniedCallers = (deniedBundleIdentifiers ?? []).compactMap { CredentialCaller($0) }
+        configuration.credentialUseMode = extensionData.credentialUseMode
+        configuration.monitorsCredentials = extensionData.monitorCredentialsCache ?? true
+        configuration.signIn = signInRules
+        return configuration
     }
 }

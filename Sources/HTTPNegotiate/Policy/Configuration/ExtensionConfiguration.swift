@@ -8,110 +8,78 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     /// The realm that the user signs in to.
     public var realm: String
     /// The hosts whose challenges are answered.
-    public var hosts: [HostRule]
-    /// The hosts that are answered over plain http too: `PlainHTTPHosts`.
-    public var plainHTTPHosts: [HostRule]
-    /// The hosts that get a ticket without a challenge, once they have challenged: `PreemptiveHosts`.
-    public var preemptiveHosts: [HostRule]
-    /// The hosts that the user's ticket is delegated to if the KDC trusts them for delegation: `DelegationHosts`.
-    public var delegationHosts: [HostRule]
-    /// The hosts that the user's ticket is always delegated to: `UnconditionalDelegationHosts`.
-    public var unconditionalDelegationHosts: [HostRule]
-    /// The hosts that need not authenticate themselves, but whose proof must verify: `OptionalMutualAuthenticationHosts`.
-    public var optionalMutualAuthenticationHosts: [HostRule]
-    /// The hosts that are not asked to authenticate themselves: `NoMutualAuthenticationHosts`.
-    public var noMutualAuthenticationHosts: [HostRule]
-    /// The hosts whose TLS connection ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
-    public var noChannelBindingHosts: [HostRule]
-    /// The service principals other than `HTTP/host`, each for one origin: `ServicePrincipals`.
-    public var servicePrincipals: [Origin: String]
+    public var hosts: [HostRule] = []
+    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`.
+    public var plainHTTPHosts: [HostRule] = []
+    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`.
+    public var preemptiveHosts: [HostRule] = []
+    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`.
+    public var delegationHosts: [HostRule] = []
+    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`.
+    public var unconditionalDelegationHosts: [HostRule] = []
+    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`.
+    public var optionalMutualAuthenticationHosts: [HostRule] = []
+    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`.
+    public var noMutualAuthenticationHosts: [HostRule] = []
+    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
+    public var noChannelBindingHosts: [HostRule] = []
+    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`.
+    public var servicePrincipals: [Origin: String] = [:]
     /// The principal to sign in as, if the profile names one.
     public var principalName: String?
-    /// Whether this is the default realm.
-    public var isDefaultRealm: Bool
-    /// DNS suffixes by the realm of their services.
+    /// Whether this is the realm when nothing else decides.
+    public var isDefaultRealm = false
+    /// DNS suffixes by the realm that their services are in.
     ///
-    /// `example.com` covers itself and its subdomains, `.example.com` only the subdomains.
-    public var domainRealmMapping: [String: [String]]
-    /// The KDCs to try first, in order.
-    public var preferredKDCs: [PreferredKDC]
-    /// When sessions end without a sign-out.
-    public var sessionLimits: SessionLimits
-    /// The fraction of its lifetime, from 0.1 to 0.95, after which a ticket is renewed or reacquired: `RenewAtFraction`. Nil is two thirds.
+    /// `example.com` covers itself and its subdomains, `.example.com` the subdomains only.
+    public var domainRealmMapping: [String: [String]] = [:]
+    /// The KDCs to try first, in their order.
+    public var preferredKDCs: [PreferredKDC] = []
+    /// When its sessions end although nobody signs out.
+    public var sessionLimits = SessionLimits()
+    /// After which part of its life a ticket is got anew, from 0.1 to 0.95: `RenewAtFraction`. Nil: after two thirds.
     ///
     /// Values outside the range count as the nearer limit, and NaN as nil.
     public var renewalFraction: Double?
     /// What happens to a request while the screen is locked: `ScreenLockedBehavior`. Nil answers it as usual.
     public var screenLockedBehavior: ScreenLockedBehavior?
     /// The other local users who get tokens from this user's agent: `AllowedPeers`.
-    public var allowedPeers: [AllowedPeer]
-    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil is all of the user's programs.
+    public var allowedPeers: [AllowedPeer] = []
+    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
     public var credentialCallers: [CredentialCaller]?
-    /// The rules for passwords.
-    public var passwords: PasswordRules
+    /// What it says of passwords.
+    public var passwords = PasswordRules()
     /// The programs that get none of the agent's tickets: `DeniedBundleIdentifiers`.
-    public var deniedCallers: [CredentialCaller]
-    /// Whose credential answers: `credentialUseMode`. Nil is ``CredentialUseMode/whenNotSpecified``.
+    public var deniedCallers: [CredentialCaller] = []
+    /// Whose credential answers: `credentialUseMode`. Nil is as ``CredentialUseMode/whenNotSpecified``.
     public var credentialUseMode: CredentialUseMode?
-    /// Whether an agent renews or reacquires tickets without a request or a change of the network: `monitorCredentialsCache`.
-    public var monitorsCredentials: Bool
-    /// How a user may sign in.
-    public var signIn: SignInRules
-    /// The name of the profile's file, for reasons and messages.
-    public var source: String
+    /// Whether an agent gets tickets anew by itself: `monitorCredentialsCache`. Else when a request needs them, or the network changes.
+    public var monitorsCredentials = true
+    /// With what a user may sign in.
+    public var signIn = SignInRules()
+    /// Where it comes from, for verdicts: the profile's file name.
+    public var source = ""
 
-    /// Creates a configuration. Only the realm is required.
+    /// Makes a configuration from the fields that most need. Set the others afterward.
     public init(
         realm: String,
         hosts: [HostRule] = [],
         plainHTTPHosts: [HostRule] = [],
-        preemptiveHosts: [HostRule] = [],
-        delegationHosts: [HostRule] = [],
-        unconditionalDelegationHosts: [HostRule] = [],
-        optionalMutualAuthenticationHosts: [HostRule] = [],
-        noMutualAuthenticationHosts: [HostRule] = [],
-        noChannelBindingHosts: [HostRule] = [],
-        servicePrincipals: [Origin: String] = [:],
         principalName: String? = nil,
         isDefaultRealm: Bool = false,
         domainRealmMapping: [String: [String]] = [:],
-        preferredKDCs: [PreferredKDC] = [],
-        sessionLimits: SessionLimits = .init(),
         renewalFraction: Double? = nil,
-        screenLockedBehavior: ScreenLockedBehavior? = nil,
-        allowedPeers: [AllowedPeer] = [],
-        credentialCallers: [CredentialCaller]? = nil,
         passwords: PasswordRules = .init(),
-        deniedCallers: [CredentialCaller] = [],
-        credentialUseMode: CredentialUseMode? = nil,
-        monitorsCredentials: Bool = true,
-        signIn: SignInRules = .init(),
         source: String = ""
     ) {
         self.realm = realm
         self.hosts = hosts
         self.plainHTTPHosts = plainHTTPHosts
-        self.preemptiveHosts = preemptiveHosts
-        self.delegationHosts = delegationHosts
-        self.unconditionalDelegationHosts = unconditionalDelegationHosts
-        self.optionalMutualAuthenticationHosts = optionalMutualAuthenticationHosts
-        self.noMutualAuthenticationHosts = noMutualAuthenticationHosts
-        self.noChannelBindingHosts = noChannelBindingHosts
-        self.servicePrincipals = servicePrincipals
         self.principalName = principalName
         self.isDefaultRealm = isDefaultRealm
         self.domainRealmMapping = domainRealmMapping
-        self.preferredKDCs = preferredKDCs
-        self.sessionLimits = sessionLimits
         self.renewalFraction = renewalFraction
-        self.screenLockedBehavior = screenLockedBehavior
-        self.allowedPeers = allowedPeers
-        self.credentialCallers = credentialCallers
         self.passwords = passwords
-        self.deniedCallers = deniedCallers
-        self.credentialUseMode = credentialUseMode
-        self.monitorsCredentials = monitorsCredentials
-        self.signIn = signIn
         self.source = source
     }
 }

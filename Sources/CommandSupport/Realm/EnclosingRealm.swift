@@ -12,8 +12,8 @@ package enum EnclosingRealm {
     package static func refuseInside(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
         guard isInside(environment) else { return }
         let sentence =
-            "this shell runs in a realm of ksso realm run, whose files are temporary, so your home is not configured for it. ksso login works here; "
-            + "run this command outside the realm."
+            "this shell runs in a realm of ksso realm run, whose files are temporary, so your home is not configured for it. "
+            + "ksso login works here; run this command outside the realm."
         throw CommandFailure(.failed, sentence)
     }
 }

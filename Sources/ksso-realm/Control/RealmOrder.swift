@@ -35,7 +35,8 @@ extension RealmOrder {
             guard !realm.networks.isEmpty else {
                 throw KerberosTestingError(
                     .invalidArgument,
-                    "\(realm.name) was started without support for faults. Start it with ksso realm run --fault pass, or add faults: true to the plan."
+                    "\(realm.name) was started without support for faults. "
+                        + "Start it with ksso realm run --fault pass, or add faults: true to the plan."
                 )
             }
             let transports: NetworkTransports = if onUDP == onTCP { .both } else { onUDP ? .udp : .tcp }

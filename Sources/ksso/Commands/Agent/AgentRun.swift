@@ -71,7 +71,8 @@ struct AgentRun: AsyncParsableCommand {
     var eventTimeout: Lifetime?
     @Option(
         help: ArgumentHelp(
-            "Remove a credential cache this long after its last ticket can no longer be used or renewed; `never` keeps it. Give a unit, such as 12h. Default: 7d.",
+            "Remove a credential cache this long after its last ticket can no longer be used or renewed; `never` keeps it. "
+                + "Give a unit, such as 12h. Default: 7d.",
             valueName: "time"
         ),
         transform: ExpiredPeriod.option

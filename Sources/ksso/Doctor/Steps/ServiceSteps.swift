@@ -48,8 +48,8 @@ extension DiagnosticStep {
             let former = try? await client.key(of: cached), former != key
         else { return nil }
         return .warning(
-            "the KDC encrypts tickets for \(cached.server) with its key \(key), and the ticket in \(session.cache) is from before the change: "
-                + "it is encrypted with the key \(former), which the server may no longer have.",
+            "the KDC encrypts tickets for \(cached.server) with its key \(key), and the ticket in "
+                + "\(session.cache) is from before the change: it is encrypted with the key \(former), which the server may no longer have.",
             remedy: "If the server refuses the ticket, request another one for all programs: "
                 + "ksso fetch \(findings.url?.absoluteString ?? "URL")"
         )

@@ -14,7 +14,7 @@ public final class KerberosExtension: CredentialExtension {
     let options: Options
     let clients: RealmClients
     let sessionStore: SessionStore
-    let initiators: InitiatorStore
+    let initiators: InitiatorCredentialCache
     let keytabSession: KeytabSession?
     let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
     let sessionFlights = SingleFlight<SessionFlight, Session>()
@@ -24,13 +24,13 @@ public final class KerberosExtension: CredentialExtension {
     let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
     let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
     let questionFlights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
-    let questionGate = QuestionGate()
-    let guestGate = GuestGate()
+    let promptLimiter = PromptLimiter()
+    let peerLimiter = PeerRequestLimiter()
     let clockWatch: ClockWatch
     let clockFlights = SingleFlight<Int, Bool>()
-    let keyRefusals: KeyRefusals
-    let refusedTickets: RefusedTickets
-    let refusedServiceTickets: RefusedServiceTickets
+    let keytabBackoff: KeytabBackoff
+    let refusedTickets: TicketReplacements
+    let refusedServiceTickets: ServiceTicketReplacements
     let replacementFlights = SingleFlight<ReplacementFlight, Bool>()
     let storedSecrets: StoredSecrets?
     /// A flight continues when its callers stop waiting, because a wrong password that was sent must not be sent again.
@@ -43,11 +43,11 @@ public final class KerberosExtension: CredentialExtension {
         let clients = RealmClients(options)
         self.clients = clients
         sessionStore = SessionStore(options, local: clients.local)
-        initiators = InitiatorStore()
+        initiators = InitiatorCredentialCache()
         clockWatch = ClockWatch(wall: options.clock, uptime: options.uptime)
-        keyRefusals = KeyRefusals(clock: options.clock)
-        refusedTickets = RefusedTickets(clock: options.clock)
-        refusedServiceTickets = RefusedServiceTickets(clock: options.clock)
+        keytabBackoff = KeytabBackoff(clock: options.clock)
+        refusedTickets = TicketReplacements(clock: options.clock)
+        refusedServiceTickets = ServiceTicketReplacements(clock: options.clock)
         storedSecrets = options.secretStore.map(StoredSecrets.init)
         keytabSession =
             switch options.credential {

@@ -31,7 +31,7 @@ public final class NegotiatingHTTPClient: Sendable {
 
     private enum Connections {
         case own(OwnConnections)
-        case given(GivenClient)
+        case given(ExternalClient)
     }
 
     /// Creates a client with its own connections. It connects only when the first request is sent.
@@ -73,7 +73,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
         self.unboundTLS = unboundTLS
-        connections = .given(GivenClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
+        connections = .given(ExternalClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response has arrived.

@@ -23,7 +23,7 @@ public final class NegotiatingURLSession: Sendable {
 
     private let credentialExtension: any CredentialExtension
     private let unboundTLS: UnboundTLS
-    private let store: SessionStore
+    private let store: SessionPool
     private let memory = OriginMemory()
     private let calls = RunningCalls(shutDownError: .shutDown)
 
@@ -46,7 +46,7 @@ public final class NegotiatingURLSession: Sendable {
         self.credentialExtension = credentialExtension
         self.unboundTLS = unboundTLS
         self.configuration = configuration.detached
-        store = SessionStore(template: self.configuration.session)
+        store = SessionPool(template: self.configuration.session)
     }
 
     deinit {

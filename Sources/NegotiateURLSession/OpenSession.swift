@@ -16,7 +16,7 @@ final class OpenSession: Sendable {
 
     init(configuration: URLSessionConfiguration) {
         delegate = SessionDelegate(queue: queue)
-        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: PacedOperationQueue())
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: BackpressureQueue())
     }
 
     func start(_ request: SessionRequest, _ transfer: Transfer) {
@@ -39,7 +39,7 @@ final class OpenSession: Sendable {
 
 /// Forwards the events of a session to the transfers.
 ///
-/// No method waits for the session, because the session in turn waits for its callbacks, see ``PacedOperationQueue``.
+/// No method waits for the session, because the session in turn waits for its callbacks, see ``BackpressureQueue``.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: Transfer]>([:])
     private let queue: DispatchQueue
@@ -104,7 +104,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 /// adds callbacks from its own thread, so blocking that thread pauses the connection.
 ///
 /// The class is an unchecked Sendable type because its superclass is; it only adds a semaphore, which is constant.
-final class PacedOperationQueue: OperationQueue, @unchecked Sendable {
+final class BackpressureQueue: OperationQueue, @unchecked Sendable {
     /// The maximum number of outstanding callbacks; a piece of a body has at most 16 KiB.
     private static let maximumOutstanding = 64
 
@@ -114,7 +114,7 @@ final class PacedOperationQueue: OperationQueue, @unchecked Sendable {
         super.init()
         maxConcurrentOperationCount = 1
         // Created with a value of 0, because Dispatch traps if a semaphore is released with a smaller value than its initial one.
-        for _ in 0..<PacedOperationQueue.maximumOutstanding { slots.signal() }
+        for _ in 0..<BackpressureQueue.maximumOutstanding { slots.signal() }
     }
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {

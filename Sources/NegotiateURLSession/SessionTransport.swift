@@ -7,7 +7,7 @@ import struct Foundation.URL
 
 /// The transport of one call, which uses the sessions of a store.
 struct SessionTransport: NegotiateTransport {
-    let store: SessionStore
+    let store: SessionPool
     /// The files for bodies; nil to hold them in memory.
     let files: CallFiles?
 

@@ -5,7 +5,7 @@ import Testing
 @testable import ExtensionProfile
 
 /// `policy.yaml`, which says whether profiles must be signed.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: SignatureCheckRun.program), "openssl is missing"))
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: OpenSSLProcess.program), "openssl is missing"))
 struct ProfilePolicyTests {
     private let system: TemporaryFolder
     private let user: TemporaryFolder

@@ -5,7 +5,7 @@ import Testing
 @testable import ExtensionProfile
 
 /// Profiles that openssl has signed, and what is made of the signature.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: SignatureCheckRun.program), "openssl is missing"))
+@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: OpenSSLProcess.program), "openssl is missing"))
 struct SignedProfileTests {
     private static let text = profileText(realm: "A.TEST", hosts: "a.test")
 
@@ -179,10 +179,10 @@ struct SignedProfileTests {
     /// One that says nothing, and one that says too much: each is dead when this returns.
     @Test(.timeLimit(.minutes(1)), arguments: [("/bin/sleep", "600"), ("/usr/bin/yes", "x")])
     func `a program that does not end is ended, and named`(program: String, word: String) throws {
-        let run = try SignatureCheckRun(program: program, limit: .milliseconds(100))
+        let run = try OpenSSLProcess(program: program, limit: .milliseconds(100))
         // The limit is for all runs together: none is left for the second.
         for _ in 0..<2 {
-            let failure = #expect(throws: SignatureCheckRun.Failure.self) { try run.run([word]) }
+            let failure = #expect(throws: OpenSSLProcess.Failure.self) { try run.run([word]) }
             #expect(failure?.reason == "\(program) does not exit")
         }
     }
@@ -192,7 +192,7 @@ struct SignedProfileTests {
             let folder = FileManager.default.temporaryDirectory.path
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("ksso-signature-") }.count
         }
-        let run = try SignatureCheckRun()
+        let run = try OpenSSLProcess()
         let folder = run.folder
         let left = try count()
         #expect(FileManager.default.fileExists(atPath: folder) && left > 0)

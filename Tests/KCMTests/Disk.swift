@@ -17,8 +17,8 @@ struct Disk {
             user: 1000,
             storage: UserStorage(OpenDirectory(folder)),
             options: options,
-            use: ServerUse(ServerTotals()),
-            holding: Holding(owner: 1000),
+            use: TotalUsage(ServerTotals()),
+            usage: OwnerUsage(owner: 1000),
             reports: ReportFilter(reportList.append)
         )
     }

@@ -34,7 +34,7 @@ struct RemovedTicketFileTests {
                     client: Array(ticket.client.bytes),
                     server: Array(ticket.server.bytes),
                     type: 0,
-                    times: TicketTimes(),
+                    times: CredentialTimes(),
                     ticket: []
                 )
                 let name = recovered.header.name.description

@@ -30,14 +30,14 @@ enum Sample {
             client: client,
             server: principal("krb5_ccache_conf_data", key, realm: "X-CACHECONF:"),
             type: 0,
-            times: TicketTimes(),
+            times: CredentialTimes(),
             flags: 0,
             ticket: Array(value.utf8)
         )
     }
 
     static func ticket(_ number: Int, client: [UInt8] = alice, end: UInt32 = 2000) -> Fields {
-        Fields(client: client, server: principal("HTTP", "server\(number)"), times: TicketTimes(start: 1000, end: end))
+        Fields(client: client, server: principal("HTTP", "server\(number)"), times: CredentialTimes(start: 1000, end: end))
     }
 }
 
@@ -47,7 +47,7 @@ struct Fields {
     var server: [UInt8]? = Sample.service
     var type: Int16 = 18
     var key: [UInt8] = Array("sixteen byte key".utf8)
-    var times = TicketTimes(authentication: 1000, start: 1000, end: 2000, renewTill: 3000)
+    var times = CredentialTimes(authentication: 1000, start: 1000, end: 2000, renewTill: 3000)
     var isSessionKey: UInt8 = 0
     var flags: UInt32 = 0x4000_0000
     var addresses: [[UInt8]] = []

@@ -104,9 +104,9 @@ struct StoreTests {
         var client = Client.signedIn()
         for time in 0..<300 {
             #expect(client.store(Sample.setting("refresh_time", value: "\(time)")) == .ok)
-            #expect(client.store(Fields(times: TicketTimes(end: UInt32(time)))) == .ok)
+            #expect(client.store(Fields(times: CredentialTimes(end: UInt32(time)))) == .ok)
         }
-        #expect(try client.list() == [Sample.setting("refresh_time", value: "299").bytes, Fields(times: TicketTimes(end: 299)).bytes])
+        #expect(try client.list() == [Sample.setting("refresh_time", value: "299").bytes, Fields(times: CredentialTimes(end: 299)).bytes])
     }
 
     @Test(arguments: [

@@ -95,8 +95,8 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234")
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
-            for number in 0..<QuestionGate.limit {
-                try kerberos.questionGate.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
+            for number in 0..<PromptLimiter.limit {
+                try kerberos.promptLimiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
             }
             let open = try await home.realm.certificate(for: "alice").identity
             try await kerberos.signInByAsking("alice", certificate: open)

@@ -8,10 +8,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     @Test func `idle sessions are bounded`() throws {
-        let store = SessionStore(template: .ephemeral)
+        let store = SessionPool(template: .ephemeral)
         defer { store.close() }
         let origin = try Origin(url: "https://a.localhost/")
-        let identities = (0...SessionStore.maximumIdleSessions).map {
+        let identities = (0...SessionPool.maximumIdleSessions).map {
             let identity = AuthorizationIdentity(principal: "user\($0)@EXAMPLE.TEST", servicePrincipal: "HTTP/a.localhost")
             return ConnectionIdentity(origin: origin, authorization: identity, bindsChannel: true, channelBindings: nil)
         }

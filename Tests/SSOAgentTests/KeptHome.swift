@@ -92,7 +92,7 @@ struct KeptHome {
     /// Moves the clock to so many seconds after the one session's ticket began, however long the sign-in took.
     func advance(toAge age: Double) async throws {
         for session in try await makeExtension().sessions().sessions {
-            clock.advance(by: SeenSession(session).ticket.starts.timeIntervalSince(clock.now.wall) + age)
+            clock.advance(by: SessionSnapshot(session).ticket.starts.timeIntervalSince(clock.now.wall) + age)
         }
     }
 

@@ -31,8 +31,8 @@ struct ScheduleDrill {
         signedIn: Double? = nil,
         cache: String = "FILE:one",
         services: [String] = []
-    ) -> SeenSession {
-        SeenSession(
+    ) -> SessionSnapshot {
+        SessionSnapshot(
             key: .init(principal: "\(name)@A.TEST", cache: cache),
             realm: "A.TEST",
             ticket: .init(
@@ -53,7 +53,7 @@ struct ScheduleDrill {
         now.uptime += seconds
     }
 
-    mutating func observe(_ sessions: SeenSession...) { schedule.observe(sessions, at: now) }
+    mutating func observe(_ sessions: SessionSnapshot...) { schedule.observe(sessions, at: now) }
 
     /// What is to be done now, events left out: they are noted.
     mutating func actions() -> [SessionSchedule.Action] {

@@ -19,7 +19,7 @@ private typealias Drill = ScheduleDrill
         /// The second at which that is told.
         let warning: Double?
 
-        init(_ text: String, _ limits: SessionLimits, _ session: SeenSession? = nil, warning: Double?, end: Double?) {
+        init(_ text: String, _ limits: SessionLimits, _ session: SessionSnapshot? = nil, warning: Double?, end: Double?) {
             (testDescription, self.limits, self.end, self.warning) = (text, limits, end, warning)
             if let session { self.session = session }
         }

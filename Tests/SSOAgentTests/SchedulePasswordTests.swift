@@ -11,7 +11,7 @@ private typealias Drill = ScheduleDrill
     private static let day = 86_400.0
 
     private func session(_ name: String = "alice", changed: Double? = nil, expires: Double? = nil, cache: String = "FILE:one")
-        -> SeenSession
+        -> SessionSnapshot
     {
         var session = Drill.session(name, to: 100 * Self.day, cache: cache)
         session.passwordChanged = changed.map { Drill.start + $0 }

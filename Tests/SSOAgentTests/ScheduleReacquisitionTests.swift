@@ -23,7 +23,7 @@ private typealias Drill = ScheduleDrill
     }
 
     /// Lets every attempt fail with a code.
-    private func attempts(_ session: SeenSession, _ code: KerberosError.Code, after start: Double, for seconds: Double) -> [Double] {
+    private func attempts(_ session: SessionSnapshot, _ code: KerberosError.Code, after start: Double, for seconds: Double) -> [Double] {
         var drill = Drill()
         drill.observe(session)
         drill.pass(start)

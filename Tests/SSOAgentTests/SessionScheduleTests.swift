@@ -12,11 +12,11 @@ private typealias Drill = ScheduleDrill
 
     struct Due: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let session: SeenSession
+        let session: SessionSnapshot
         /// The second of the first attempt; nil is never.
         let second: Double?
 
-        init(_ text: String, _ session: SeenSession, at second: Double?) {
+        init(_ text: String, _ session: SessionSnapshot, at second: Double?) {
             (testDescription, self.session, self.second) = (text, session, second)
         }
     }

@@ -73,7 +73,7 @@ extension ProfileSignature {
     /// Throws a ``ProfileError`` if the signature does not match or cannot be verified.
     static func check(_ data: Data, source: String, anchors: [Data]) throws(ProfileError) -> (content: Data, signature: ProfileSignature) {
         do {
-            let run = try SignatureCheckRun()
+            let run = try OpenSSLProcess()
             try run.write(data, to: "signed")
             let isPEM = data.starts(with: Array("-----BEGIN ".utf8))
             let verify = [
@@ -96,7 +96,7 @@ extension ProfileSignature {
         } catch let error as ProfileError {
             throw error
         } catch {
-            let cause = (error as? SignatureCheckRun.Failure)?.reason ?? "\(error)"
+            let cause = (error as? OpenSSLProcess.Failure)?.reason ?? "\(error)"
             throw ProfileError(
                 .signed,
                 source: source,
@@ -119,8 +119,8 @@ extension ProfileSignature {
     private static func trust(
         _ verify: [String],
         _ anchors: [Data],
-        _ run: borrowing SignatureCheckRun
-    ) throws(SignatureCheckRun.Failure) -> Trust {
+        _ run: borrowing OpenSSLProcess
+    ) throws(OpenSSLProcess.Failure) -> Trust {
         // The purpose is checked separately, because openssl's e-mail purpose excludes code signing certificates.
         var arguments = verify + ["-purpose", "any"]
         if !anchors.isEmpty {
@@ -141,7 +141,7 @@ extension ProfileSignature {
     }
 
     /// The signing time, a signed attribute (RFC 5652 section 11.3).
-    private static func signingTime(_ verify: [String], _ run: borrowing SignatureCheckRun) throws(SignatureCheckRun.Failure) -> Date? {
+    private static func signingTime(_ verify: [String], _ run: borrowing OpenSSLProcess) throws(OpenSSLProcess.Failure) -> Date? {
         let input = Array(verify.drop { $0 != "-inform" }.prefix(4))
         let lines = try run.run(["cms", "-cmsout", "-print", "-noout"] + input).text.split(separator: "\n")
         let times = lines.drop { !$0.contains("signingTime") }.dropFirst().prefix { !$0.contains("object:") }
@@ -175,8 +175,8 @@ extension ProfileSignature {
     private static func otherPurpose(
         _ blocks: [String],
         _ anchors: [Data],
-        _ run: borrowing SignatureCheckRun
-    ) throws(SignatureCheckRun.Failure) -> String? {
+        _ run: borrowing OpenSSLProcess
+    ) throws(OpenSSLProcess.Failure) -> String? {
         for block in Set(blocks) where !isAnchor(block, anchors) {
             try run.write(Data(block.utf8), to: "signer.pem")
             let text = try run.run(["x509", "-noout", "-in", run.path("signer.pem"), "-ext", "extendedKeyUsage,keyUsage"]).text
@@ -199,8 +199,8 @@ extension ProfileSignature {
     private static func signers(
         _ blocks: [String],
         _ anchors: [Data],
-        _ run: borrowing SignatureCheckRun
-    ) throws(SignatureCheckRun.Failure) -> [Signer] {
+        _ run: borrowing OpenSSLProcess
+    ) throws(OpenSSLProcess.Failure) -> [Signer] {
         var signers: [Signer] = []
         var seen: Set<String> = []
         for block in blocks where seen.insert(block).inserted {

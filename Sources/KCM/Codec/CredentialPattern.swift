@@ -4,7 +4,7 @@ package struct CredentialPattern: Sendable {
     package let client: MarshalledPrincipal?
     package let server: MarshalledPrincipal?
     package let encryptionType: Int16
-    package let times: TicketTimes
+    package let times: CredentialTimes
     package let isSessionKey: Bool
     package let ticketFlags: UInt32
     /// The encoded list with its count; an empty list if the header does not name the field.
@@ -40,7 +40,7 @@ package struct CredentialPattern: Sendable {
         } else {
             encryptionType = 0
         }
-        times = try TicketTimes(from: &reader)
+        times = try CredentialTimes(from: &reader)
         isSessionKey = try reader.number("session key", as: UInt8.self) != 0
         ticketFlags = try reader.number("ticket flags")
         if header.contains(.addresses) { _ = try reader.typedList("addresses") }

@@ -54,8 +54,8 @@ package struct MarshalledCredential: Hashable, Sendable {
     package var client: MarshalledPrincipal { principal(0, ends.client) }
     package var server: MarshalledPrincipal { principal(ends.client, ends.server) }
     package var encryptionType: Int16 { Int16(truncatingIfNeeded: number(at: ends.server, 2)) }
-    package var times: TicketTimes {
-        TicketTimes(
+    package var times: CredentialTimes {
+        CredentialTimes(
             authentication: number(at: ends.key, 4),
             start: number(at: ends.key + 4, 4),
             end: number(at: ends.key + 8, 4),
@@ -114,7 +114,7 @@ extension ByteReader {
 }
 
 /// The four times of a ticket in seconds since 1970; unsigned, as in libkrb5, so that they last until 2106.
-package struct TicketTimes: Hashable, Sendable {
+package struct CredentialTimes: Hashable, Sendable {
     package var authentication: UInt32
     package var start: UInt32
     package var end: UInt32

@@ -173,7 +173,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private var mayWait: Bool {
-        let own = user.holding.waitingBytes
+        let own = user.usage.waitingBytes
         return own <= service.options.limits.waitingBytes && service.use.mayWait(own: own)
     }
 

@@ -47,7 +47,7 @@ package final class KCMServer: Sendable {
     /// - Throws: What makes the socket unusable, or that the server has ended.
     package func serve(_ socket: consuming ListeningSocket, accepts: @Sendable () -> Void = {}) async throws {
         let (service, report, loop, path) = (service, report, loop, socket.path)
-        let standIn = try SocketStandIn(for: socket)
+        let standIn = try PlaceholderSocket(for: socket)
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -95,7 +95,7 @@ package struct ServerTotals: Hashable, Sendable {
 }
 
 /// What all users together currently use of the server. Used only on its event loop.
-final class ServerUse {
+final class TotalUsage {
     private let totals: ServerTotals
     /// The number of connections that are served.
     var connections = 0
@@ -117,9 +117,9 @@ final class ServerUse {
     /// Whether one more connection can be served.
     ///
     /// - Parameter isPreferred: Whether the connection belongs to root or a user who has caches, for whom a sixteenth is reserved.
-    func hasRoomForConnection(of holding: Holding, isPreferred: Bool) -> Bool {
+    func hasRoomForConnection(of usage: OwnerUsage, isPreferred: Bool) -> Bool {
         let total = totals.connections - (isPreferred ? 0 : totals.connections / 16)
-        return Self.room(of: total, used: connections, own: holding.connections, few: 4) > 0
+        return Self.room(of: total, used: connections, own: usage.connections, few: 4) > 0
     }
 
     var hasRoomForRefusedConnection: Bool { refusedConnections < totals.refusedConnections }
@@ -135,12 +135,12 @@ final class ServerUse {
     func mayWait(own: Int) -> Bool { Self.room(of: totals.waitingBytes, used: waitingBytes, own: own, few: 16 << 10) >= 0 }
 
     /// Returns the limits of a store of this size that keep its owner's stores, and those of all users, within their limits.
-    func limits(within limits: StoreLimits, caches: Int, bytes: Int, of holding: Holding) -> StoreLimits {
-        let more = Self.room(of: totals.files, used: files, own: holding.caches, few: 2)
-        let moreBytes = Self.room(of: totals.storedBytes, used: storedBytes, own: holding.storedBytes, few: 64 << 10)
+    func limits(within limits: StoreLimits, caches: Int, bytes: Int, of usage: OwnerUsage) -> StoreLimits {
+        let more = Self.room(of: totals.files, used: files, own: usage.caches, few: 2)
+        let moreBytes = Self.room(of: totals.storedBytes, used: storedBytes, own: usage.storedBytes, few: 64 << 10)
         return StoreLimits(
-            caches: caches + min(limits.caches - holding.caches, more),
-            bytes: bytes + min(limits.bytes - holding.storedBytes, moreBytes)
+            caches: caches + min(limits.caches - usage.caches, more),
+            bytes: bytes + min(limits.bytes - usage.storedBytes, moreBytes)
         )
     }
 }
@@ -148,7 +148,7 @@ final class ServerUse {
 /// The usage that is counted together against the limits: a user's own, and that of the user's subordinate user numbers (subuid(5)).
 ///
 /// One person with a range of subordinate numbers can be 65,536 users. Used only on the server's event loop.
-final class Holding {
+final class OwnerUsage {
     /// The user whose limits apply, as returned by ``KCMServer/Options/owner``.
     let owner: UInt32
     /// Open connections, refused ones included.
@@ -171,36 +171,36 @@ final class Holding {
 /// What the connections of one user currently use. Used only on the server's event loop.
 final class UserConnections {
     let user: UInt32
-    private(set) var holding: Holding
+    private(set) var usage: OwnerUsage
     private(set) var count = 0
     private var grantedCount = 0
     private var waitingBytes = 0
 
-    init(user: UInt32, holding: Holding) {
+    init(user: UInt32, usage: OwnerUsage) {
         self.user = user
-        self.holding = holding
+        self.usage = usage
     }
 
     func countConnection(isGranted: Bool, _ change: Int) {
         count += change
-        holding.connections += change
+        usage.connections += change
         guard isGranted else { return }
         grantedCount += change
-        holding.grantedConnections += change
+        usage.grantedConnections += change
     }
 
     func countWaiting(_ change: Int) {
         waitingBytes += change
-        holding.waitingBytes += change
+        usage.waitingBytes += change
     }
 
     /// Counts the connections for another owner.
-    func move(to other: Holding) {
-        for (holding, sign) in [(holding, -1), (other, 1)] {
-            holding.connections += sign * count
-            holding.grantedConnections += sign * grantedCount
-            holding.waitingBytes += sign * waitingBytes
+    func move(to other: OwnerUsage) {
+        for (usage, sign) in [(usage, -1), (other, 1)] {
+            usage.connections += sign * count
+            usage.grantedConnections += sign * grantedCount
+            usage.waitingBytes += sign * waitingBytes
         }
-        holding = other
+        usage = other
     }
 }

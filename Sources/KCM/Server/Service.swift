@@ -14,11 +14,11 @@ final class Service {
     /// The users who have a connection.
     private var users: [UInt32: UserConnections] = [:]
     /// What the users have, by the number of their owner.
-    private var holdings: [UInt32: Holding] = [:]
+    private var usages: [UInt32: OwnerUsage] = [:]
     /// By the paths at which they are bound.
     private var listeners: [String: any Channel] = [:]
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
-    let use: ServerUse
+    let use: TotalUsage
     let reports: ReportFilter
     private var turns = TurnQueue<ConnectionHandler>()
     /// Whether a call of ``takeTurns(on:)`` is scheduled.
@@ -31,7 +31,7 @@ final class Service {
     /// Opens the directory and loads its caches.
     init(_ options: KCMServer.Options) throws(StorageError) {
         self.options = options
-        use = ServerUse(options.limits.totals)
+        use = TotalUsage(options.limits.totals)
         reports = ReportFilter(options.report)
         storage = if let directory = options.directory { try Storage(directory) } else { nil }
         for user in try storage?.users() ?? [] {
@@ -40,36 +40,36 @@ final class Service {
                 dropIfUnused(user)
             } catch {
                 guard !error.isOfProcess else { throw error }
-                dropIfEmpty(holding(of: user))
+                dropIfEmpty(usage(of: user))
                 // An unreadable folder of one user does not affect the others. The user's next connection tries again.
                 reports.writeFailed(error)
             }
         }
     }
 
-    /// Returns the holding against which a user is counted.
-    private func holding(of user: UInt32) -> Holding {
+    /// Returns the usage against which a user is counted.
+    private func usage(of user: UInt32) -> OwnerUsage {
         let owner = options.owner(user)
-        if let holding = holdings[owner] { return holding }
-        let holding = Holding(owner: owner)
-        holdings[owner] = holding
-        return holding
+        if let usage = usages[owner] { return usage }
+        let usage = OwnerUsage(owner: owner)
+        usages[owner] = usage
+        return usage
     }
 
-    private func dropIfEmpty(_ holding: Holding) {
-        if holding.isEmpty, holdings[holding.owner] === holding { holdings[holding.owner] = nil }
+    private func dropIfEmpty(_ usage: OwnerUsage) {
+        if usage.isEmpty, usages[usage.owner] === usage { usages[usage.owner] = nil }
     }
 
     /// Recounts all users after the result of ``KCMServer/Options/owner`` has changed.
     func countAgain() {
         for (user, account) in accounts {
-            let old = account.holding
-            account.move(to: holding(of: user))
+            let old = account.usage
+            account.move(to: usage(of: user))
             dropIfEmpty(old)
         }
         for (user, connections) in users {
-            let old = connections.holding
-            connections.move(to: holding(of: user))
+            let old = connections.usage
+            connections.move(to: usage(of: user))
             dropIfEmpty(old)
         }
     }
@@ -77,13 +77,13 @@ final class Service {
     /// Returns the account of a user; creates the folder of a new user.
     private func account(_ user: UInt32) throws(StorageError) -> UserAccount {
         if let account = accounts[user] { return account }
-        let holding = holding(of: user)
+        let usage = usage(of: user)
         let account = try UserAccount(
             user: user,
             storage: storage?.user(user),
             options: options,
             use: use,
-            holding: holding,
+            usage: usage,
             reports: reports
         )
         accounts[user] = account
@@ -126,7 +126,7 @@ final class Service {
     private func dropIfUnused(_ user: UInt32) {
         guard users[user] == nil, let account = accounts[user], account.isUnused else { return }
         account.leave()
-        dropIfEmpty(account.holding)
+        dropIfEmpty(account.usage)
         accounts[user] = nil
         storage?.removeFolder(of: user)
     }
@@ -144,9 +144,9 @@ final class Service {
     /// Serves an accepted connection, or closes it if there are too many.
     func accept(_ channel: any Channel) throws {
         guard let peer = options.peer(channel) else { return channel.close(promise: nil) }
-        let user = users[peer.userID] ?? UserConnections(user: peer.userID, holding: holding(of: peer.userID))
-        defer { dropIfEmpty(user.holding) }
-        guard user.holding.connections < options.limits.connections + options.limits.refusedConnections else {
+        let user = users[peer.userID] ?? UserConnections(user: peer.userID, usage: usage(of: peer.userID))
+        defer { dropIfEmpty(user.usage) }
+        guard user.usage.connections < options.limits.connections + options.limits.refusedConnections else {
             return channel.close(promise: nil)
         }
         let handler = ConnectionHandler(channel: channel, peer: peer, user: user, service: self, access: access(of: peer, user))
@@ -170,8 +170,8 @@ final class Service {
         // The overflow user represents all users whom the kernel cannot map here; they must not share a cache.
         let hasName = peer.userID != PeerCredential.overflowUser || peer.userID == geteuid()
         guard hasName, options.isPermitted(peer) else { return .refused(.notPermitted) }
-        guard hasRoomForAccount(of: peer.userID, user.holding) else { return .refused(.limitReached) }
-        guard user.holding.connections < options.limits.connections, makeRoomForConnection(of: peer.userID, user.holding) else {
+        guard hasRoomForAccount(of: peer.userID, user.usage) else { return .refused(.limitReached) }
+        guard user.usage.connections < options.limits.connections, makeRoomForConnection(of: peer.userID, user.usage) else {
             return .refused(.limitReached)
         }
         do {
@@ -183,24 +183,24 @@ final class Service {
     }
 
     /// Whether a user has an account or may get one.
-    private func hasRoomForAccount(of user: UInt32, _ holding: Holding) -> Bool {
+    private func hasRoomForAccount(of user: UInt32, _ usage: OwnerUsage) -> Bool {
         guard accounts[user] == nil else { return true }
         // Each subordinate number has a folder, as each cache has a file.
-        guard holding.owner == user || holding.accounts < options.storeLimits.caches else { return false }
+        guard usage.owner == user || usage.accounts < options.storeLimits.caches else { return false }
         return use.hasRoomForUser(isRoot: user == 0)
     }
 
     /// Whether there is room for one more connection, if necessary after closing the least needed one.
     ///
     /// libkrb5 reconnects when it finds a connection closed, so a program with an idle connection does not notice.
-    private func makeRoomForConnection(of user: UInt32, _ holding: Holding) -> Bool {
+    private func makeRoomForConnection(of user: UInt32, _ usage: OwnerUsage) -> Bool {
         let isPreferred = user == 0 || accounts[user].map { !$0.isUnused } ?? false
-        if use.hasRoomForConnection(of: holding, isPreferred: isPreferred) { return true }
+        if use.hasRoomForConnection(of: usage, isPreferred: isPreferred) { return true }
         // After losing one, that owner still has at least as many connections as this one will have.
-        guard let richest = holdings.values.max(by: { $0.grantedConnections < $1.grantedConnections }),
-            richest.grantedConnections > holding.grantedConnections + 1
+        guard let richest = usages.values.max(by: { $0.grantedConnections < $1.grantedConnections }),
+            richest.grantedConnections > usage.grantedConnections + 1
         else { return false }
-        let theirs = connections.values.filter { $0.isGranted && $0.user.holding === richest }
+        let theirs = connections.values.filter { $0.isGranted && $0.user.usage === richest }
         guard let idlest = theirs.min(by: { ($0.isBusy ? 1 : 0, $0.lastRequest) < ($1.isBusy ? 1 : 0, $1.lastRequest) }) else {
             return false
         }
@@ -215,7 +215,7 @@ final class Service {
         guard user.count == 0 else { return }
         users[user.user] = nil
         dropIfUnused(user.user)
-        dropIfEmpty(user.holding)
+        dropIfEmpty(user.usage)
     }
 
     private func count(_ handler: ConnectionHandler, _ change: Int) {
@@ -227,7 +227,7 @@ final class Service {
 
     /// Queues a connection to have its next request answered when it is its turn.
     func queue(_ connection: ConnectionHandler, on loop: any EventLoop) {
-        turns.append(connection, of: connection.user.holding.owner)
+        turns.append(connection, of: connection.user.usage.owner)
         guard !areTurnsDue else { return }
         areTurnsDue = true
         // Runs after the input that the sockets delivered at the same time.
@@ -242,7 +242,7 @@ final class Service {
         let end = NIODeadline.now() + TimeAmount(options.limits.turnTime)
         repeat {
             guard let connection = turns.next() else { return areTurnsDue = false }
-            if connection.answerNext() { turns.append(connection, of: connection.user.holding.owner) }
+            if connection.answerNext() { turns.append(connection, of: connection.user.usage.owner) }
         } while .now() < end
         guard !turns.isEmpty else { return areTurnsDue = false }
         // An event loop that always has a task to run never polls its sockets; it does before a task with a later deadline.

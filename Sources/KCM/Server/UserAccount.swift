@@ -4,10 +4,10 @@ final class UserAccount {
     /// The files of the caches; nil if the caches are stored only in memory.
     private let storage: UserStorage?
     private let options: KCMServer.Options
-    private let use: ServerUse
+    private let use: TotalUsage
     private let reports: ReportFilter
-    /// The holding against which the account is counted.
-    private(set) var holding: Holding
+    /// The usage against which the account is counted.
+    private(set) var usage: OwnerUsage
     /// The usage of this account, as last counted for all users and for its owner.
     private var counted = (accounts: 0, caches: 0, bytes: 0)
 
@@ -16,14 +16,14 @@ final class UserAccount {
         user: UInt32,
         storage: UserStorage?,
         options: KCMServer.Options,
-        use: ServerUse,
-        holding: Holding,
+        use: TotalUsage,
+        usage: OwnerUsage,
         reports: ReportFilter
     ) throws(StorageError) {
         self.storage = storage
         self.options = options
         self.use = use
-        self.holding = holding
+        self.usage = usage
         self.reports = reports
         guard let storage else {
             store = CredentialStore(user: user, limits: options.storeLimits)
@@ -47,9 +47,9 @@ final class UserAccount {
     func leave() { count(accounts: 0, caches: 0, bytes: 0) }
 
     /// Counts the account for another owner.
-    func move(to other: Holding) {
+    func move(to other: OwnerUsage) {
         leave()
-        holding = other
+        usage = other
         count()
     }
 
@@ -58,10 +58,10 @@ final class UserAccount {
     private func count(accounts: Int, caches: Int, bytes: Int) {
         let change = (accounts: accounts - counted.accounts, caches: caches - counted.caches, bytes: bytes - counted.bytes)
         use.files += change.accounts + change.caches
-        use.storedBytes += change.accounts * ServerUse.costOfUser + change.bytes
-        holding.accounts += change.accounts
-        holding.caches += change.caches
-        holding.storedBytes += change.bytes
+        use.storedBytes += change.accounts * TotalUsage.costOfUser + change.bytes
+        usage.accounts += change.accounts
+        usage.caches += change.caches
+        usage.storedBytes += change.bytes
         counted = (accounts, caches, bytes)
     }
 
@@ -72,11 +72,11 @@ final class UserAccount {
         do {
             let request = try Request(frame)
             var state = connection
-            store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: holding)
+            store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: usage)
             let decision = store.decide(request, connection: &state, now: options.now(), replyLimit: replyLimit)
             // A person has one limit and one report, however many subordinate numbers send requests.
-            if decision.reply.code == .quotaExceeded, holding.caches >= options.storeLimits.caches {
-                reports.noMoreCaches(user: holding.owner, limit: options.storeLimits.caches)
+            if decision.reply.code == .quotaExceeded, usage.caches >= options.storeLimits.caches {
+                reports.noMoreCaches(user: usage.owner, limit: options.storeLimits.caches)
             }
             let displaced = displaced(by: decision.changes)
             guard make(decision.changes) else { return Reply(code: .writeFailed) }

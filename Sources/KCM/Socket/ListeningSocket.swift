@@ -125,7 +125,7 @@ package struct ListeningSocket: ~Copyable, Sendable {
 ///
 /// SwiftNIO calls listen(2) again on a socket that it is given, with a backlog of 128. While that many connections were waiting, as when an
 /// agent has just started, further clients were refused.
-package final class SocketStandIn: Sendable {
+package final class PlaceholderSocket: Sendable {
     /// The descriptor for `ServerBootstrap`, whose channel closes it.
     package let descriptor: Int32
     /// The listening socket; nil once it has replaced the placeholder.

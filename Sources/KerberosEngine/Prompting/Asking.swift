@@ -73,19 +73,19 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> Session {
         try await questionFlights.run(question) { [self] () async throws(KerberosError) in
             let principal = question.principal
-            let gated = GatedPrompter(prompter, question, questionGate, clock: self.options.clock)
+            let gated = LimitedPrompter(prompter, question, promptLimiter, clock: self.options.clock)
             defer { gated.end() }
             // A certificate may require no PIN; a password sign-in always prompts.
             if question.answer == .password { try gated.open() }
             do throws(KerberosError) {
                 let session = try await signIn(principal.description, using: question.source(gated), options: options)
-                if gated.refusal == nil { questionGate.forget(principal) }
+                if gated.refusal == nil { promptLimiter.forget(principal) }
                 return session
             } catch {
                 if let refusal = gated.refusal, error.code == .notInteractive { throw refusal }
                 // After a person cancels, the next prompts are refused for a while, because programs retry automatically. A canceled
                 // request is no refusal.
-                if error.code == .canceled, !Task.isCancelled { questionGate.refuse(principal, at: self.options.clock()) }
+                if error.code == .canceled, !Task.isCancelled { promptLimiter.refuse(principal, at: self.options.clock()) }
                 throw error
             }
         }

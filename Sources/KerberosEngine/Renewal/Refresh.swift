@@ -76,7 +76,7 @@ extension KerberosExtension {
         let (contents, old) = try await current(session, client: client)
         guard !hasBeenReplaced(session, by: old, in: contents) else { return try await self.session(in: session.cache) }
         let options = policy.initialCredentialOptions(for: session.principal)
-        let ticket = try await keyRefusals.attempt(session.principal, triesKDCAnew: keepsTickets) { () async throws(KerberosError) in
+        let ticket = try await keytabBackoff.attempt(session.principal, triesKDCAnew: keepsTickets) { () async throws(KerberosError) in
             try await initialCredential(for: session.principal, using: source, options: options).credential
         }
         return try await replace(old, of: session, with: ticket, client: client, keepsTickets: keepsTickets)
@@ -121,7 +121,7 @@ extension KerberosExtension {
 
     private func hasBeenReplaced(_ session: Session, by present: Credential, in contents: CredentialCacheContents) -> Bool {
         !present.isIdentical(to: session.ticketGrantingTicket)
-            && !present.times.isDue(at: contents.time(at: options.clock()), in: session.realm, policy)
+            && !present.times.needsRenewal(at: contents.time(at: options.clock()), in: session.realm, policy)
     }
 
     /// Writes a new ticket to the session's cache, unless another program has replaced the old one.
@@ -200,7 +200,7 @@ extension KerberosError {
 
 extension TicketTimes {
     /// Whether two thirds of the ticket's lifetime, or the part that the profiles set, have passed, so that it should be renewed.
-    func isDue(at date: Date, in realm: String, _ policy: DecisionPolicy) -> Bool {
+    func needsRenewal(at date: Date, in realm: String, _ policy: DecisionPolicy) -> Bool {
         let lifetime = expires.timeIntervalSince(starts)
         return date.timeIntervalSince(starts) >= policy.configurations.renewalTime(in: realm, lifetime: lifetime)
     }

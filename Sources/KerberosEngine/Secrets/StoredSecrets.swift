@@ -32,7 +32,7 @@ extension KerberosExtension {
             try await sessionStore.checkPlace(for: principal)
             // The refusal of a password is returned, not thrown: that password has been removed, so its refusal must not delay the next
             // one.
-            let result = try await keyRefusals.attempt(principal, triesKDCAnew: triesKDCAnew) {
+            let result = try await keytabBackoff.attempt(principal, triesKDCAnew: triesKDCAnew) {
                 () async throws(KerberosError) -> Result<Credential, KerberosError> in
                 do throws(KerberosError) {
                     return .success(try await sendStored(secret, of: principal))

@@ -13,7 +13,7 @@ actor KeytabSession {
     private let clock: @Sendable () -> Date
     private var session: Session?
     private let flights = SingleFlight<String?, Session>()
-    private let refusals: KeyRefusals
+    private let refusals: KeytabBackoff
 
     init(
         _ source: InitialCredentialSource,
@@ -27,7 +27,7 @@ actor KeytabSession {
         self.policy = policy
         self.clients = clients
         self.clock = clock
-        refusals = KeyRefusals(clock: clock)
+        refusals = KeytabBackoff(clock: clock)
     }
 
     /// The present session, if there is one, for display. Acquires nothing.
@@ -46,7 +46,7 @@ actor KeytabSession {
     func current() async throws(KerberosError) -> Session {
         let now = clock()
         if let session, session.isUsable(at: now) {
-            if session.isDue(at: now, policy) { flights.start(name, acquisition) }
+            if session.needsRenewal(at: now, policy) { flights.start(name, acquisition) }
             return session
         }
         do throws(KerberosError) {
@@ -62,7 +62,7 @@ actor KeytabSession {
     /// - Parameter old: The session to replace. If it has already been replaced by one that is not due, that one is returned.
     func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
         if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
-            !session.isDue(at: clock(), policy)
+            !session.needsRenewal(at: clock(), policy)
         {
             return session
         }

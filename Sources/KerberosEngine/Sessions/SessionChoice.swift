@@ -43,7 +43,9 @@ extension KerberosExtension {
         let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk)
         if let found, found.isUsable(at: options.clock()) {
             // As long as the old ticket is valid, callers do not wait for the KDC.
-            if isDue(found) { sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) } }
+            if needsRenewal(found) {
+                sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+            }
             return found
         }
         let flights = mayAsk ? askingFlights : sessionFlights
@@ -87,7 +89,7 @@ extension KerberosExtension {
         do throws(KerberosError) {
             let principal = if let wanted { wanted } else { try await clients.local.firstPrincipal(inKeytab: .clientKeytab) }
             guard principal.realm == realm else { return nil }
-            return try await keyRefusals.attempt(principal) { () async throws(KerberosError) in
+            return try await keytabBackoff.attempt(principal) { () async throws(KerberosError) in
                 try await signInUnattended(principal.description, using: .clientKeytab)
             }
         } catch  where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
@@ -97,11 +99,11 @@ extension KerberosExtension {
 
     /// The session if it is signed in, after renewing or reacquiring it if that is due.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
-        guard isDue(session) else { return session.isSignedIn ? session : nil }
+        guard needsRenewal(session) else { return session.isSignedIn ? session : nil }
         // The caller continues with the stored password or a prompt.
         if session.acquiredBy == .storedSecret, !session.isSignedIn { return nil }
         do throws(KerberosError) {
-            try keyRefusals.check(session.principal)
+            try keytabBackoff.check(session.principal)
             return try await refresh(session)
         } catch {
             if session.isSignedIn { return session }  // the old ticket is still valid
@@ -111,9 +113,9 @@ extension KerberosExtension {
 
     /// Whether a request should renew or reacquire the ticket now. If an agent monitors the realm's tickets, it renews those that came from
     /// neither a keytab nor a stored password.
-    private func isDue(_ session: Session) -> Bool {
+    private func needsRenewal(_ session: Session) -> Bool {
         let isOurs = session.reacquisition == .key || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
-        return isOurs && session.isDue(at: options.clock(), policy)
+        return isOurs && session.needsRenewal(at: options.clock(), policy)
     }
 }
 

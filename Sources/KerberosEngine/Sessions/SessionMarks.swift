@@ -101,8 +101,8 @@ extension Session {
 
     /// Whether two thirds of the ticket-granting ticket's lifetime, or the part that the profiles set, have passed at a time of this
     /// machine's clock.
-    func isDue(at date: Date, _ policy: DecisionPolicy) -> Bool {
-        ticketGrantingTicket.times.isDue(at: time(at: date), in: realm, policy)
+    func needsRenewal(at date: Date, _ policy: DecisionPolicy) -> Bool {
+        ticketGrantingTicket.times.needsRenewal(at: time(at: date), in: realm, policy)
     }
 
     /// Whether the ticket-granting ticket is valid long enough to be used, at a time of this machine's clock.

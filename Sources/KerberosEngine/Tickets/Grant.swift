@@ -25,7 +25,7 @@ extension KerberosExtension {
         let client = clients.client(for: credential.client.realm, isForGuests: request.guest != nil)
         let step: InitiatorStep
         do throws(KerberosError) {
-            step = try await guestGate.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            step = try await peerLimiter.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 try await client.beginNegotiation(
                     with: credential,
                     flags: plan.flags(for: request, credential: credential),
@@ -41,7 +41,7 @@ extension KerberosExtension {
     /// Creates a grant from a cached service ticket without asking the KDC; nil if there is none, or if the KDC would be asked.
     func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
         guard clockWatch.step == nil else { return nil }
-        let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
+        let key = InitiatorCredentialCache.Key(plan, principal: plan.choice(of: request))
         guard let credential = initiators.fresh(key, now: options.clock()), !credential.canDelegate else { return nil }
         return try? makeGrant(for: plan, request: request, with: credential)
     }

@@ -10,7 +10,7 @@ extension KerberosExtension {
         request: AuthorizationRequest
     ) async throws(AuthorizationError) -> InitiatorCredential {
         await followClock()
-        let key = InitiatorStore.Key(plan, principal: plan.choice(of: request))
+        let key = InitiatorCredentialCache.Key(plan, principal: plan.choice(of: request))
         if let credential = initiators.fresh(key, now: options.clock()) { return credential }
         let generation = initiators.generation
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: generation, guest: request.guest)
@@ -71,7 +71,7 @@ extension KerberosExtension {
             from: session.cache
         )
         let authenticated = session.ticketGrantingTicket.times.authenticated
-        let entry = InitiatorStore.Entry(
+        let entry = InitiatorCredentialCache.Entry(
             credential: credential,
             authenticated: authenticated,
             clockOffset: session.clockOffset,
@@ -89,7 +89,7 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> Credential {
         if let ticket = await cachedTicket(for: plan, session: session) { return ticket }
         let service = try await service(of: plan, for: session, client: client)
-        return try await guestGate.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+        return try await peerLimiter.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
             try await client.serviceTicket(for: service, in: session.cache)
         }
     }
@@ -114,7 +114,7 @@ extension KerberosExtension {
     }
 }
 
-extension InitiatorStore.Key {
+extension InitiatorCredentialCache.Key {
     /// Creates the key for a plan and the caller's choice of a principal.
     init(_ plan: AuthorizationPlan, principal: String?) {
         self.init(
@@ -129,7 +129,7 @@ extension InitiatorStore.Key {
 /// Identifies requests that can share one ticket request. Requests that may prompt are separate from those that may not, and requests after
 /// a sign-in do not join those from before it.
 struct TicketFlight: Hashable {
-    let key: InitiatorStore.Key
+    let key: InitiatorCredentialCache.Key
     let mayAsk: Bool
     let generation: Int
     /// The user ID of the requesting guest; nil is the owner, who never waits for guests.

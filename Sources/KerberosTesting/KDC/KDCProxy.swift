@@ -108,7 +108,7 @@ struct KDCProxyConnection {
     private func answer(_ head: HTTPRequestHead, _ body: [UInt8], for client: any Channel) async -> (HTTPResponseStatus, [UInt8]) {
         guard head.uri == "/KdcProxy" else { return (.notFound, []) }
         guard head.method == .POST else { return (.methodNotAllowed, []) }
-        guard let envelope = try? KDCProxyMessage(derEncoded: body), envelope.message.count > 4 else { return (.badRequest, []) }
+        guard let envelope = try? KDCProxyEnvelope(derEncoded: body), envelope.message.count > 4 else { return (.badRequest, []) }
         guard envelope.realm == nil || envelope.realm == realm.name else { return (.forbidden, []) }
         let request = WireMessage(ByteBuffer(bytes: envelope.message.dropFirst(4)))
         let port = realm.ownCenter?.clientPorts.first ?? 0
@@ -116,7 +116,7 @@ struct KDCProxyConnection {
             return (.serviceUnavailable, [])
         }
         var serializer = DER.Serializer()
-        let message = KDCProxyMessage(message: Array(WireMessage(reply).framed().readableBytesView))
+        let message = KDCProxyEnvelope(message: Array(WireMessage(reply).framed().readableBytesView))
         guard (try? serializer.serialize(message)) != nil else { return (.internalServerError, []) }
         return (.ok, serializer.serializedBytes)
     }
@@ -134,7 +134,7 @@ struct KDCProxyConnection {
 }
 
 /// A `KDC-PROXY-MESSAGE` (MS-KKDCP section 2.2.2), which carries a Kerberos message over HTTPS. Its `dclocator-hint` is ignored.
-struct KDCProxyMessage: DERParseable, DERSerializable {
+struct KDCProxyEnvelope: DERParseable, DERSerializable {
     /// The message after its four-byte length, as over TCP.
     var message: [UInt8]
     /// The realm of the KDC; nil in a reply.
@@ -157,7 +157,7 @@ struct KDCProxyMessage: DERParseable, DERSerializable {
                 return String(decoding: bytes, as: UTF8.self)
             }
             _ = try DER.optionalExplicitlyTagged(&fields, tagNumber: 2, tagClass: .contextSpecific) { try Int(derEncoded: $0) }
-            return KDCProxyMessage(message: Array(message.bytes), realm: realm)
+            return KDCProxyEnvelope(message: Array(message.bytes), realm: realm)
         }
     }
 

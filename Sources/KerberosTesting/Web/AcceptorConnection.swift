@@ -10,12 +10,12 @@ struct AcceptorConnection {
     let records: AcceptorServer.Records
     let options: AcceptorServerOptions
     let number: Int
-    let judge: TokenJudge
+    let judge: TokenAcceptor
 
     /// Serves requests until the client closes the connection or the server's closure ends.
     func serve(_ channel: HTTPConnection) async throws {
         try await channel.executeThenClose { input, output in
-            var vouched: TokenJudge.Verdict?
+            var vouched: TokenAcceptor.Verdict?
             var parts = input.makeAsyncIterator()
             while case .head(let head)? = try await parts.next() {
                 if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
@@ -35,7 +35,7 @@ struct AcceptorConnection {
     }
 
     /// Returns the decision on the token; nil if there is none.
-    private func verdict(on head: HTTPRequestHead) async throws -> TokenJudge.Verdict? {
+    private func verdict(on head: HTTPRequestHead) async throws -> TokenAcceptor.Verdict? {
         let words = head.headers.first(name: "Authorization")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[0].lowercased() == "negotiate" else { return nil }
         guard let token = Data(base64Encoded: String(words[1])) else {
@@ -48,7 +48,7 @@ struct AcceptorConnection {
     private func response(
         to head: HTTPRequestHead,
         bodyBytes: Int,
-        _ verdict: TokenJudge.Verdict?
+        _ verdict: TokenAcceptor.Verdict?
     ) async -> [HTTPServerResponsePart]? {
         var request = AcceptorServer.Request(
             connection: number,
@@ -106,7 +106,7 @@ struct AcceptorConnection {
 }
 
 /// Accepts the tokens of one connection on its own queue, because an acceptor may block while the replay cache is written to disk.
-final class TokenJudge: Sendable {
+final class TokenAcceptor: Sendable {
     /// The decision on a token.
     enum Verdict: Sendable {
         /// The token was accepted; the reply, if there is one, authenticates the server.

@@ -197,7 +197,7 @@ nonisolated(nonsending) public func withAcceptorServer<R>(
         limits.maxHeaderFieldSize = 131_072
         try pipeline.configureHTTPServerPipeline(withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
     } serve: { channel, number in
-        let judge = TokenJudge(credential: credential, policy: options.channelBindings)
+        let judge = TokenAcceptor(credential: credential, policy: options.channelBindings)
         try await AcceptorConnection(records: records, options: options, number: number, judge: judge).serve(channel)
     } _: { port in
         try await body(AcceptorServer(host: options.host, port: port, usesTLS: context != nil, records: records))

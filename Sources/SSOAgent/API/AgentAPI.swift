@@ -76,14 +76,14 @@ package final class AgentAPI: Sendable {
     }
 
     /// The active extension and access policy; a change of the profiles replaces them.
-    var served: CurrentExtension.Office { current.current }
+    var served: CurrentExtension.ServingState { current.current }
 
     /// Serves a socket; returns once connections are accepted. May be called for several sockets. One at a path that is served already
     /// replaces the former socket, which is closed; connections that are open stay open.
     package func serve(_ socket: consuming ListeningSocket) async throws {
         let path = socket.path
         let responder = routes().buildResponder()
-        let (standIn, acceptFailure) = (try SocketStandIn(for: socket), acceptFailure)
+        let (standIn, acceptFailure) = (try PlaceholderSocket(for: socket), acceptFailure)
         let listener = try await ServerBootstrap(group: group)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -68,7 +68,7 @@ struct AgentContext: RequestContext {
     /// The connection.
     let channel: any Channel
     /// The extension and access policy for the request; read again once the body has arrived.
-    var served: CurrentExtension.Office
+    var served: CurrentExtension.ServingState
     /// The body of the request, once it has arrived.
     let body = AgentRequestBody()
 
@@ -85,7 +85,7 @@ struct AgentContextSource: RequestContextSource {
     let logger: Logger
     let channel: any Channel
     let peer: PeerCredential
-    let served: CurrentExtension.Office
+    let served: CurrentExtension.ServingState
 }
 
 /// Holds the whole body of a request until the operation takes it. The operation then has the only reference, so that it can wipe a secret

@@ -10,7 +10,7 @@ internal import Synchronization
 /// later requests use the new ones. The tickets are in the caches and stay.
 package final class CurrentExtension: Sendable {
     /// An extension and its access policy, read once for each request so that they match.
-    struct Office: Sendable {
+    struct ServingState: Sendable {
         let kerberos: KerberosExtension
         let access: AccessPolicy
         /// Sent with each response of the API, so that clients detect a change.
@@ -45,29 +45,29 @@ package final class CurrentExtension: Sendable {
         }
     }
 
-    private let office: Mutex<Office>
+    private let state: Mutex<ServingState>
     private let observers = Mutex<[@Sendable () -> Void]>([])
 
     /// - Parameters:
     ///   - initial: The first extension.
     ///   - access: Its access policy; nil means the policy of its configurations, with this user as the owner.
     package init(_ initial: KerberosExtension, access: AccessPolicy? = nil) {
-        office = Mutex(Office(kerberos: initial, access: access ?? Self.access(to: initial)))
+        state = Mutex(ServingState(kerberos: initial, access: access ?? Self.access(to: initial)))
     }
 
     /// The active extension. Read it again for each request.
-    package var value: KerberosExtension { office.withLock { $0.kerberos } }
+    package var value: KerberosExtension { state.withLock { $0.kerberos } }
 
     /// The active access policy.
-    package var access: AccessPolicy { office.withLock { $0.access } }
+    package var access: AccessPolicy { state.withLock { $0.access } }
 
     /// The active extension, its access policy and their version.
-    var current: Office { office.withLock { $0 } }
+    var current: ServingState { state.withLock { $0 } }
 
     /// Replaces the extension. The access policy is that of its configurations unless one is given.
     package func replace(with successor: KerberosExtension, access: AccessPolicy? = nil) {
-        let next = Office(kerberos: successor, access: access ?? Self.access(to: successor))
-        office.withLock { $0 = next }
+        let next = ServingState(kerberos: successor, access: access ?? Self.access(to: successor))
+        state.withLock { $0 = next }
         for observer in observers.withLock({ $0 }) { observer() }
     }
 

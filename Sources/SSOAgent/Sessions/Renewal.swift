@@ -6,7 +6,7 @@ internal import struct Foundation.Date
 
 extension SessionSchedule {
     /// Records the outcome of an attempt to replace a session's ticket.
-    package mutating func refreshFinished(_ key: SeenSession.Key, _ outcome: RefreshOutcome, at now: Moment) {
+    package mutating func refreshFinished(_ key: SessionSnapshot.Key, _ outcome: RefreshOutcome, at now: Moment) {
         guard var entry = entries[key] else { return }
         entry.attempt = nil
         if outcome == .refreshed { entry.isWanted = false }
@@ -43,7 +43,7 @@ extension SessionSchedule {
         }
     }
 
-    mutating func refresh(_ key: SeenSession.Key, at now: Moment) {
+    mutating func refresh(_ key: SessionSnapshot.Key, at now: Moment) {
         guard let entry = entries[key], entry.attempt == nil, !entry.isStopped, !entry.isEnding, entry.missingSince == nil,
             now.uptime >= entry.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }

@@ -30,7 +30,7 @@ package struct SessionEvent: Sendable, Hashable {
     /// The reason of the failure; nil for the other kinds.
     package let reason: RefreshOutcome?
 
-    init(_ kind: Kind, _ session: SeenSession, reason: RefreshOutcome? = nil) {
+    init(_ kind: Kind, _ session: SessionSnapshot, reason: RefreshOutcome? = nil) {
         self.kind = kind
         principal = session.key.principal
         realm = session.realm

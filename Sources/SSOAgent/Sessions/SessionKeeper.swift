@@ -27,7 +27,7 @@ package actor SessionKeeper {
     private static let manyTickets = 1000
 
     private enum Work: Hashable {
-        case refresh(SeenSession.Key)
+        case refresh(SessionSnapshot.Key)
         case probe(String)
         case signOut(String)
         case network
@@ -141,7 +141,7 @@ package actor SessionKeeper {
         let begun = clock.awake
         inbox.willLook()
         do throws(KerberosError) {
-            let seen = try await current.value.sessions().sessions.map(SeenSession.init)
+            let seen = try await current.value.sessions().sessions.map(SessionSnapshot.init)
             schedule.observe(seen, at: clock.now)
             // The look has read every ticket.
             if seen.reduce(0, { $0 + $1.services.count }) > Self.manyTickets { ProcessMemory.giveBackFreed() }
@@ -177,15 +177,15 @@ extension SessionKeeper {
         }
     }
 
-    private func refresh(_ key: SeenSession.Key) {
+    private func refresh(_ key: SessionSnapshot.Key) {
         let due = schedule.entries[key]?.session.ticket
         tasks[.refresh(key)] = Task { [inbox, log, kerberos = current.value] in
             let outcome: RefreshOutcome
             do throws(KerberosError) {
                 // The session is looked up only for this purpose, so that no copy of its keys is kept here.
-                let session = try await kerberos.sessions().sessions.first { SeenSession.Key($0) == key }
+                let session = try await kerberos.sessions().sessions.first { SessionSnapshot.Key($0) == key }
                 // If the session has another ticket than the due one, it has been replaced already.
-                if let session, SeenSession(session).ticket == due { try await kerberos.refresh(session) }
+                if let session, SessionSnapshot(session).ticket == due { try await kerberos.refresh(session) }
                 outcome = session == nil ? .gone : .refreshed
             } catch {
                 outcome = RefreshOutcome(error)
@@ -198,10 +198,10 @@ extension SessionKeeper {
     private func signOut(_ principal: String, includingOthers: Bool) {
         let reason = schedule.signOutReasons.removeValue(forKey: principal)
         tasks[.signOut(principal)] = Task { [inbox, log, note, kerberos = current.value] in
-            var ended: Set<SeenSession.Key>?
+            var ended: Set<SessionSnapshot.Key>?
             do throws(KerberosError) {
                 let result = try await kerberos.signOut(try Principal(principal), includingOthers: includingOthers)
-                ended = Set(result.ended.map(SeenSession.Key.init))
+                ended = Set(result.ended.map(SessionSnapshot.Key.init))
                 if !result.ended.isEmpty { note("\(principal) was signed out\(reason.map { " \($0.description)" } ?? "").") }
             } catch {
                 log("\(principal) was not signed out: \(error)")
@@ -271,8 +271,8 @@ final class KeeperInbox: Sendable {
 
 /// The result of an action of the schedule.
 enum KeeperResult: Sendable {
-    case refresh(SeenSession.Key, RefreshOutcome)
+    case refresh(SessionSnapshot.Key, RefreshOutcome)
     case probe(realm: String, isReachable: Bool)
     /// `ended` is nil if the sign-out failed.
-    case signOut(principal: String, ended: Set<SeenSession.Key>?)
+    case signOut(principal: String, ended: Set<SessionSnapshot.Key>?)
 }

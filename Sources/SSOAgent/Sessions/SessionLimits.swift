@@ -20,7 +20,7 @@ extension SessionSchedule {
     }
 
     /// Signs out a session that has reached its end, and sends an event shortly before that.
-    mutating func end(_ key: SeenSession.Key, at now: Moment) {
+    mutating func end(_ key: SessionSnapshot.Key, at now: Moment) {
         guard let entry = entries[key], !entry.isEnding, entry.missingSince == nil else { return }
         if entry.isProfileGone, now.uptime >= entry.endNotBefore {
             return signOut(key.principal, includingOthers: false, because: .profileRemoved)

@@ -13,9 +13,9 @@ package struct SessionSchedule: Sendable {
     /// An action to perform.
     package enum Action: Sendable, Hashable {
         /// Replace the session's ticket, and report the outcome.
-        case refresh(SeenSession.Key)
+        case refresh(SessionSnapshot.Key)
         /// Cancel an attempt that waits for a reply that will not come; it is reported as abandoned.
-        case abandon(SeenSession.Key)
+        case abandon(SessionSnapshot.Key)
         /// Probe whether a KDC of the realm answers, and report the result. The probe may ask the KDC about the principal.
         case probe(realm: String, principal: String?)
         /// Sign out a principal, with or without the tickets that other programs acquired, and report the result.
@@ -26,14 +26,14 @@ package struct SessionSchedule: Sendable {
 
     /// A session and the state of its renewal.
     struct Entry {
-        var session: SeenSession
+        var session: SessionSnapshot
         /// When this ticket was first observed.
         var seen: Moment
         var lastUse: Moment
         /// The uptime at which the attempt in progress began; nil if there is none.
         var attempt: Double?
         /// The ticket that the last attempt was to replace.
-        var attempted: SeenSession.Ticket?
+        var attempted: SessionSnapshot.Ticket?
         /// Whether the attempt with a certificate began after its ticket expired: no other attempt follows it.
         var isLastAttempt = false
         var failures = 0
@@ -62,7 +62,7 @@ package struct SessionSchedule: Sendable {
         var endOrderedBy: LoginChange?
     }
 
-    var entries: [SeenSession.Key: Entry] = [:]
+    var entries: [SessionSnapshot.Key: Entry] = [:]
     var realms: [String: RealmReach] = [:]
     var configurations: [ExtensionConfiguration]
     var backoff: Backoff
@@ -105,7 +105,7 @@ package struct SessionSchedule: Sendable {
     }
 
     /// Records the sessions that a look at the caches found.
-    package mutating func observe(_ sessions: [SeenSession], at now: Moment) {
+    package mutating func observe(_ sessions: [SessionSnapshot], at now: Moment) {
         for session in sessions {
             observe(session, at: now)
             notePasswordChange(session, isNews: hasLooked, at: now)
@@ -115,7 +115,7 @@ package struct SessionSchedule: Sendable {
         hasLooked = true
     }
 
-    private mutating func observe(_ session: SeenSession, at now: Moment) {
+    private mutating func observe(_ session: SessionSnapshot, at now: Moment) {
         guard var entry = entries[session.key] else {
             var entry = Entry(session: session, seen: now, lastUse: now)
             // Sessions that exist at the start are not reported.
@@ -154,12 +154,12 @@ package struct SessionSchedule: Sendable {
     }
 
     /// Returns whether the sign-in is not older than ``began``, which is rounded down because the KDC's times are in whole seconds.
-    private func isSinceBegin(_ session: SeenSession) -> Bool {
+    private func isSinceBegin(_ session: SessionSnapshot) -> Bool {
         began.map { session.signedInAt.timeIntervalSince1970 >= $0.timeIntervalSince1970.rounded(.down) } ?? false
     }
 
     /// Handles a cache without its ticket: it is gone, or another program has emptied it to write it.
-    private mutating func miss(_ key: SeenSession.Key, at now: Moment) {
+    private mutating func miss(_ key: SessionSnapshot.Key, at now: Moment) {
         guard var entry = entries[key] else { return }
         let since = entry.missingSince ?? now.uptime
         guard entry.isEnding || now.uptime - since >= Self.absence else {
@@ -181,7 +181,7 @@ package struct SessionSchedule: Sendable {
 
     /// Records which sessions a sign-out has ended; nil if it failed. The others continue. The sign-out is retried after a failure, and if
     /// a limit still requires it.
-    package mutating func signOutFinished(_ principal: String, ended: Set<SeenSession.Key>?, at now: Moment) {
+    package mutating func signOutFinished(_ principal: String, ended: Set<SessionSnapshot.Key>?, at now: Moment) {
         for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
             entries[key]?.isEnding = false
             // The remaining sessions are those of other programs.
@@ -229,7 +229,7 @@ package struct SessionSchedule: Sendable {
         return waits.filter { $0 > 0 }.min() ?? Self.longestWait
     }
 
-    private mutating func noteExpiry(of key: SeenSession.Key, at now: Moment) {
+    private mutating func noteExpiry(of key: SessionSnapshot.Key, at now: Moment) {
         guard let entry = entries[key] else { return }
         let isOver = entry.session.ticket.expires <= now.wall
         if isOver, !entry.isExpiryTold { tell(.credentialExpired, entry.session, at: now) }
@@ -237,7 +237,7 @@ package struct SessionSchedule: Sendable {
         entries[key]?.isExpiryTold = isOver
     }
 
-    mutating func tell(_ kind: AgentEvent.Kind, _ session: SeenSession, at now: Moment, date: Date? = nil) {
+    mutating func tell(_ kind: AgentEvent.Kind, _ session: SessionSnapshot, at now: Moment, date: Date? = nil) {
         pending.append(.send(AgentEvent(kind, realm: session.realm, principal: session.key.principal, date: date ?? now.wall)))
     }
 }
@@ -246,7 +246,7 @@ extension SessionSchedule {
     /// Reports a password change once for all caches that contain it.
     ///
     /// - Parameter isNews: Whether the change can have happened since the last look.
-    mutating func notePasswordChange(_ session: SeenSession, isNews: Bool, at now: Moment) {
+    mutating func notePasswordChange(_ session: SessionSnapshot, isNews: Bool, at now: Moment) {
         let principal = session.key.principal
         guard let changed = session.passwordChanged, passwordChanges[principal].map({ $0 < changed }) ?? true else { return }
         passwordChanges[principal] = changed
@@ -254,7 +254,7 @@ extension SessionSchedule {
     }
 
     /// Reports at most once a day that a password expires soon.
-    mutating func notePasswordExpiry(of key: SeenSession.Key, at now: Moment) {
+    mutating func notePasswordExpiry(of key: SessionSnapshot.Key, at now: Moment) {
         guard let session = entries[key]?.session, let expires = session.passwordExpires,
             configurations.passwordRules(for: session.realm).isNoticeDue(expires: expires, now: now.wall)
         else { return }

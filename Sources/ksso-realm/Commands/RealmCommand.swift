@@ -96,7 +96,9 @@ struct RealmCommand: AsyncParsableCommand {
 
         func run() async throws {
             let words = offset.filter { $0 != "--" }
-            guard words.count == 1, let offset = ClockOffset(argument: words[0]) else { throw ValidationError(ClockOffset.form) }
+            guard words.count == 1, let offset = ClockOffsetArgument(argument: words[0]) else {
+                throw ValidationError(ClockOffsetArgument.form)
+            }
             try await RealmControl.send(RealmOrder(realm: realm, action: .clock(seconds: Int(offset.duration.components.seconds))))
         }
     }

@@ -36,7 +36,7 @@ struct RealmFlags: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp("Set the clock offset of the first realm's KDC, such as +5m or -90s.", valueName: "offset")
     )
-    var clock: ClockOffset?
+    var clock: ClockOffsetArgument?
     @Option(help: ArgumentHelp("Start this many KDCs for the first realm.", valueName: "number"))
     var kdcs = 1
     @Option(

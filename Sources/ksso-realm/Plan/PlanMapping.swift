@@ -62,7 +62,7 @@ struct PlanMapping {
     /// Reads a duration that may be negative.
     func offset(_ key: String) throws(PlanFault) -> Duration? {
         guard let text = try text(key) else { return nil }
-        guard let offset = ClockOffset(argument: text) else { throw PlanFault(place(key), ClockOffset.form) }
+        guard let offset = ClockOffsetArgument(argument: text) else { throw PlanFault(place(key), ClockOffsetArgument.form) }
         return offset.duration
     }
 

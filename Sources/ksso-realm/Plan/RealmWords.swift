@@ -56,7 +56,7 @@ extension RealmTrust {
 }
 
 /// An offset from this machine's clock, such as `+5m` or `-90s`.
-struct ClockOffset: ExpressibleByArgument {
+struct ClockOffsetArgument: ExpressibleByArgument {
     static let form = "a clock offset is required, such as +5m or -90s."
 
     let duration: Duration

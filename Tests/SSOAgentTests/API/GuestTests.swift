@@ -65,11 +65,11 @@ struct GuestTests {
         try await withGuest { agent, _ in
             let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
             #expect(try await agent.curl(known).status == 200)
-            let gate = agent.kerberos.guestGate
+            let gate = agent.kerberos.peerLimiter
             let (entries, entry) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // As long as these ask the KDC, no other request of the user's does.
-                let places = (0..<GuestGate.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
+                let places = (0..<PeerRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
                 for place in places {
                     group.addTask {
                         try await gate.run(for: geteuid(), subject: "a host") { () async throws(KerberosError) in

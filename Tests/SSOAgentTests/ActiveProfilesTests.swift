@@ -7,10 +7,10 @@ import Testing
 @testable import SSOAgent
 
 /// What becomes of profiles that are read again, on real folders.
-@Suite struct ProfilesInForceTests {
+@Suite struct ActiveProfilesTests {
     /// A user's folder of profiles.
     private struct Folder: ~Copyable {
-        let path = "\(NSTemporaryDirectory())/ProfilesInForceTests-\(UUID().uuidString)"
+        let path = "\(NSTemporaryDirectory())/ActiveProfilesTests-\(UUID().uuidString)"
         var search: ProfileSearch { ProfileSearch(environment: [:], systemDirectory: "/nonexistent", userDirectory: path) }
 
         init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
@@ -39,7 +39,7 @@ import Testing
 
     @Test func whatIsTheSameChangesNothing() throws {
         let folder = try Self.folder()
-        let inForce = ProfilesInForce(try folder.search.run())
+        let inForce = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
         try folder.text("no profile", to: "notes.txt")
         #expect(inForce.verdict(on: folder.search.runAgain()) == .unchanged && !inForce.mayPass(folder.search.runAgain()))
@@ -47,7 +47,7 @@ import Testing
 
     @Test func anotherHostIsNoOtherRealm() throws {
         let folder = try Self.folder()
-        let inForce = ProfilesInForce(try folder.search.run())
+        let inForce = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test, .c.test")
         #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
         #expect(!inForce.mayPass(folder.search.runAgain()))
@@ -61,7 +61,7 @@ import Testing
         var search = folder.search
         search.systemDirectory = machine.path
         search.systemOwner = geteuid()
-        let inForce = ProfilesInForce(try search.run())
+        let inForce = ActiveProfiles(try search.run())
         try machine.text("nonsense", to: "policy.yaml")
         guard case .stay(let broken) = inForce.verdict(on: search.runAgain()) else { return #expect(Bool(false)) }
         #expect(broken.map { $0.error?.code } == [.policyUnusable])
@@ -72,7 +72,7 @@ import Testing
 
     @Test func aFileThatIsGoneMayBeOneThatIsReplaced() throws {
         let folder = try Self.folder()
-        var inForce = ProfilesInForce(try folder.search.run())
+        var inForce = ActiveProfiles(try folder.search.run())
         try folder.remove("a.yaml")
         let found = folder.search.runAgain()
         #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]) && inForce.mayPass(found))
@@ -83,7 +83,7 @@ import Testing
     @Test func aRealmThatAnotherFileNamesStays() throws {
         let folder = try Self.folder()
         try folder.write("c.yaml", realm: "A.TEST", hosts: ".c.test")
-        let inForce = ProfilesInForce(try folder.search.run())
+        let inForce = ActiveProfiles(try folder.search.run())
         try folder.remove("a.yaml")
         #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
     }
@@ -92,7 +92,7 @@ import Testing
     @Test(arguments: ["broken", "repeated", "changed", "untrusted"])
     func whatIsInForceAndCanNotBeUsedStaysAsItWas(_ fault: String) throws {
         let folder = try Self.folder()
-        let inForce = ProfilesInForce(try folder.search.run())
+        let inForce = ActiveProfiles(try folder.search.run())
         try folder.remove("b.yaml")
         try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
         var broken = "\(folder.path)/a.yaml"
@@ -130,7 +130,7 @@ import Testing
         var search = folder.search
         search.systemDirectory = machine.path
         search.systemOwner = geteuid()
-        let inForce = ProfilesInForce(try search.run())
+        let inForce = ActiveProfiles(try search.run())
         try folder.text("Hosts: [", to: "a.yaml")
         try machine.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
         try machine.text("RequireSignedProfiles: true\nProfileAnchors: [\(machine.path)/anchor.pem]\n", to: "policy.yaml")
@@ -141,7 +141,7 @@ import Testing
 
     @Test func aNewFileThatIsBrokenIsLeftOutAndToldOnce() throws {
         let folder = try Self.folder()
-        var inForce = ProfilesInForce(try folder.search.run())
+        var inForce = ActiveProfiles(try folder.search.run())
         try folder.text("Hosts: [", to: "c.yaml")
         try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
         let found = folder.search.runAgain()
@@ -157,7 +157,7 @@ import Testing
         let folder = try Self.folder()
         var search = folder.search
         search.explicitPaths = ["\(folder.path)/a.yaml"]
-        let inForce = ProfilesInForce(try search.run())
+        let inForce = ActiveProfiles(try search.run())
         try folder.remove("a.yaml")
         #expect(throws: ProfileError.self) { try search.run() }
         let found = search.runAgain()
@@ -171,7 +171,7 @@ import Testing
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
         search.explicitPaths = [path]
-        let inForce = ProfilesInForce(try search.run())
+        let inForce = ActiveProfiles(try search.run())
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         let found = search.runAgain(keeping: inForce.profiles)
         #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
@@ -183,7 +183,7 @@ import Testing
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
         search.explicitPaths = [path]
-        let inForce = ProfilesInForce(try search.run())
+        let inForce = ActiveProfiles(try search.run())
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         let found = search.runAgain(keeping: inForce.profiles)
         #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Limits the prompts: one at a time per principal, a few at a time in total, and none for a while after one was canceled or timed out.
 ///
 /// A principal's prompts for the password and for certificate PINs count together: a person who canceled one of them does not want another.
-final class QuestionGate: Sendable {
+final class PromptLimiter: Sendable {
     private struct Open {
         let question: Question
         /// The number of sign-ins with this question. A canceled one may end after the next has begun.
@@ -74,7 +74,7 @@ extension KerberosError {
 
     fileprivate static func crowded(_ question: Question) -> KerberosError {
         let message =
-            "\(QuestionGate.limit) prompts for passwords or PINs are open. Answer one and try again, or sign in with: \(question.command)"
+            "\(PromptLimiter.limit) prompts for passwords or PINs are open. Answer one and try again, or sign in with: \(question.command)"
         return KerberosError(.notInteractive, subject: question.principal.description, message: message)
     }
 }
@@ -114,7 +114,7 @@ struct Question: Hashable {
 
 /// The prompter of one sign-in, which asks only if the gate allows the question. The question stays open from the first prompt until the
 /// sign-in ends.
-final class GatedPrompter: Prompter {
+final class LimitedPrompter: Prompter {
     private enum State {
         case unasked
         case open
@@ -125,11 +125,11 @@ final class GatedPrompter: Prompter {
 
     private let prompter: any Prompter
     private let question: Question
-    private let gate: QuestionGate
+    private let gate: PromptLimiter
     private let clock: @Sendable () -> Date
     private let state = Mutex(State.unasked)
 
-    init(_ prompter: any Prompter, _ question: Question, _ gate: QuestionGate, clock: @escaping @Sendable () -> Date) {
+    init(_ prompter: any Prompter, _ question: Question, _ gate: PromptLimiter, clock: @escaping @Sendable () -> Date) {
         self.prompter = prompter
         self.question = question
         self.gate = gate

@@ -5,8 +5,8 @@ import Testing
 @testable import KerberosEngine
 
 /// Which questions are let through.
-struct QuestionGateTests {
-    private let gate = QuestionGate()
+struct PromptLimiterTests {
+    private let gate = PromptLimiter()
     private let now = Date()
 
     private func question(_ name: String, certificate: String? = nil) throws -> Question {
@@ -47,7 +47,7 @@ struct QuestionGateTests {
     }
 
     @Test func `few are open at once`() throws {
-        let questions = try (0..<QuestionGate.limit).map { try question("user\($0)") }
+        let questions = try (0..<PromptLimiter.limit).map { try question("user\($0)") }
         for question in questions { try gate.open(question, now: now) }
         let error = try refusal(question("alice", certificate: "PKCS11:"))
         #expect(error?.code == .notInteractive)

@@ -5,7 +5,7 @@ internal import struct Foundation.Date
 
 /// Remembers which principals' keys the KDC refused, so that a refused key is not sent again with every request and the account is not
 /// locked.
-final class KeyRefusals: Sendable {
+final class KeytabBackoff: Sendable {
     private let clock: @Sendable () -> Date
     private let refusals = Mutex<[Principal: (error: KerberosError, until: Date)]>([:])
 

@@ -20,7 +20,7 @@ extension KerberosExtension {
         principal: String?,
         guest: UInt32?
     ) async -> Bool {
-        let key = InitiatorStore.Key(plan, principal: principal)
+        let key = InitiatorCredentialCache.Key(plan, principal: principal)
         if let present = initiators.present(key), present.ticketFingerprint != refused.ticketFingerprint { return true }
         let replaced = try? await replacementFlights.run(ReplacementFlight(key: key, guest: guest)) {
             [self] () async throws(KerberosError) in
@@ -31,7 +31,7 @@ extension KerberosExtension {
                 initiators.remove(ticket: refused.ticketFingerprint)
                 return true
             }
-            return try await guestGate.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            return try await peerLimiter.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 let client = clients.client(for: session.realm, isForGuests: guest != nil)
                 guard let reason, reason.code == .clockSkew else {
                     return try await replace(refused, for: plan, session: session, client: client)
@@ -62,7 +62,7 @@ extension KerberosExtension {
             }
             refusedServiceTickets.pause(ticket.fingerprint)
         } catch {
-            refusedServiceTickets.pause(refused.ticketFingerprint, for: error.code == .kdcUnreachable ? 30 : KeyRefusals.longPause)
+            refusedServiceTickets.pause(refused.ticketFingerprint, for: error.code == .kdcUnreachable ? 30 : KeytabBackoff.longPause)
             throw error
         }
         initiators.remove(ticket: refused.ticketFingerprint)
@@ -72,13 +72,13 @@ extension KerberosExtension {
 
 /// Identifies requests that can share the replacement of a ticket.
 struct ReplacementFlight: Hashable {
-    let key: InitiatorStore.Key
+    let key: InitiatorCredentialCache.Key
     /// The user ID of the requesting guest; nil is the owner, who never waits for guests.
     let guest: UInt32?
 }
 
 /// Limits the requests to the KDC for the tickets of a server that refuses all of them.
-final class RefusedServiceTickets: Sendable {
+final class ServiceTicketReplacements: Sendable {
     private let clock: @Sendable () -> Date
     private let pauses = Mutex<[Int: Date]>([:])
 
@@ -91,7 +91,7 @@ final class RefusedServiceTickets: Sendable {
     }
 
     /// Prevents the replacement of a ticket for some seconds.
-    func pause(_ fingerprint: Int, for seconds: Double = KeyRefusals.longPause) {
+    func pause(_ fingerprint: Int, for seconds: Double = KeytabBackoff.longPause) {
         let now = clock()
         pauses.withLock { pauses in
             pauses = pauses.filter { $0.value > now }

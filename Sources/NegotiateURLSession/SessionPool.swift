@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Because a URLSession gives any idle connection to any request, each class of requests has its own sessions. An exchange has a session
 /// with a single connection, so that exchanges do not wait for each other.
-final class SessionStore: Sendable {
+final class SessionPool: Sendable {
     /// The maximum number of idle sessions whose connections carried tickets.
     static let maximumIdleSessions = 16
 
@@ -103,7 +103,7 @@ final class SessionStore: Sendable {
             guard state.leased.removeValue(forKey: ObjectIdentifier(session)) != nil else { return nil }
             guard let identity else { return session }
             state.idle.append(Idle(session: session, identity: identity))
-            return state.idle.count > SessionStore.maximumIdleSessions ? state.idle.removeFirst().session : nil
+            return state.idle.count > SessionPool.maximumIdleSessions ? state.idle.removeFirst().session : nil
         }
         surplus?.invalidate()
     }
@@ -142,10 +142,10 @@ final class SessionLease: NegotiatedConnection {
     let session: OpenSession
     /// The identity; nil for a session that is used once.
     let identity: ConnectionIdentity?
-    private let store: SessionStore
+    private let store: SessionPool
     private let isReusable = Mutex(false)
 
-    init(session: OpenSession, identity: ConnectionIdentity?, store: SessionStore) {
+    init(session: OpenSession, identity: ConnectionIdentity?, store: SessionPool) {
         self.session = session
         self.identity = identity
         self.store = store

@@ -8,7 +8,7 @@ internal import SSOAgentClient
 internal import Synchronization
 
 /// The profiles that the agent uses, and the decision about what a new search finds.
-struct ProfilesInForce: Sendable {
+struct ActiveProfiles: Sendable {
     /// The result of comparing a new search with the active profiles.
     enum Verdict: Sendable, Hashable {
         /// The profiles have not changed.
@@ -110,7 +110,7 @@ extension Agent {
             for await _ in watch.changes { occasions.continuation.yield(.change) }
         }
         defer { forwarding.cancel() }
-        var inForce = ProfilesInForce(first)
+        var inForce = ActiveProfiles(first)
         for await occasion in occasions.stream {
             var found = await search(inForce.profiles)
             if inForce.mayPass(found) {

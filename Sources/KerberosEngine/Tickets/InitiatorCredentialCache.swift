@@ -5,7 +5,7 @@ internal import Synchronization
 internal import struct Foundation.Date
 
 /// Caches the credentials that create tokens.
-final class InitiatorStore: Sendable {
+final class InitiatorCredentialCache: Sendable {
     struct Key: Hashable {
         let realm: String
         let principal: String?

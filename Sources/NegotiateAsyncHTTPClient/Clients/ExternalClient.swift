@@ -9,11 +9,11 @@ import Synchronization
 
 /// The transport over an external client, which hides its certificates. Because its pool gives any connection to any request, a request
 /// with a ticket asks for its connection to be closed.
-struct GivenClient: NegotiateTransport {
+struct ExternalClient: NegotiateTransport {
     let client: HTTPClient
     /// Whether the external client never uses HTTP/2.
     let isHTTP1Only: Bool
-    private let origins = SeenOrigins()
+    private let origins = OriginVersions()
 
     init(client: HTTPClient, isHTTP1Only: Bool) {
         self.client = client
@@ -105,7 +105,7 @@ struct GivenClient: NegotiateTransport {
 }
 
 /// The HTTP versions of the origins that have answered.
-private final class SeenOrigins: Sendable {
+private final class OriginVersions: Sendable {
     /// The maximum number of origins, more than a process usually uses; beyond it all are removed.
     private static let limit = 1024
 

@@ -12,7 +12,7 @@ import Foundation
 ///
 /// Uses no shell and passes no variable of this process. All runs share one deadline. Input and output are files, so that the arguments
 /// contain nothing secret or long.
-struct SignatureCheckRun: ~Copyable {
+struct OpenSSLProcess: ~Copyable {
     /// The result of a run.
     struct Outcome {
         let status: Int32

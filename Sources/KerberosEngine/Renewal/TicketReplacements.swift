@@ -17,7 +17,7 @@ extension KerberosExtension {
         let present = try await current(session)
         guard present?.ticketFingerprint == session.ticketFingerprint else { return present }
         let age = session.time(at: options.clock()).timeIntervalSince(session.ticketTimes.starts)
-        guard age >= KeyRefusals.longPause, refusedTickets.mayBeReplaced(in: session.cache) else { return nil }
+        guard age >= KeytabBackoff.longPause, refusedTickets.mayBeReplaced(in: session.cache) else { return nil }
         do throws(KerberosError) {
             let other: Session
             if let keytabSession {
@@ -52,7 +52,7 @@ extension KerberosExtension {
 /// Limits the replacement of ticket-granting tickets that KDCs refuse to one in five minutes per cache, so that the KDC of another realm
 /// cannot cause a request to this realm's KDC each time. The ticket's age alone is not enough: an attempt may have failed, and the clock
 /// may be wrong.
-final class RefusedTickets: Sendable {
+final class TicketReplacements: Sendable {
     private let clock: @Sendable () -> Date
     private let pauses = Mutex<[CredentialCacheName: Date]>([:])
 
@@ -69,7 +69,7 @@ final class RefusedTickets: Sendable {
         let now = clock()
         pauses.withLock { pauses in
             pauses = pauses.filter { $0.value > now }
-            pauses[cache] = now.addingTimeInterval(KeyRefusals.longPause)
+            pauses[cache] = now.addingTimeInterval(KeytabBackoff.longPause)
         }
     }
 }

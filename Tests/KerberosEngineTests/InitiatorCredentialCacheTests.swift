@@ -9,10 +9,10 @@ import Testing
 @testable import KerberosEngine
 
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
-struct InitiatorStoreTests {
-    private func key(_ service: String) -> InitiatorStore.Key { .init(realm: "EXAMPLE.TEST", principal: nil, service: service) }
+struct InitiatorCredentialCacheTests {
+    private func key(_ service: String) -> InitiatorCredentialCache.Key { .init(realm: "EXAMPLE.TEST", principal: nil, service: service) }
 
-    private func makeEntry(checked: Date) async throws -> InitiatorStore.Entry {
+    private func makeEntry(checked: Date) async throws -> InitiatorCredentialCache.Entry {
         let realm = try #require(TestRealm.current)
         let client = KerberosClient(realm.configuration(defaultCacheName: "FILE:\(realm.directory)/\(UUID().uuidString)"))
         let alice = try Principal("alice@EXAMPLE.TEST")
@@ -25,7 +25,7 @@ struct InitiatorStoreTests {
     }
 
     @Test func isBounded() async throws {
-        let store = InitiatorStore()
+        let store = InitiatorCredentialCache()
         let now = Date()
         var entry = try await makeEntry(checked: now.addingTimeInterval(-1))
         store.insert(entry, for: key("oldest"), generation: 0)
@@ -38,7 +38,7 @@ struct InitiatorStoreTests {
     }
 
     @Test func whatWasBegunBeforeASignOutIsNotKept() async throws {
-        let store = InitiatorStore()
+        let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
         let generation = store.generation
@@ -49,7 +49,7 @@ struct InitiatorStoreTests {
 
     /// A credential with the user's own ticket in it answers for no host that may not have it.
     @Test func delegationsAreKeptApart() async throws {
-        let store = InitiatorStore()
+        let store = InitiatorCredentialCache()
         let now = Date()
         var delegating = key("www")
         delegating.delegation = .always
@@ -61,7 +61,7 @@ struct InitiatorStoreTests {
     }
 
     @Test func isLookedAtAgainAfterAWhile() async throws {
-        let store = InitiatorStore()
+        let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
         store.insert(entry, for: key("www"), generation: 0)
@@ -78,7 +78,7 @@ struct InitiatorStoreTests {
     }
 
     @Test func aTicketIsNotUsedUpToItsLastSecond() async throws {
-        let store = InitiatorStore()
+        let store = InitiatorCredentialCache()
         let entry = try await makeEntry(checked: Date())
         let expires = entry.credential.times.expires
         func answers(secondsBefore seconds: Double) -> (usable: Bool, held: Bool) {

@@ -4,7 +4,7 @@ package import KerberosEngine
 package import struct Foundation.Date
 
 /// The state of a session that a schedule needs.
-package struct SeenSession: Sendable, Hashable {
+package struct SessionSnapshot: Sendable, Hashable {
     /// Identifies a session between looks. It includes the cache, because a principal can have several.
     package struct Key: Sendable, Hashable {
         /// The principal's full name, including the realm.
@@ -77,7 +77,7 @@ package struct SeenSession: Sendable, Hashable {
     }
 }
 
-extension SeenSession {
+extension SessionSnapshot {
     /// Converts a session of the engine.
     init(_ session: Session) {
         let times = session.ticketTimes
@@ -101,7 +101,7 @@ extension SeenSession {
     }
 }
 
-extension SeenSession.Key {
+extension SessionSnapshot.Key {
     init(_ session: Session) {
         self.init(principal: session.principal.description, cache: session.cache.rawValue)
     }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import NegotiateURLSession
 
-@Suite(.timeLimit(.minutes(5))) struct PacedOperationQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct BackpressureQueueTests {
     private final class Counts: Sendable {
         let added = Atomic(0)
         let done = Atomic(0)
     }
 
     @Test func `who adds too much waits until something is done`() async throws {
-        let queue = PacedOperationQueue()
+        let queue = BackpressureQueue()
         let counts = Counts()
         let gate = DispatchSemaphore(value: 0)
         DispatchQueue.global().async {

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs a command, found in the path, to its end and discards its output: for conditions of tests, which cannot wait asynchronously.
 ///
-/// Foundation's `Process` reads past the end of a directory entry of /proc/self/fd, which the address sanitizer reports when many descriptors
-/// are open.
+/// Foundation's `Process` reads past the end of a directory entry of /proc/self/fd, which the address sanitizer reports when many
+/// descriptors are open.
 ///
 /// - Returns: Whether the command exited with status 0.
 public func succeeds(_ command: [String]) -> Bool {

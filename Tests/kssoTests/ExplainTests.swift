@@ -94,7 +94,8 @@ struct ExplainTests {
               + scheme: The scheme is https.
               + address: example.com is a name.
               + hostRule: example.com of realm EXAMPLE.TEST (\(path)) covers example.com.
-                serviceRealm: domainRealmMapping has no entry for the host: the KDC of EXAMPLE.TEST is used, with its referrals.
+                serviceRealm: domainRealmMapping has no entry for the host: the request goes to the KDC of EXAMPLE.TEST, and its \
+            referrals are followed.
                 servicePrincipal: The service principal comes from the URL's host: ServicePrincipals has no entry for https://example.com.
               + channelBinding: The ticket is bound to the server's certificate.
               + mutualAuthentication: The server is verified (mutual authentication).

@@ -117,8 +117,8 @@ struct FetchFaultTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
-                "No TLS connection with \(web.url) came about: its certificate is not trusted here, or not valid now. "
-                + "Check its certificate and the authorities that are trusted here. To trust another authority, use: --cacert FILE"
+                "The TLS connection with \(web.url) failed: its certificate is not trusted, or not currently valid. "
+                + "Check its certificate and the trusted authorities. To trust another authority, use: --cacert FILE"
             #expect(result == .failure(1, line))
         }
     }

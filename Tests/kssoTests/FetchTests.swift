@@ -135,7 +135,7 @@ struct FetchTests {
         let result = try await station.run(["ksso", "fetch", page] + arguments)
         #expect(result.exitStatus == 64, "\(result)")
         #expect(result.output == "")
-        #expect(result.errors.hasPrefix("ksso: \(arguments[0]) wants "), "\(result.errors)")
+        #expect(result.errors.hasPrefix("ksso: \(arguments[0]) requires "), "\(result.errors)")
     }
 
     @Test func aBodyFileThatIsNotThere() async throws {

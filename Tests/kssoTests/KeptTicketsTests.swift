@@ -24,7 +24,7 @@ struct KeptTicketsTests {
             }
         }
         let doctor = try await station.ksso("doctor")
-        #expect(count(doctor.output) == 1 && doctor.output.contains("\n    The agent does not run"), "\(doctor)")
+        #expect(count(doctor.output) == 1 && doctor.output.contains("\n    The agent is not running"), "\(doctor)")
         let status = try await station.ksso("status", "--json")
         #expect(!(status.output + status.errors).contains("is not running"), "\(status)")
         let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")

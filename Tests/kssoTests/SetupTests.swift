@@ -29,7 +29,7 @@ struct SetupTests {
         #expect(
             first.output.contains("environment.d/60-ksso.conf: written\n") && first.errors.contains("Try it: ksso fetch https://localhost/")
         )
-        #expect(first.output.hasSuffix("Checked: nothing fails. To see each layer: ksso doctor\n"), "\(first)")
+        #expect(first.output.hasSuffix("Checked: all checks passed. To see each layer: ksso doctor\n"), "\(first)")
         #expect(try mode("\(settings)/corp.yaml") == 0o600)
         try await withAcceptorServer(realm: station.realm) { server in
             let page = try await station.ksso("fetch", "http://localhost:\(server.port)/")

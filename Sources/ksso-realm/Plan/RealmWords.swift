@@ -75,5 +75,5 @@ struct ClockOffsetArgument: ExpressibleByArgument {
 
 extension KerberosTestingError {
     /// The error in terms of the command, without advice that applies only to Swift.
-    var commandText: String { "\(self)".replacing(/, or name its folder[^.]*pluginDirectory/, with: "") }
+    var commandText: String { "\(self)".replacing(/, or set pluginDirectory to its directory/, with: "") }
 }

@@ -38,8 +38,8 @@ struct LostSocketTests {
         try await station.withAgent { agent async throws in
             try await station.signIn()
             try obstruct(caches)
-            let fault = "\(caches): something else than a socket is there."
-            let remedy = "Remove what is there, then restart the agent: \(restart)"
+            let fault = "\(caches): the file there is not a socket."
+            let remedy = "Remove that file, then restart the agent: \(restart)"
             let sentence = "the agent (process \(agent.process)) keeps the tickets, but programs cannot reach them at \(fault) \(remedy)"
             for words in [["logout", "--all"], ["status"], ["refresh"], ["login", "alice", "--quiet"]] {
                 #expect(try await station.run(["ksso"] + words) == .failure(1, sentence), "\(words)")
@@ -74,9 +74,9 @@ struct LostSocketTests {
             let log = "\(station.runtime)/agent.log"
             try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
             try obstruct(requests)
-            let fault = "\(requests): something else than a socket is there"
+            let fault = "\(requests): the file there is not a socket"
             let place = "an agent (process \(process)) is running in \(station.runtime), but cannot be reached at \(fault)."
-            let sentence = "\(place) Remove what is there, then restart the agent: \(restart)"
+            let sentence = "\(place) Remove that file, then restart the agent: \(restart)"
             for words in [["run", "--background"], ["status"], ["status", "--json"]] {
                 #expect(try await station.run(["ksso", "agent"] + words) == .failure(1, sentence), "\(words)")
             }

@@ -47,7 +47,7 @@ extension BrokenSetUp {
             "a CNAME",
             failsAt: "service",
             naming: "alias.example.test is an alias (CNAME) of real.example.test",
-            "whose service HTTP/real.example.test it does know",
+            "whose service HTTP/real.example.test it knows",
             obstacle: LoadableLibrary.nameService == nil ? "nss_wrapper is missing: Scripts/install-packages unpacks it" : nil
         ) {
             let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/real.example.test"])

@@ -27,11 +27,11 @@ struct AuthenticationChallengeTests {
     }
 
     @Test(arguments: try Fixture.load("challenges", as: [Vector].self))
-    func parsesFields(_ vector: Vector) {
+    func `parses fields`(_ vector: Vector) {
         #expect(AuthenticationChallenge.parse(vector.fields) == vector.expected)
     }
 
-    @Test func schemesAndParametersIgnoreCase() throws {
+    @Test func `schemes and parameters ignore case`() throws {
         let challenge = try #require(AuthenticationChallenge.parse([#"DIGEST Realm="first", REALM=second"#]).first)
         #expect(challenge.hasScheme("Digest"))
         #expect(!challenge.hasScheme("Dig"))
@@ -39,7 +39,7 @@ struct AuthenticationChallengeTests {
         #expect(challenge.parameter("qop") == nil)
     }
 
-    @Test func readsFieldsOf64KiB() throws {
+    @Test func `reads fields of 64 ki b`() throws {
         let size = 65536
         let value = String(repeating: "a, Negotiate Zm9v\\\"", count: size / 20)
         let challenges = AuthenticationChallenge.parse(["Basic realm=\"\(value)\", \(String(repeating: "x=y,, ", count: size / 6)) NTLM"])

@@ -12,7 +12,7 @@ struct ChallengeScannerCostTests {
         "Negotiate ", "Negotiate", "Negotiate x,", "Negotiate =,", "Basic realm=", "a=", "a=,", "a =", "a b,", "a b=c,", "A b==,", "x y z ",
         "\"", "\\", "\"\\", "\\\"", "a\"b", "a \"", "\"\",", "A realm=\"x\" ", "\"\u{1}", "=", ",", " ,", " ", "\t", "\u{1}", "é",
     ])
-    func readsAFieldAFewTimes(_ piece: String) {
+    func `reads a field a few times`(_ piece: String) {
         let text = String(repeating: piece, count: 8192 / piece.utf8.count)
         for field in [text, "Basic realm=\"" + text, "Negotiate " + text, "Negotiate a=b, " + text] {
             let bytes = read(field)
@@ -27,14 +27,14 @@ struct ChallengeScannerCostTests {
             ["\"", "\\", "\"\\", ",", "a=", "Negotiate x,", "x, Negotiate y, "]
         )
     )
-    func readsALongFieldAFewTimes(after start: String, _ piece: String) {
+    func `reads a long field a few times`(after start: String, _ piece: String) {
         let bytes = read(start + String(repeating: piece, count: 131_072 / piece.utf8.count))
         #expect(bytes.counter.reads >= bytes.count)
         #expect(bytes.counter.reads <= Self.readsPerByte * bytes.count)
     }
 
     /// What comes after the first Negotiate is not looked at.
-    @Test func readsNoFurtherThanAsked() {
+    @Test func `reads no further than asked`() {
         let bytes = CountingBytes(Array(("Negotiate Zm9v, NTLM, " + String(repeating: "a b=c,", count: 10_000)).utf8))
         var scanner = ChallengeScanner(bytes)
         for _ in 0..<3 { _ = scanner.next() }

@@ -5,7 +5,7 @@ import Testing
 
 /// The seam as an HTTP client uses it, with an extension and a server that live in the test.
 struct CredentialExtensionTests {
-    @Test func aClientSignsInThroughTheSeam() async throws {
+    @Test func `a client signs in through the seam`() async throws {
         let credential = FixedExtension(
             policy: DecisionPolicy([ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule(".example.com")])])
         )
@@ -27,13 +27,13 @@ struct CredentialExtensionTests {
         #expect(exchange.verified() == .deliver(.authenticated))
     }
 
-    @Test func aForgedFinalTokenIsAnError() async throws {
+    @Test func `a forged final token is an error`() async throws {
         await #expect(throws: AuthorizationError(.invalidResponse, "The token does not verify.")) {
             try await FixedExchange().respond(to: Array("forged".utf8))
         }
     }
 
-    @Test func anUncoveredHostIsNotHandled() async throws {
+    @Test func `an uncovered host is not handled`() async throws {
         let credential = FixedExtension(policy: DecisionPolicy([]))
         let url = try #require(URL(string: "https://www.example.com/"))
         let outcome = try await credential.beginAuthorization(with: AuthorizationRequest(url: url))
@@ -44,7 +44,7 @@ struct CredentialExtensionTests {
         #expect(reasons == credential.decision(for: url).reasons)
     }
 
-    @Test func requestsAskNobodyByDefault() throws {
+    @Test func `requests ask nobody by default`() throws {
         let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.com/")))
         #expect(request.operation == .implicit)
         #expect(!request.isUserInterfaceEnabled)
@@ -53,7 +53,7 @@ struct CredentialExtensionTests {
         #expect(request.options.isEmpty)
     }
 
-    @Test func errorsCompareByCodeAndMessage() {
+    @Test func `errors compare by code and message`() {
         struct Beneath: Error {}
         let error = AuthorizationError(.failed, "It failed.", cause: Beneath())
         #expect(error == AuthorizationError(.failed, "It failed."))

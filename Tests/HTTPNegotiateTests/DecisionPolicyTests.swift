@@ -38,7 +38,7 @@ struct DecisionPolicyTests {
     }
 
     @Test(arguments: try Fixture.load("decisions", as: Vectors.self).decisions)
-    func decides(_ vector: Vectors.Decision) throws {
+    func `decides`(_ vector: Vectors.Decision) throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         let decision = DecisionPolicy(configurations).decision(for: try #require(URL(string: vector.url)))
         #expect(decision.plan?.servicePrincipal == vector.servicePrincipal)
@@ -50,7 +50,7 @@ struct DecisionPolicyTests {
         #expect(decision.reasons.allSatisfy { $0.detail.hasSuffix(".") })
     }
 
-    @Test func everyConfigurationIsAccountedFor() throws {
+    @Test func `every configuration is accounted for`() throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         for url in ["https://www.example.com/", "https://evil.test/", "http://lab.test/"] {
             let reasons = DecisionPolicy(configurations).decision(for: try Origin(url: url)).reasons
@@ -60,7 +60,7 @@ struct DecisionPolicyTests {
         }
     }
 
-    @Test func rulesComeInTheirOrder() throws {
+    @Test func `rules come in their order`() throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         let order = [
             "scheme", "address", "hostRule", "serviceRealm", "servicePrincipal", "channelBinding", "mutualAuthentication", "delegation",
@@ -73,7 +73,7 @@ struct DecisionPolicyTests {
         }
     }
 
-    @Test func equalRulesGoToTheFirstConfiguration() throws {
+    @Test func `equal rules go to the first configuration`() throws {
         let hosts = [try HostRule(".example.com")]
         let configurations = ["B.TEST", "A.TEST", "C.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }
         let decision = DecisionPolicy(configurations).decision(for: try Origin(url: "https://www.example.com"))
@@ -81,7 +81,7 @@ struct DecisionPolicyTests {
         #expect(decision.reasons.filter { $0.detail.contains("comes after the same rule") }.count == 2)
     }
 
-    @Test func equalMappingsGoToTheFirstRealmByName() throws {
+    @Test func `equal mappings go to the first realm by name`() throws {
         let hosts = [try HostRule(".example.com")]
         let mapping = Dictionary(uniqueKeysWithValues: ["C.TEST", "A.TEST", "B.TEST"].map { ($0, [".example.com", "EXAMPLE.com."]) })
         let configuration = ExtensionConfiguration(realm: "USERS.TEST", hosts: hosts, domainRealmMapping: mapping)
@@ -89,13 +89,13 @@ struct DecisionPolicyTests {
         #expect(plan?.servicePrincipal == "HTTP/www.example.com@A.TEST")
     }
 
-    @Test func nothingInForceIsNothingAnswered() throws {
+    @Test func `nothing in force is nothing answered`() throws {
         let decision = DecisionPolicy([]).decision(for: try Origin(url: "https://www.example.com"))
         #expect(decision.plan == nil)
         #expect(decision.reasons.contains { $0.rule == "hostRule" && $0.verdict == .failed })
     }
 
-    @Test func defaultConfiguration() {
+    @Test func `default configuration`() {
         var first = ExtensionConfiguration(realm: "FIRST.TEST")
         let second = ExtensionConfiguration(realm: "SECOND.TEST", isDefaultRealm: true)
         #expect(DecisionPolicy([]).defaultConfiguration == nil)
@@ -106,7 +106,7 @@ struct DecisionPolicyTests {
         #expect(DecisionPolicy([first, second]).defaultConfiguration == first)
     }
 
-    @Test func reasonsAreJSONAsDocumented() throws {
+    @Test func `reasons are JSONAs documented`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let reason = DecisionReason(rule: "scheme", verdict: .notApplicable, detail: "A sentence.")

@@ -8,19 +8,19 @@ struct DiagnosisTests {
     private static let first = DiagnosticCheck("clock", .failed, "an hour apart.", remedy: "set the clock.")
     private static let second = DiagnosticCheck("token", .failed, "refused.")
 
-    @Test func aDoubtfulLayerIsNoFailure() {
+    @Test func `a doubtful layer is no failure`() {
         let diagnosis = Diagnosis([Self.ok, Self.doubtful, DiagnosticCheck("host", .skipped, "no URL was given.")])
         #expect(diagnosis.isHealthy)
         #expect(diagnosis.firstFailure == nil)
     }
 
-    @Test func theLowestFailureIsTheCause() {
+    @Test func `the lowest failure is the cause`() {
         let diagnosis = Diagnosis([Self.ok, Self.first, Self.second])
         #expect(!diagnosis.isHealthy)
         #expect(diagnosis.firstFailure == Self.first)
     }
 
-    @Test func theJSONOfTheCommand() throws {
+    @Test func `the JSON of the command`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let diagnosis = Diagnosis([Self.ok, Self.first])

@@ -7,13 +7,13 @@ struct DomainRealmEntriesTests {
         mappings.map { ExtensionConfiguration(realm: "USERS.TEST", hosts: [], domainRealmMapping: $0) }.domainRealmEntries
     }
 
-    @Test func aHostCoversItsSubdomains() {
+    @Test func `a host covers its subdomains`() {
         #expect(entries(["A.TEST": ["Example.test"]]) == ["example.test": "A.TEST", ".example.test": "A.TEST"])
         #expect(entries(["A.TEST": [".example.test"]]) == [".example.test": "A.TEST"])
     }
 
     @Test(arguments: [("A.TEST", "B.TEST"), ("B.TEST", "A.TEST")])
-    func whatAProfileSaysBeatsWhatOnlyFollows(host: String, suffix: String) throws {
+    func `what a profile says beats what only follows`(host: String, suffix: String) throws {
         let mapping = [host: ["example.test"], suffix: [".example.test"]]
         #expect(entries(mapping) == ["example.test": host, ".example.test": suffix])
         let configuration = ExtensionConfiguration(realm: "USERS.TEST", hosts: [try HostRule(".example.test")], domainRealmMapping: mapping)
@@ -21,7 +21,7 @@ struct DomainRealmEntriesTests {
         #expect(decision.plan?.serviceRealm == suffix)
     }
 
-    @Test func theFirstProfileWins() {
+    @Test func `the first profile wins`() {
         let first = ["B.TEST": ["example.test"]]
         #expect(entries(first, ["A.TEST": ["example.test"]]) == entries(first))
     }

@@ -26,12 +26,12 @@ struct HostRuleTests {
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).matches)
-    func matches(_ vector: Vectors.Match) throws {
+    func `matches`(_ vector: Vectors.Match) throws {
         #expect(try HostRule(vector.rule).matches(host: vector.host) == vector.matches)
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).refused)
-    func refuses(_ vector: Vectors.Refused) {
+    func `refuses`(_ vector: Vectors.Refused) {
         #expect {
             try HostRule(vector.text)
         } throws: { error in
@@ -41,7 +41,7 @@ struct HostRuleTests {
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).parsed)
-    func parses(_ vector: Vectors.Parsed) throws {
+    func `parses`(_ vector: Vectors.Parsed) throws {
         let rule = try HostRule(vector.text)
         #expect("\(rule.kind)" == vector.kind)
         #expect(rule.name == vector.name)
@@ -72,7 +72,7 @@ struct ChromiumRuleTests {
     }
 
     @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).lists)
-    func covers(_ vector: Vectors.List) throws {
+    func `covers`(_ vector: Vectors.List) throws {
         let rules = try vector.rules.map { try HostRule($0) }
         for url in vector.covered {
             let origin = try Origin(url: url)
@@ -86,7 +86,7 @@ struct ChromiumRuleTests {
     }
 
     @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).refused)
-    func refuses(_ vector: Vectors.Refused) {
+    func `refuses`(_ vector: Vectors.Refused) {
         #expect {
             try HostRule(vector.text)
         } throws: { error in

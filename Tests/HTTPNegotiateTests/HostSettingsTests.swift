@@ -74,7 +74,7 @@ struct HostSettingsTests {
     }
 
     @Test(arguments: try Vectors.load().decisions)
-    func plans(_ vector: Vectors.Decision) throws {
+    func `plans`(_ vector: Vectors.Decision) throws {
         let decision = try decision(for: vector.url)
         guard vector.isIgnored != true else {
             #expect(decision.plan == nil)
@@ -94,7 +94,7 @@ struct HostSettingsTests {
 
     /// What is said of a host and what is done for it are read from the same lists in two places.
     @Test(arguments: try Vectors.load().decisions.filter { $0.isIgnored != true })
-    func reasonsSayWhatThePlanDoes(_ vector: Vectors.Decision) throws {
+    func `reasons say what the plan does`(_ vector: Vectors.Decision) throws {
         let plan = try #require(decision(for: vector.url).plan)
         let reasons = plan.reasons.filter { HostSettingsTests.rules.contains($0.rule) }
         #expect(reasons.map(\.rule) == HostSettingsTests.rules)
@@ -107,7 +107,7 @@ struct HostSettingsTests {
     }
 
     /// A setting never stops a request, and never lets one through.
-    @Test func settingsDoNotDecide() throws {
+    @Test func `settings do not decide`() throws {
         for url in ["http://files.example.com/", "https://elsewhere.example.net/", "https://10.0.0.1/"] {
             let reasons = try decision(for: url).reasons
             #expect(reasons.contains { $0.verdict == .failed })
@@ -115,7 +115,7 @@ struct HostSettingsTests {
         }
     }
 
-    @Test func theConfigurationThatStandsFirstWins() throws {
+    @Test func `the configuration that stands first wins`() throws {
         let configurations = try Vectors.load().configurations.map { try $0.make() }
         let hosts = [try HostRule("www.example.net")]
         var lists = ["A.TEST", "B.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }

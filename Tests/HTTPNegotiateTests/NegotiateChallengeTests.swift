@@ -13,7 +13,7 @@ struct NegotiateChallengeTests {
     }
 
     @Test(arguments: try Fixture.load("negotiate", as: [Vector].self))
-    func findsNegotiate(_ vector: Vector) {
+    func `finds Negotiate`(_ vector: Vector) {
         let result = NegotiateChallenge.find(in: vector.fields)
         switch result {
         case .absent: #expect(vector.result == "absent")
@@ -27,19 +27,19 @@ struct NegotiateChallengeTests {
     }
 
     @Test(arguments: [1, 2, 3, 65534, 65535, 65536])
-    func takesTokensUpTo64KiB(_ count: Int) {
+    func `takes tokens up to 64 ki b`(_ count: Int) {
         let token = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let field = NegotiateCredentials(token: token).fieldValue
         #expect(NegotiateChallenge.find(in: [field]) == .found(NegotiateChallenge(token: token)))
     }
 
     @Test(arguments: [65537, 65538, 65539, 200_000])
-    func refusesLongerTokens(_ count: Int) {
+    func `refuses longer tokens`(_ count: Int) {
         let field = NegotiateCredentials(token: [UInt8](repeating: 0x60, count: count)).fieldValue
         #expect(NegotiateChallenge.find(in: [field]) == .malformed("its Negotiate token is over 65536 bytes"))
     }
 
-    @Test func credentialsStayOutOfCompressionTables() {
+    @Test func `credentials stay out of compression tables`() {
         let headers = NegotiateCredentials(token: Array("foobar".utf8)).headers
         #expect(headers[.authorization] == "Negotiate Zm9vYmFy")
         #expect(headers.count == 1)
@@ -67,17 +67,17 @@ struct Base64Tests {
     }
 
     @Test(arguments: try Fixture.load("base64", as: Vectors.self).valid)
-    func decodesAndEncodes(_ vector: Vectors.Valid) {
+    func `decodes and encodes`(_ vector: Vectors.Valid) {
         #expect(Base64.decode(vector.text.utf8) == bytes(hex: vector.hex))
         #expect(Base64.encode(bytes(hex: vector.hex)) == vector.text)
     }
 
     @Test(arguments: try Fixture.load("base64", as: Vectors.self).invalid)
-    func refuses(_ vector: Vectors.Invalid) {
+    func `refuses`(_ vector: Vectors.Invalid) {
         #expect(Base64.decode(vector.text.utf8) == nil)
     }
 
-    @Test func everyByteValueComesBack() {
+    @Test func `every byte value comes back`() {
         for count in 0...3 {
             for value in UInt8.min...UInt8.max {
                 let bytes = [value] + [UInt8](repeating: ~value, count: count)

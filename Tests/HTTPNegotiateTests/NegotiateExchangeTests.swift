@@ -19,7 +19,7 @@ struct NegotiateExchangeTests {
     }
 
     @Test(arguments: try Fixture.load("exchanges", as: [Vector].self))
-    func follows(_ vector: Vector) throws {
+    func `follows`(_ vector: Vector) throws {
         var exchange = NegotiateExchange(
             maximumLegs: vector.maximumLegs ?? 4,
             mutualAuthentication: try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
@@ -44,7 +44,7 @@ struct NegotiateExchangeTests {
 
     /// Whatever a server says to each request, the number of requests is bounded.
     @Test(arguments: ["Negotiate", "Negotiate Zm9v", "NTLM", "Negotiate ***", ""], 1...6)
-    func neverLoops(challenge: String, maximumLegs: Int) {
+    func `never loops`(challenge: String, maximumLegs: Int) {
         var exchange = NegotiateExchange(maximumLegs: maximumLegs)
         var requests = 0
         var response = exchange.receive(status: 401, challenges: ["Negotiate"])
@@ -57,7 +57,7 @@ struct NegotiateExchangeTests {
         #expect(requests == (challenge == "Negotiate Zm9v" ? maximumLegs : 1))
     }
 
-    @Test func messagesNameTheStatusAndTheSchemes() {
+    @Test func `messages name the status and the schemes`() {
         var missing = NegotiateExchange()
         #expect(missing.receive(status: 401, challenges: ["Negotiate"]) == .begin)
         missing.sent()

@@ -26,7 +26,7 @@ struct NegotiateExchangeVectorTests {
     }
 
     @Test(arguments: try Fixture.load("responses", as: [Vector].self))
-    func judges(_ vector: Vector) {
+    func `judges`(_ vector: Vector) {
         var exchange = NegotiateExchange()
         switch vector.round {
         case .first: break
@@ -51,7 +51,7 @@ struct NegotiateExchangeVectorTests {
 
     /// A message is for people and for logs, whatever a server calls its schemes.
     @Test(arguments: ["a", "a,", "Basic realm=x, "])
-    func messagesStayShort(_ piece: String) {
+    func `messages stay short`(_ piece: String) {
         var exchange = NegotiateExchange()
         exchange.sent()
         let field = String(repeating: piece, count: 65536 / piece.utf8.count)

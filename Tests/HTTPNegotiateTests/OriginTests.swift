@@ -25,7 +25,7 @@ struct OriginTests {
     }
 
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid)
-    func reads(_ vector: Vectors.Valid) throws {
+    func `reads`(_ vector: Vectors.Valid) throws {
         let origin = try Origin(url: vector.url)
         #expect(origin.scheme.rawValue == vector.scheme)
         #expect(origin.host == vector.host)
@@ -36,7 +36,7 @@ struct OriginTests {
     }
 
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).invalid)
-    func refuses(_ vector: Vectors.Invalid) {
+    func `refuses`(_ vector: Vectors.Invalid) {
         #expect {
             try Origin(url: vector.url)
         } throws: { error in
@@ -47,7 +47,7 @@ struct OriginTests {
 
     /// What Foundation makes of a URL is what an HTTP client connects to: where we read a host, it is the same.
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid.filter { !$0.isAddress })
-    func agreesWithFoundation(_ vector: Vectors.Valid) throws {
+    func `agrees with Foundation`(_ vector: Vectors.Valid) throws {
         let url = try #require(URL(string: vector.url))
         let origin = try Origin(url: url)
         let host = try #require(url.host(percentEncoded: true)).lowercased()
@@ -82,7 +82,7 @@ struct OriginTests {
         #expect(try HostRule(text).isPublicSuffix == isPublic)
     }
 
-    @Test func messagesKeepUserInformationToThemselves() {
+    @Test func `messages keep user information to themselves`() {
         for url in ["https://alice:secret@exa!mple.com/", "https://alice:secret@example.com:x/", "https://alice:secret@@example.com/"] {
             #expect {
                 try Origin(url: url)

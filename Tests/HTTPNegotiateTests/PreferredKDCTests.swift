@@ -23,7 +23,7 @@ struct PreferredKDCTests {
     }
 
     @Test(arguments: try Fixture.load("preferred-kdcs", as: Vectors.self).valid)
-    func reads(_ vector: Vectors.Valid) throws {
+    func `reads`(_ vector: Vectors.Valid) throws {
         let kdc = try PreferredKDC(vector.text)
         #expect("\(kdc.transport)" == vector.transport)
         #expect(kdc.host == vector.host)
@@ -35,7 +35,7 @@ struct PreferredKDCTests {
     }
 
     @Test(arguments: try Fixture.load("preferred-kdcs", as: Vectors.self).invalid)
-    func refuses(_ vector: Vectors.Invalid) {
+    func `refuses`(_ vector: Vectors.Invalid) {
         #expect {
             try PreferredKDC(vector.text)
         } throws: { error in

@@ -9,7 +9,7 @@ import Testing
         "http://%62.test/",
         "http://b.test:99999/", "http://b\u{E9}.test/", "//", "",
     ])
-    func aLocationThatIsNoURLIsAnError(location: String) throws {
+    func `a location that is no URLIs an error`(location: String) throws {
         #expect {
             try Redirect(from: PlainRequest(url: "http://a.test/"), location: location)
         } throws: { ($0 as? HTTPTransportError)?.code == .invalidRedirect }
@@ -21,31 +21,31 @@ import Testing
         ("//b.test/end", "https://b.test/end"), ("https://b.test", "https://b.test"), ("/end#part", "https://a.test/end#part"),
         ("./a/./b/../c", "https://a.test/x/a/c"), ("https://example.com@b.test/", "https://example.com@b.test/"),
     ])
-    func aLocationIsResolved(location: String, expected: String) throws {
+    func `a location is resolved`(location: String, expected: String) throws {
         let redirect = try Redirect(from: PlainRequest(url: "https://a.test/x/y?z=1"), location: location)
         #expect(redirect?.request.url == expected)
     }
 
-    @Test func theFragmentIsInherited() throws {
+    @Test func `the fragment is inherited`() throws {
         let redirect = try Redirect(from: PlainRequest(url: "https://a.test/x#part"), location: "/end")
         #expect(redirect?.request.url == "https://a.test/end#part")
     }
 
-    @Test(arguments: [301, 302, 303, 307, 308]) func fromHTTPSToHTTPIsHandedOn(status: Int) throws {
+    @Test(arguments: [301, 302, 303, 307, 308]) func `from HTTPS to HTTPIs handed on`(status: Int) throws {
         let request = PlainRequest(url: "https://a.test/")
         #expect(try Redirect(from: request, status: status, location: "http://a.test/") == nil)
         #expect(try Redirect(from: request, status: status, location: "https://a.test/") != nil)
     }
 
     @Test(arguments: ["http://a.test:8080/", "https://a.test/", "http://a.test.evil.test/"])
-    func anotherSchemePortOrHostIsAnotherOrigin(location: String) throws {
+    func `another scheme port or host is another origin`(location: String) throws {
         var request = PlainRequest(url: "http://a.test/")
         request.headers = ["authorization": "Basic QQ==", "cookie": "c", "host": "a.test"]
         #expect(try Redirect(from: request, location: location)?.request.headers.isEmpty == true)
         #expect(try Redirect(from: request, location: "http://A.test:80/")?.request.headers.count == 3)
     }
 
-    @Test(arguments: [200, 300, 304, 305, 306, 401, 404]) func otherStatusesAreNoRedirects(status: Int) throws {
+    @Test(arguments: [200, 300, 304, 305, 306, 401, 404]) func `other statuses are no redirects`(status: Int) throws {
         #expect(try Redirect(from: PlainRequest(url: "http://a.test/"), status: status, location: "/end") == nil)
     }
 }

@@ -11,7 +11,7 @@ struct ClockOffsetTests {
         return client
     }
 
-    @Test func retrieveIsRefusedUntilTheOffsetIsAskedFor() {
+    @Test func `retrieve is refused until the offset is asked for`() {
         var client = behind()
         #expect(client.retrieve(Fields(), from: "a").code == .unsupported)
         #expect(client.retrieve(Sample.ticket(1), from: "a").code == .unsupported)
@@ -21,13 +21,13 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .unsupported)
     }
 
-    @Test func withoutAnOffsetNothingIsRefused() {
+    @Test func `without an offset nothing is refused`() {
         var client = Client.signedIn("a")
         client.connection = ConnectionState()
         #expect(client.retrieve(Fields(), from: "a").code == .notFound)
     }
 
-    @Test func aClientThatSetsTheOffsetKnowsIt() {
+    @Test func `a client that sets the offset knows it`() {
         var client = behind()
         _ = client.send(.setClockOffset, "a", encoded(5))
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
@@ -35,7 +35,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
     }
 
-    @Test(arguments: [0, 1800] as [Int32]) func anOffsetThatAnotherClientChangesIsToBeAskedForAgain(offset: Int32) {
+    @Test(arguments: [0, 1800] as [Int32]) func `an offset that another client changes is to be asked for again`(offset: Int32) {
         var client = behind()
         _ = client.send(.clockOffset, "a")
         var other = ConnectionState()
@@ -46,7 +46,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
     }
 
-    @Test func theOffsetIsOfOneCache() {
+    @Test func `the offset is of one cache`() {
         var client = behind()
         _ = client.send(.initialize, "b", Sample.alice)
         _ = client.send(.clockOffset, "b")
@@ -54,7 +54,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "b").code == .notFound)
     }
 
-    @Test func theDefaultCacheHasOneOffsetByAllItsNames() {
+    @Test func `the default cache has one offset by all its names`() {
         var client = Client()
         _ = client.send(.replace, "", replacement(offset: 60, [Fields()]))
         client.connection = ConnectionState()
@@ -62,7 +62,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "1000:default").code == .ok)
     }
 
-    @Test func aConnectionWithManyCachesForgetsTheFirst() {
+    @Test func `a connection with many caches forgets the first`() {
         var state = ConnectionState()
         for number in 1...100 as ClosedRange<Int32> { state.learn(number, of: CacheName("\(number)")) }
         #expect(state.knows(100, of: CacheName("100")))

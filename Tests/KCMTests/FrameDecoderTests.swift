@@ -6,7 +6,7 @@ struct FrameDecoderTests {
     /// Two requests, of four and of six bytes.
     private let stream: [UInt8] = [0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 6, 2, 0, 0, 5, 65, 0]
 
-    @Test(arguments: 1...18) func requestsComeWholeHoweverTheyAreCut(size: Int) throws {
+    @Test(arguments: 1...18) func `requests come whole however they are cut`(size: Int) throws {
         var decoder = FrameDecoder()
         var frames: [FrameDecoder.Frame] = []
         for start in stride(from: 0, to: stream.count, by: size) {
@@ -17,7 +17,7 @@ struct FrameDecoderTests {
         #expect(decoder.waitingBytes == 0)
     }
 
-    @Test(arguments: 0..<18) func aPartOfARequestIsNone(length: Int) throws {
+    @Test(arguments: 0..<18) func `a part of a request is none`(length: Int) throws {
         var decoder = FrameDecoder()
         decoder.append(stream.prefix(length))
         var count = 0
@@ -25,7 +25,7 @@ struct FrameDecoderTests {
         #expect(count == (length < 8 ? 0 : 1))
     }
 
-    @Test(arguments: [0, 1, 3] as [UInt8]) func aLengthWithoutRoomForAnOperationEndsTheConnection(length: UInt8) {
+    @Test(arguments: [0, 1, 3] as [UInt8]) func `a length without room for an operation ends the connection`(length: UInt8) {
         var decoder = FrameDecoder()
         decoder.append([0, 0, 0, length, 2, 0, 0, 0])
         #expect(throws: FrameError.tooShort(Int(length))) { try decoder.next() }
@@ -54,14 +54,14 @@ struct FrameDecoderTests {
         #expect(frames == [.refused(operation: 13_002), .request([2, 0, 0, 20])])
     }
 
-    @Test func theLargestRequestIsTaken() throws {
+    @Test func `the largest request is taken`() throws {
         var decoder = FrameDecoder()
         decoder.append([0x00, 0xA0, 0x00, 0x00])
         decoder.append([UInt8](repeating: 2, count: 10 << 20))
         #expect(try decoder.next() == .request([UInt8](repeating: 2, count: 10 << 20)))
     }
 
-    @Test func manySmallRequestsInOnePieceComeInOrder() throws {
+    @Test func `many small requests in one piece come in order`() throws {
         var decoder = FrameDecoder()
         for number in 0..<10_000 { decoder.append([0, 0, 0, 6, 2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]) }
         for number in 0..<10_000 {
@@ -73,7 +73,7 @@ struct FrameDecoderTests {
 
 /// A request that there is no room for.
 struct RefusedFrameTests {
-    @Test(arguments: 8...13, [1, 3, 18]) func aRefusedRequestIsSkippedAndTheNextOneComes(arrived: Int, size: Int) throws {
+    @Test(arguments: 8...13, [1, 3, 18]) func `a refused request is skipped and the next one comes`(arrived: Int, size: Int) throws {
         let stream: [UInt8] = [0, 0, 0, 10, 2, 0, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 4, 2, 0, 0, 20]
         var decoder = FrameDecoder()
         decoder.append(stream.prefix(arrived))
@@ -88,7 +88,7 @@ struct RefusedFrameTests {
         #expect(frames == [.refused(operation: 6), .request([2, 0, 0, 20])])
     }
 
-    @Test func wholeRequestsAreNotRefused() throws {
+    @Test func `whole requests are not refused`() throws {
         var decoder = FrameDecoder()
         decoder.append([0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 4, 2])
         decoder.refuseUnfinished()

@@ -10,7 +10,7 @@ struct ManyTicketsTests {
         return client
     }
 
-    @Test(arguments: [1, 10, 100, 10_000]) func findingATicketTakesOneComparison(count: Int) {
+    @Test(arguments: [1, 10, 100, 10_000]) func `finding a ticket takes one comparison`(count: Int) {
         var client = client((0..<count).map { Sample.ticket($0) })
         for number in [0, count / 2, count - 1] {
             #expect(client.retrieve(Sample.ticket(number), [.times, .authorizationData]).body == Sample.ticket(number).bytes)
@@ -20,7 +20,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 0)
     }
 
-    @Test func aServerWithoutItsRealmOrAClientIsFoundAsFast() {
+    @Test func `a server without its realm or a client is found as fast`() {
         var client = client((0..<5000).map { Sample.ticket($0) })
         _ = client.retrieve(Sample.ticket(77), .serverNameOnly)
         #expect(client.examined == 1)
@@ -28,7 +28,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test func oneServerForManyUsersIsNoMoreWork() {
+    @Test func `one server for many users is no more work`() {
         let users = (0..<5000).map { Fields(client: Sample.principal("user\($0)")) }
         var client = client(users)
         #expect(client.retrieve(users[4321]).body == users[4321].bytes)
@@ -39,7 +39,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test(arguments: [1, 10_000]) func storingComparesWithItsLikeAlone(count: Int) {
+    @Test(arguments: [1, 10_000]) func `storing compares with its like alone`(count: Int) {
         var client = client((0..<count).map { Sample.ticket($0) })
         #expect(client.store(Sample.ticket(count)) == .ok)
         #expect(client.examined == 0)
@@ -47,7 +47,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test func aPatternWithoutAServerLooksAtAll() {
+    @Test func `a pattern without a server looks at all`() {
         var client = client((0..<100).map { Sample.ticket($0) })
         #expect(client.retrieve(Fields(client: Sample.bob, server: nil)).code == .notFound)
         #expect(client.examined == 100)
@@ -70,7 +70,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 0)
     }
 
-    @Test func aTicketStoredManyTimesIsFoundByOneComparison() {
+    @Test func `a ticket stored many times is found by one comparison`() {
         var client = client([])
         for _ in 0..<1000 {
             #expect(client.store(Fields()) == .ok)
@@ -84,7 +84,7 @@ struct ManyTicketsTests {
     }
 
     /// Ten thousand removals and as many stores leave no more behind than the tickets that are there.
-    @Test func whatIsRemovedLeavesNothing() throws {
+    @Test func `what is removed leaves nothing`() throws {
         var client = client((0..<1000).map { Sample.ticket($0) })
         let cost = client.store.cost
         for round in 1...10 {

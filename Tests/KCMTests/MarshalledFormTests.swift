@@ -3,14 +3,14 @@ import Testing
 @testable import KCM
 
 struct MarshalledFormTests {
-    @Test func aPrincipalKeepsItsBytes() throws {
+    @Test func `a principal keeps its bytes`() throws {
         let source = Sample.principal("a\0b", "", realm: "REALM\0", type: 0xFFFF_FFFF)
         let principal = try MarshalledPrincipal(source + [0])
         #expect(Array(principal.bytes) == source)
         #expect(Array(principal.realm) == Array("REALM\0".utf8))
     }
 
-    @Test func thePrincipalsTypeIsNotCompared() throws {
+    @Test func `the principals type is not compared`() throws {
         let one = try MarshalledPrincipal(Sample.principal("alice", type: 0))
         let other = try MarshalledPrincipal(Sample.principal("alice", type: 10))
         #expect(one.isSame(as: other))
@@ -21,13 +21,13 @@ struct MarshalledFormTests {
         (Sample.principal("a", "bc"), Sample.principal("ab", "c")), (Sample.principal("a"), Sample.principal("a", "")),
         (Sample.principal("a"), Sample.principal("A")), (Sample.principal("a"), Sample.principal("a\0")),
     ])
-    func componentsAreComparedOneByOne(one: [UInt8], other: [UInt8]) throws {
+    func `components are compared one by one`(one: [UInt8], other: [UInt8]) throws {
         let (one, other) = (try MarshalledPrincipal(one), try MarshalledPrincipal(other))
         #expect(!one.isSame(as: other))
         #expect(!one.hasSameComponents(as: other))
     }
 
-    @Test func theFieldsOfACredentialAreFound() throws {
+    @Test func `the fields of a credential are found`() throws {
         let fields = Fields(
             type: -3,
             isSessionKey: 1,
@@ -48,7 +48,7 @@ struct MarshalledFormTests {
         #expect(Array(credential.secondTicket) == fields.secondTicket)
     }
 
-    @Test func aCredentialSaysNothingOfWhatIsInside() throws {
+    @Test func `a credential says nothing of what is inside`() throws {
         let credential = try Fields().credential()
         var dumped = ""
         dump(credential, to: &dumped)
@@ -57,7 +57,7 @@ struct MarshalledFormTests {
         #expect(!dumped.contains("115") && dumped.count < 60)
     }
 
-    @Test func aPatternHasOnlyWhatItsHeaderNames() throws {
+    @Test func `a pattern has only what its header names`() throws {
         let none = Fields(client: nil, server: nil, type: 0, ticket: [])
         let pattern = try none.pattern()
         #expect(pattern.client == nil && pattern.server == nil && pattern.encryptionType == 0)
@@ -65,7 +65,7 @@ struct MarshalledFormTests {
         #expect(Array(pattern.authorizationData) == [0, 0, 0, 0])
     }
 
-    @Test func aPatternsFieldsComeInTheOrderOfTheWire() throws {
+    @Test func `a patterns fields come in the order of the wire`() throws {
         let fields = Fields(addresses: [[1, 2]], authorizationData: [[9]], secondTicket: [7])
         let pattern = try fields.pattern([.times])
         #expect(pattern.match == .times)
@@ -74,12 +74,12 @@ struct MarshalledFormTests {
         #expect(pattern.times == fields.times)
     }
 
-    @Test func anErrorSaysWhichFieldAndWhere() {
+    @Test func `an error says which field and where`() {
         #expect(throws: MalformedInput(field: "realm", offset: 8)) { try MarshalledPrincipal(Array(Sample.alice.prefix(14))) }
         #expect("\(MalformedInput(field: "realm", offset: 8))" == "realm at byte 8 extends past the end")
     }
 
-    @Test func aReplysTransportCodeIsZero() {
+    @Test func `a replys transport code is zero`() {
         #expect(Reply(code: .noCache).encoded() == [0, 0, 0, 4, 0, 0, 0, 0, 0x96, 0xC7, 0x3A, 0xC3])
         #expect(Reply(body: [65, 0]).encoded() == [0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0])
     }

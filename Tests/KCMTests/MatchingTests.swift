@@ -77,12 +77,12 @@ struct MatchingTests {
         Rule("an earlier renewal, exactly", .exactTimes, false) { $0.times.renewTill = 2999 },
     ]
 
-    @Test(arguments: principals + fields + times) func aRuleHolds(rule: Rule) throws {
+    @Test(arguments: principals + fields + times) func `a rule holds`(rule: Rule) throws {
         #expect(try rule.pattern.pattern(rule.match).matches(Fields().credential()) == rule.fits)
     }
 
     /// The search by index finds what the rule alone would.
-    @Test(arguments: principals + fields + times) func aRuleHoldsForRetrieveAndRemove(rule: Rule) throws {
+    @Test(arguments: principals + fields + times) func `a rule holds for retrieve and remove`(rule: Rule) throws {
         var client = Client.signedIn()
         #expect(client.store(Fields()) == .ok)
         #expect(client.retrieve(rule.pattern, rule.match).code == (rule.fits ? .ok : .notFound))
@@ -90,7 +90,7 @@ struct MatchingTests {
         #expect(try client.list().count == (rule.fits ? 0 : 1))
     }
 
-    @Test func aTicketForUserToUserIsGivenOnlyToOneThatAsks() throws {
+    @Test func `a ticket for user to user is given only to one that asks`() throws {
         let held = Fields(isSessionKey: 1, secondTicket: [5])
         #expect(try !Fields().pattern().matches(held.credential()))
         #expect(try !Fields().pattern(.isSessionKey).matches(held.credential()))
@@ -98,7 +98,7 @@ struct MatchingTests {
         #expect(try !held.pattern().matches(held.credential()))
     }
 
-    @Test func listsThatAreNotEmptyAreComparedToo() throws {
+    @Test func `lists that are not empty are compared too`() throws {
         let held = Fields(authorizationData: [[1], [2]], secondTicket: [5])
         let match: MatchFlags = [.authorizationData, .secondTicket]
         #expect(try held.pattern(match).matches(held.credential()))
@@ -106,7 +106,7 @@ struct MatchingTests {
         #expect(try !held.with { $0.secondTicket = [] }.pattern(match).matches(held.credential()))
     }
 
-    @Test func theFirstStoredIsGiven() throws {
+    @Test func `the first stored is given`() throws {
         var client = Client.signedIn()
         let strong = Fields(type: 18, ticket: [1])
         let weak = Fields(type: 17, ticket: [2])

@@ -32,7 +32,7 @@ struct OtherUserTests {
         }
     }
 
-    @Test func anotherUserSeesNothingAndGetsNothing() async throws {
+    @Test func `another user sees nothing and gets nothing`() async throws {
         let realm = try #require(TestRealm.current)
         try await withOpenServer { running in
             let signIn = try await running.run("kinit", "alice", in: realm, input: "wonderland\n")
@@ -54,7 +54,7 @@ struct OtherUserTests {
         }
     }
 
-    @Test func whoHasNoNameHereIsRefused() async throws {
+    @Test func `who has no name here is refused`() async throws {
         try await withOpenServer { running in
             let shown = try await run(as: PeerCredential.overflowUser, "klist", on: running)
             #expect(shown.exitStatus == 1)

@@ -14,7 +14,7 @@ struct RemovedTicketFileTests {
         return "\(folder)/\(try #require(paths.first { $0.hasSuffix(".ccache") }))"
     }
 
-    @Test func aRemovedTicketIsNoTicketToOtherPrograms() async throws {
+    @Test func `a removed ticket is no ticket to other programs`() async throws {
         let realm = try #require(TestRealm.current)
         try await withFolder { folder in
             try await withServer(.forEveryone(directory: "\(folder)/caches")) { running in

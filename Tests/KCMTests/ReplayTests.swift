@@ -4,7 +4,7 @@ import Testing
 
 /// The recorded sessions of real clients against the store: they are given what the recording server gave.
 struct ReplayTests {
-    @Test(arguments: Exchange.recordings) func everyRecordedRequestGetsItsAnswer(recording: String) throws {
+    @Test(arguments: Exchange.recordings) func `every recorded request gets its answer`(recording: String) throws {
         let exchanges = try Exchange.all(recording)
         #expect(exchanges.count > 100)
         var client = Client()

@@ -7,7 +7,7 @@ import Testing
 /// What is left in the server's memory of a ticket that is gone.
 struct SecretTests {
     @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"))
-    func nothingOfADestroyedTicketIsLeftInMemory() async throws {
+    func `nothing of a destroyed ticket is left in memory`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let path = "\(folder)/kcm.sock"

@@ -15,7 +15,7 @@ struct ServerTests {
             [0, 0, 0, 4, 1, 0, 0, 0],
         ] as [[UInt8]]
     )
-    func whatIsNoRequestEndsItsConnectionAndNoOther(bytes: [UInt8]) async throws {
+    func `what is no request ends its connection and no other`(bytes: [UInt8]) async throws {
         try await withServer { running in
             try await withConnection(running.path) { other async throws in
                 #expect(try await other.code(.noOperation) == .ok)
@@ -28,7 +28,7 @@ struct ServerTests {
         }
     }
 
-    @Test func unknownOperationsAndCutBodiesAreAnsweredAndTheConnectionGoesOn() async throws {
+    @Test func `unknown operations and cut bodies are answered and the connection goes on`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 for operation in [1, 13, 28, 13_000, 0xFFFF] as [UInt16] {
@@ -41,7 +41,7 @@ struct ServerTests {
         }
     }
 
-    @Test func aByteAtATimeAndManyRequestsAtOnceComeToTheSame() async throws {
+    @Test func `a byte at a time and many requests at once come to the same`() async throws {
         let requests = [
             requestBytes(.initialize, "a", Sample.alice), requestBytes(.store, "a", Sample.ticket(1).bytes),
             requestBytes(.store, "a", Sample.ticket(2).bytes), requestBytes(.credentialList, "a"), requestBytes(.destroy, "a"),
@@ -64,7 +64,7 @@ struct ServerTests {
     }
 
     /// The reply is a mebibyte; the kernel holds a fraction of one, and the server one more.
-    @Test func whoReadsNothingIsServedNothingMoreUntilItReads() async throws {
+    @Test func `who reads nothing is served nothing more until it reads`() async throws {
         let decided = Mutex(0)
         var options = KCMServer.Options.forEveryone()
         options.now = {
@@ -87,7 +87,7 @@ struct ServerTests {
         }
     }
 
-    @Test func aConnectionTooManyIsToldSoAndServedOnceThereIsRoom() async throws {
+    @Test func `a connection too many is told so and served once there is room`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.connections = 2
         options.limits.refusedConnections = 1
@@ -108,7 +108,7 @@ struct ServerTests {
         }
     }
 
-    @Test func aThousandIdleConnectionsAreInNobodysWay() async throws {
+    @Test func `a thousand idle connections are in nobody's way`() async throws {
         try await withServer { running in
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             var idle: [any Channel] = []
@@ -134,7 +134,7 @@ struct ServerTests {
         }
     }
 
-    @Test func aConnectionWithoutARequestIsClosedInTheEnd() async throws {
+    @Test func `a connection without a request is closed in the end`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.idleTime = .milliseconds(500)
         try await withServer(options) { running in
@@ -160,7 +160,7 @@ struct ServerTests {
         }
     }
 
-    @Test func unfinishedRequestsOfOneUserHaveALimit() async throws {
+    @Test func `unfinished requests of one user have a limit`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.waitingBytes = 1 << 20
         try await withServer(options) { running in
@@ -174,7 +174,7 @@ struct ServerTests {
         }
     }
 
-    @Test func whoIsNotPermittedIsToldSo() async throws {
+    @Test func `who is not permitted is told so`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.isPermitted = { $0.processID != getpid() || $0.userID != geteuid() }
         try await withServer(options) { running in
@@ -186,7 +186,7 @@ struct ServerTests {
         }
     }
 
-    @Test func aConnectionEndsWithThePermission() async throws {
+    @Test func `a connection ends with the permission`() async throws {
         let isPermitted = Mutex(false)
         var options = KCMServer.Options.forEveryone()
         options.isPermitted = { _ in isPermitted.withLock { $0 } }
@@ -211,7 +211,7 @@ struct ServerTests {
         }
     }
 
-    @Test func theObserverHearsOfEachChangeBeforeTheClientDoes() async throws {
+    @Test func `the observer hears of each change before the client does`() async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
@@ -236,7 +236,7 @@ struct ServerTests {
         }
     }
 
-    @Test func whatWasSentIsAnsweredBeforeTheServerEnds() async throws {
+    @Test func `what was sent is answered before the server ends`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
@@ -270,7 +270,7 @@ struct ServerTests {
         }
     }
 
-    @Test func twoSocketsLeadToOneStore() async throws {
+    @Test func `two sockets lead to one store`() async throws {
         try await withServer { running in
             let second = "\(running.folder)/second.sock"
             try await running.server.serve(try ListeningSocket.bind(path: second))

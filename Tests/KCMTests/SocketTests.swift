@@ -11,7 +11,7 @@ struct SocketTests {
         return nil
     }
 
-    @Test func aSocketThatNobodyListensOnIsReplaced() async throws {
+    @Test func `a socket that nobody listens on is replaced`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             // Closed without a listener, the file stays.
@@ -24,14 +24,14 @@ struct SocketTests {
         }
     }
 
-    @Test func aLiveListenerIsLeftAlone() async throws {
+    @Test func `a live listener is left alone`() async throws {
         try await withServer { running in
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: running.path) } == .inUse)
             try await withConnection(running.path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
         }
     }
 
-    @Test func somethingElseAtThePathIsLeftAlone() async throws {
+    @Test func `something else at the path is left alone`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             try "precious".write(toFile: path, atomically: false, encoding: .utf8)
@@ -43,7 +43,7 @@ struct SocketTests {
     }
 
     @Test(arguments: [(103, nil), (104, .pathTooLong)] as [(Int, SocketError.Code?)])
-    func aPathThatDoesNotFitIsRefusedAndNotCut(length: Int, expected: SocketError.Code?) async throws {
+    func `a path that does not fit is refused and not cut`(length: Int, expected: SocketError.Code?) async throws {
         try await withFolder { folder in
             let path = folder + "/" + String(repeating: "s", count: length - folder.utf8.count - 1)
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: path) } == expected)
@@ -52,7 +52,7 @@ struct SocketTests {
         }
     }
 
-    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func theModeIsTheOneAskedForWhateverTheMask(mode: UInt32) async throws {
+    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func `the mode is the one asked for whatever the mask`(mode: UInt32) async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             let socket = try ListeningSocket.bind(path: path, mode: mode)
@@ -63,13 +63,13 @@ struct SocketTests {
         }
     }
 
-    @Test func aFolderThatIsNotThereIsNamed() async throws {
+    @Test func `a folder that is not there is named`() async throws {
         try await withFolder { folder in
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: "\(folder)/no/kcm.sock") } == .system(ENOENT))
         }
     }
 
-    @Test func aSocketThatWasHandedOverIsServed() async throws {
+    @Test func `a socket that was handed over is served`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             let inherited = try ListeningSocket(inherited: try ListeningSocket.bind(path: path).take())
@@ -82,7 +82,7 @@ struct SocketTests {
     }
 
     /// SwiftNIO's own queue has 128 places.
-    @Test func nobodyIsTurnedAwayWhileManyWait() async throws {
+    @Test func `nobody is turned away while many wait`() async throws {
         for _ in 0..<3 {
             try await withFolder { folder in
                 let socket = try ListeningSocket.bind(path: "\(folder)/kcm.sock")
@@ -106,7 +106,7 @@ struct SocketTests {
         }
     }
 
-    @Test func whatIsNoListeningSocketIsRefused() throws {
+    @Test func `what is no listening socket is refused`() throws {
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let file = open("/dev/null", O_RDONLY)
         defer {

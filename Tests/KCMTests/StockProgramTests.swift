@@ -14,7 +14,7 @@ struct StockProgramTests {
         #expect(result.exitStatus == 0, "\(result.errors)")
     }
 
-    @Test func aUserSignsInListsSwitchesAndSignsOut() async throws {
+    @Test func `a user signs in lists switches and signs out`() async throws {
         let realm = try #require(TestRealm.current)
         try await withServer { running in
             #expect(try await running.run("klist", "-s", in: realm).exitStatus == 1)
@@ -41,7 +41,7 @@ struct StockProgramTests {
         }
     }
 
-    @Test func aServiceTicketIsFetchedOnceAndRenewalWorks() async throws {
+    @Test func `a service ticket is fetched once and renewal works`() async throws {
         let realm = try #require(TestRealm.current)
         try await withServer { running in
             let signIn = try await running.run("kinit", "-r", "1d", "alice", in: realm, input: "wonderland\n")

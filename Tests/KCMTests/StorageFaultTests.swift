@@ -12,7 +12,7 @@ struct StorageFaultTests {
         return nil
     }
 
-    @Test(arguments: [0o750, 0o705, 0o777]) func aDirectoryThatOthersMayEnterIsRefused(mode: Int) async throws {
+    @Test(arguments: [0o750, 0o705, 0o777]) func `a directory that others may enter is refused`(mode: Int) async throws {
         try await withFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
             #expect(code(folder) == .wrongMode)
@@ -21,14 +21,14 @@ struct StorageFaultTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a directory away")) func anotherUsersDirectoryIsRefused() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can give a directory away")) func `another users directory is refused`() async throws {
         try await withFolder { folder in
             #expect(chown(folder, 12345, 12345) == 0)
             #expect(code(folder) == .wrongOwner)
         }
     }
 
-    @Test func aFileOrALinkIsNoDirectory() async throws {
+    @Test func `a file or a link is no directory`() async throws {
         try await withFolder { folder in
             try "".write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
             try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: folder)
@@ -38,7 +38,7 @@ struct StorageFaultTests {
         }
     }
 
-    @Test func twoServersDoNotShareADirectory() async throws {
+    @Test func `two servers do not share a directory`() async throws {
         try await withFolder { folder in
             let first = try KCMServer(KCMServer.Options.forEveryone(directory: folder))
             #expect(code(folder) == .inUse)
@@ -48,7 +48,7 @@ struct StorageFaultTests {
     }
 
     /// The limit on a file's size stands in for a full disk where this is not root's: the write is short, and the next one fails.
-    @Test func aStoreThatFindsNoRoomChangesNothing() async throws {
+    @Test func `a store that finds no room changes nothing`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 signal(SIGXFSZ, SIG_IGN)
@@ -67,7 +67,7 @@ struct StorageFaultTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func aFullDiskChangesNothing() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func `a full disk changes nothing`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 // The mount is this thread's and ends with the process.
@@ -80,7 +80,7 @@ struct StorageFaultTests {
         }
     }
 
-    @Test func whatWasAcknowledgedBeforeAKillIsThereAfterIt() async throws {
+    @Test func `what was acknowledged before a kill is there after it`() async throws {
         try await withFolder { folder in
             async let end: Void = {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in

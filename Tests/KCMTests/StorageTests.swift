@@ -25,7 +25,7 @@ struct StorageTests {
         (.setDefaultCache, "nowhere", []),
     ]
 
-    @Test func aRestartAfterAnyRequestBringsBackEverything() async throws {
+    @Test func `a restart after any request brings back everything`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             for (operation, name, body) in Self.requests {
@@ -39,7 +39,7 @@ struct StorageTests {
         }
     }
 
-    @Test func aRestartBetweenAllRequestsChangesNothing() async throws {
+    @Test func `a restart between all requests changes nothing`() async throws {
         try await withFolder { folder in
             try await withFolder { other in
                 var disk = try Disk(folder)
@@ -53,7 +53,7 @@ struct StorageTests {
         }
     }
 
-    @Test func aFileCutAnywhereHasEveryRecordBeforeTheCut() async throws {
+    @Test func `a file cut anywhere has every record before the cut`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             var states: [(size: Int, state: [String])] = []
@@ -87,7 +87,7 @@ struct StorageTests {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
     }
 
-    @Test func whatIsOfNoUseDoesNotPileUp() async throws {
+    @Test func `what is of no use does not pile up`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -105,7 +105,7 @@ struct StorageTests {
         }
     }
 
-    @Test func expiredTicketsAreGoneAfterAStart() async throws {
+    @Test func `expired tickets are gone after a start`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -123,7 +123,7 @@ struct StorageTests {
         }
     }
 
-    @Test func rubbishBesideTheCachesStopsNothing() async throws {
+    @Test func `rubbish beside the caches stops nothing`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -141,7 +141,7 @@ struct StorageTests {
         }
     }
 
-    @Test func zerosAtTheEndAreNoCredentials() async throws {
+    @Test func `zeros at the end are no credentials`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -153,7 +153,7 @@ struct StorageTests {
     }
 
     /// The form is libkrb5's own.
-    @Test(.testRealm()) func klistReadsTheFile() async throws {
+    @Test(.testRealm()) func `klist reads the file`() async throws {
         let realm = try #require(TestRealm.current)
         try await withFolder { folder in
             var disk = try Disk(folder)
@@ -173,7 +173,7 @@ struct StorageTests {
     }
 
     /// A client can store what looks like a removal; it removes nothing.
-    @Test func aCredentialIsNotTakenForARemoval() async throws {
+    @Test func `a credential is not taken for a removal`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)

@@ -19,19 +19,19 @@ struct StoreTests {
         }
     }
 
-    @Test(arguments: onOneCache) func aCacheThatIsNotThereHasNothing(operation: KCM.Operation) {
+    @Test(arguments: onOneCache) func `a cache that is not there has nothing`(operation: KCM.Operation) {
         var client = Client()
         #expect(client.send(operation, "a", Self.body(operation)).code == .noCache)
         #expect(client.store.caches.isEmpty)
     }
 
-    @Test func nothingIsDoneWithoutAFault() {
+    @Test func `nothing is done without a fault`() {
         var client = Client()
         #expect(client.send(.noOperation) == Reply())
         #expect(client.send(.setFlags, "a", [0, 0, 0, 1]) == Reply())
     }
 
-    @Test func aCacheIsInitializedAndInitializedAgain() throws {
+    @Test func `a cache is initialized and initialized again`() throws {
         var client = Client()
         #expect(client.send(.initialize, "a", Sample.alice) == Reply())
         #expect(client.send(.principal, "a").body == Sample.alice)
@@ -46,7 +46,7 @@ struct StoreTests {
         #expect(identifiers(client.send(.cacheIdentifiers)) == before)
     }
 
-    @Test func bytesComeBackAsTheyWere() throws {
+    @Test func `bytes come back as they were`() throws {
         var client = Client()
         let realm = "REALM\0"
         let owner = Sample.principal("client-comp1", "\u{FF}", realm: realm)
@@ -58,7 +58,7 @@ struct StoreTests {
         #expect(client.retrieve(held, from: "a").body == held.bytes)
     }
 
-    @Test func anIterationGoesByIdentifiersInTheOrderOfStoring() throws {
+    @Test func `an iteration goes by identifiers in the order of storing`() throws {
         var client = Client.signedIn()
         let tickets = (0..<40).map { Sample.ticket($0 * 7 % 40) }
         for ticket in tickets { #expect(client.store(ticket) == .ok) }
@@ -68,7 +68,7 @@ struct StoreTests {
         #expect(try client.list() == tickets.map(\.bytes))
     }
 
-    @Test func anIterationGoesOnWhileTheCacheChanges() throws {
+    @Test func `an iteration goes on while the cache changes`() throws {
         var client = Client.signedIn()
         for number in 0..<100 { _ = client.store(Sample.ticket(number)) }
         let listed = identifiers(client.send(.credentialIdentifiers, ""))
@@ -79,7 +79,7 @@ struct StoreTests {
         #expect(try client.list() == ((90..<100) + [200]).map { Sample.ticket($0).bytes })
     }
 
-    @Test func anIdentifierIsOfItsCacheAlone() {
+    @Test func `an identifier is of its cache alone`() {
         var client = Client.signedIn("a")
         _ = client.send(.initialize, "b", Sample.bob)
         _ = client.store(Sample.ticket(1), in: "a")
@@ -91,7 +91,7 @@ struct StoreTests {
         #expect(client.send(.credential, "a", listed[0]).code == .end)
     }
 
-    @Test func removeTakesAllThatMatch() throws {
+    @Test func `remove takes all that match`() throws {
         var client = Client.signedIn()
         for type in [17, 18, 20] as [Int16] { _ = client.store(Fields(type: type)) }
         _ = client.store(Sample.ticket(1))
@@ -100,7 +100,7 @@ struct StoreTests {
         #expect(try client.list() == [Sample.ticket(1).bytes])
     }
 
-    @Test func storeReplacesWhatItRepeats() throws {
+    @Test func `store replaces what it repeats`() throws {
         var client = Client.signedIn()
         for time in 0..<300 {
             #expect(client.store(Sample.setting("refresh_time", value: "\(time)")) == .ok)
@@ -113,14 +113,14 @@ struct StoreTests {
         Fields(client: Sample.bob), Fields(server: Sample.principal("HTTP", "server", realm: "OTHER.TEST")), Fields(type: 17),
         Fields(isSessionKey: 1), Fields(authorizationData: [[1]]), Fields(secondTicket: [1]),
     ])
-    func storeKeepsWhatCanBeToldApart(other: Fields) throws {
+    func `store keeps what can be told apart`(other: Fields) throws {
         var client = Client.signedIn()
         _ = client.store(Fields())
         _ = client.store(other)
         #expect(try client.list() == [Fields().bytes, other.bytes])
     }
 
-    @Test func replaceTakesTheWholeContent() throws {
+    @Test func `replace takes the whole content`() throws {
         var client = Client.signedIn("a")
         for number in 0..<20 { _ = client.store(Sample.ticket(number), in: "a") }
         let new = [Sample.ticket(5, client: Sample.bob), Sample.setting("pa_type", value: "2"), Sample.ticket(1, client: Sample.bob)]
@@ -131,13 +131,13 @@ struct StoreTests {
         #expect(client.retrieve(Sample.ticket(7), from: "a").code == .notFound)
     }
 
-    @Test func replaceCreatesACache() throws {
+    @Test func `replace creates a cache`() throws {
         var client = Client()
         #expect(client.send(.replace, "a", replacement([Fields(), Fields()])) == Reply())
         #expect(try client.list("a") == [Fields().bytes])
     }
 
-    @Test func replaceChangesNothingWhereOneCredentialIsMalformed() throws {
+    @Test func `replace changes nothing where one credential is malformed`() throws {
         var client = Client.signedIn("a")
         _ = client.store(Sample.ticket(1), in: "a")
         let body = replacement(principal: Sample.bob, [Sample.ticket(2), Sample.ticket(3)])
@@ -148,7 +148,7 @@ struct StoreTests {
         #expect(try client.list("a") == [Sample.ticket(1).bytes])
     }
 
-    @Test func anEmptyCacheIsNotAMissingOne() throws {
+    @Test func `an empty cache is not a missing one`() throws {
         var client = Client.signedIn("a")
         #expect(client.send(.credentialIdentifiers, "a") == Reply())
         #expect(try client.list("a").isEmpty)

@@ -29,7 +29,7 @@ struct ThisClientTests {
     }
 
     @Test(arguments: ["", "1"])
-    func aCacheIsReplacedAtOnce(_ suffix: String) async throws {
+    func `a cache is replaced at once`(_ suffix: String) async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
@@ -47,7 +47,7 @@ struct ThisClientTests {
 
     /// The KDC's clock is kept in the cache; a client that does not take it over sends this machine's time, which the KDC refuses.
     @Test(arguments: [-3600, 3600])
-    func theOffsetTravelsWithTheCache(_ offset: Int) async throws {
+    func `the offset travels with the cache`(_ offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: [service], clockOffset: .seconds(offset))
         try await withTestRealm(options) { realm in
             try await withServer { running in

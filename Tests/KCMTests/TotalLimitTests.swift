@@ -162,7 +162,7 @@ struct TotalLimitTests {
         return large.count
     }
 
-    @Test func ticketsOfOneLeaveRoomForThoseOfOthers() async throws {
+    @Test func `tickets of one leave room for those of others`() async throws {
         try await withUsers(ServerTotals(storedBytes: 400 << 10)) { running in
             try await connect(1, running) { rich async throws in
                 #expect(try await rich.code(.initialize, "a", Sample.alice) == .ok)
@@ -182,7 +182,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func filesHaveALimitOverAllUsers() async throws {
+    @Test func `files have a limit over all users`() async throws {
         try await withFolder { folder in
             try await withUsers(ServerTotals(files: 8), directory: "\(folder)/caches") { running in
                 try await connect(1, running) { rich async throws in
@@ -200,7 +200,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func unfinishedRequestsOfOneLeaveRoomForThoseOfOthers() async throws {
+    @Test func `unfinished requests of one leave room for those of others`() async throws {
         try await withUsers(ServerTotals(waitingBytes: 1 << 20)) { running in
             try await connect(1, running) { slow async throws in
                 let part = [0, 0x10, 0, 0] + [UInt8](repeating: 2, count: 760 << 10)
@@ -221,7 +221,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func whoHasNothingIsForgotten() async throws {
+    @Test func `who has nothing is forgotten`() async throws {
         try await withFolder { folder in
             let caches = "\(folder)/caches"
             let folders = { Set((try? FileManager.default.contentsOfDirectory(atPath: caches)) ?? []) }
@@ -250,7 +250,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max]) func descriptorsSuffice(descriptors: Int) {
+    @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max]) func `descriptors suffice`(descriptors: Int) {
         let totals = ServerTotals.machine(descriptors: descriptors)
         #expect(totals.connections + totals.refusedConnections + totals.files <= descriptors - 64)
         #expect(totals.connections >= 0 && (descriptors < 1024 || totals.connections > 300))

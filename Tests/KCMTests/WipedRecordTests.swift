@@ -19,7 +19,7 @@ struct WipedRecordTests {
         return disk
     }
 
-    @Test func aRemovedTicketIsOverwritten() async throws {
+    @Test func `a removed ticket is overwritten`() async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             let size = try content(of: disk).count
@@ -51,7 +51,7 @@ struct WipedRecordTests {
         }
     }
 
-    @Test func aTicketThatAnotherTookThePlaceOfIsOverwritten() async throws {
+    @Test func `a ticket that another took the place of is overwritten`() async throws {
         try await withFolder { folder in
             // After a restart the places are those that were read.
             _ = try disk(in: folder)
@@ -65,7 +65,7 @@ struct WipedRecordTests {
     }
 
     /// After a move the file begins with records whose numbers are not in a row.
-    @Test func theRightOneIsOverwrittenAfterAMove() async throws {
+    @Test func `the right one is overwritten after a move`() async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             #expect(disk.send(.remove, "", Sample.ticket(0).patternBytes()) == .ok)
@@ -81,7 +81,7 @@ struct WipedRecordTests {
 
     /// The server ends at any byte of the overwriting; the next one goes on with it.
     @Test(arguments: [false, true])
-    func anEndMeanwhileHarmsNothing(_ isBackwards: Bool) async throws {
+    func `an end meanwhile harms nothing`(_ isBackwards: Bool) async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             let before = try content(of: disk)
@@ -106,7 +106,7 @@ struct WipedRecordTests {
 
     /// After a power failure the file may have what was written over a record and not the record that says why. A setting has no key.
     @Test(arguments: [going, Sample.setting("a", value: "the value that goes").with { $0.key = [] }], [false, true])
-    func whatWasOverwrittenIsGone(_ going: Fields, _ isBegunOnly: Bool) async throws {
+    func `what was overwritten is gone`(_ going: Fields, _ isBegunOnly: Bool) async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             #expect(disk.send(.initialize, "", Sample.alice) == .ok)
@@ -132,7 +132,7 @@ struct WipedRecordTests {
     }
 
     /// A server before this one wrote no mark.
-    @Test func aTicketWithoutItsKeyIsGone() async throws {
+    @Test func `a ticket without its key is gone`() async throws {
         try await withFolder { folder in
             let disk = try disk(in: folder)
             var bytes = try content(of: disk)

@@ -11,7 +11,7 @@ import Testing
     private let host = "www.example.test"
 
     /// The one whose ticket expired, and not whoever uses the machine: a wrong password would count against the other.
-    @Test(arguments: [false, true]) func whoseTicketExpiredIsAsked(mayAsk: Bool) async throws {
+    @Test(arguments: [false, true]) func `whose ticket expired is asked`(mayAsk: Bool) async throws {
         var home = try Home(try #require(TestRealm.current))
         let prompter = CountingPrompter(answer: "secret")
         home.options.userName = "bob"
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// The profile's word for the user name and its help stand above the question, and nothing in them acts on a terminal.
-    @Test func theProfilesWordsStandAboveTheQuestion() async throws {
+    @Test func `the profiles words stand above the question`() async throws {
         let realm = try #require(TestRealm.current)
         let help = "Call 1234\nor \u{1B}[2J ask Bob" + String(repeating: "!", count: 3000)
         let rules = SignInRules(userNameLabel: "Staff\nnumber", helpText: help)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [SignInRules(), SignInRules(userNameLabel: "", helpText: "")])
-    func withoutSuchWordsNothingStandsThere(_ rules: SignInRules) async throws {
+    func `without such words nothing stands there`(_ rules: SignInRules) async throws {
         let realm = try #require(TestRealm.current)
         var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
         configuration.signIn = rules
@@ -55,7 +55,7 @@ import Testing
         #expect(prompter.requests.map(\.banner) == [nil])
     }
 
-    @Test func aUserOfTheMachineWhoIsNoPrincipalIsToldHowToSignIn() async throws {
+    @Test func `a user of the machine who is no principal is told how to sign in`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.userName = "nobody"
         home.options.prompter = CountingPrompter(answer: "secret")

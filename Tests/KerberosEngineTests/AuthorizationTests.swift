@@ -17,7 +17,7 @@ struct AuthorizationTests {
         return (realm, kerberos)
     }
 
-    @Test func tokenIsAcceptedAndTheFinalTokenVerifies() async throws {
+    @Test func `token is accepted and the final token verifies`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         #expect(grant.principal == "alice@EXAMPLE.TEST")
@@ -29,7 +29,7 @@ struct AuthorizationTests {
         #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
     }
 
-    @Test func aSecondFinalTokenIsRefused() async throws {
+    @Test func `a second final token is refused`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         let reply = try Acceptance(grant.token, keytab: realm.keytabPath).reply
@@ -38,7 +38,7 @@ struct AuthorizationTests {
     }
 
     @Test(arguments: [[], [0], Array("garbage that is no token".utf8), Array("NTLMSSP\0".utf8)] as [[UInt8]])
-    func garbageIsNoFinalToken(token: [UInt8]) async throws {
+    func `garbage is no final token`(token: [UInt8]) async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         #expect(await authorizationError { try await grant.exchange.respond(to: token) }?.code == .invalidResponse)
@@ -47,7 +47,7 @@ struct AuthorizationTests {
         #expect(await authorizationError { try await grant.exchange.respond(to: reply) }?.code == .invalidResponse)
     }
 
-    @Test func anotherExchangesFinalTokenDoesNotVerify() async throws {
+    @Test func `another exchanges final token does not verify`() async throws {
         let (realm, kerberos) = try await signedIn()
         let first = try await kerberos.grant("www.example.test")
         let second = try await kerberos.grant("www.example.test")
@@ -55,20 +55,20 @@ struct AuthorizationTests {
         #expect(await authorizationError { try await second.exchange.respond(to: reply) } != nil)
     }
 
-    @Test func eachRequestGetsATokenOfItsOwn() async throws {
+    @Test func `each request gets a token of its own`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grants = [try await kerberos.grant("other.example.test"), try await kerberos.grant("other.example.test")]
         #expect(grants[0].token != grants[1].token)
         for grant in grants { #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST") }
     }
 
-    @Test func hostsInUpperCaseAndWithATrailingDotAreTheSameService() async throws {
+    @Test func `hosts in upper case and with a trailing dot are the same service`() async throws {
         let (_, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("WWW.Example.TEST.")
         #expect(grant.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
-    @Test func nobodySignedIn() async throws {
+    @Test func `nobody signed in`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         let error = await authorizationError { try await kerberos.grant("www.example.test") }
@@ -76,7 +76,7 @@ struct AuthorizationTests {
         #expect(error?.message.contains("ksso login") == true)
     }
 
-    @Test func aServiceThatTheKDCDoesNotKnow() async throws {
+    @Test func `a service that the KDC does not know`() async throws {
         let (_, kerberos) = try await signedIn()
         let error = await authorizationError { try await kerberos.grant("unknown.example.test") }
         #expect(error?.code == .failed)
@@ -84,7 +84,7 @@ struct AuthorizationTests {
         #expect(error?.message.contains("unknown.example.test") == true)
     }
 
-    @Test func aHostThatNoRuleCoversIsLeftAlone() async throws {
+    @Test func `a host that no rule covers is left alone`() async throws {
         let (_, kerberos) = try await signedIn()
         let url = try #require(URL(string: "https://www.example.test.evil.test/"))
         guard case .notHandled(let reasons) = try await kerberos.beginAuthorization(with: .init(url: url)) else {

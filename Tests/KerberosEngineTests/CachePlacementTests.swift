@@ -11,7 +11,7 @@ import Testing
 struct CachePlacementTests {
     private func makeHome(cache: String = "FILE") throws -> Home { try Home(try #require(TestRealm.current), cache: cache) }
 
-    @Test func theFirstGoesToTheDefaultCacheWhereStockProgramsFindIt() async throws {
+    @Test func `the first goes to the default cache where stock programs find it`() async throws {
         let home = try makeHome()
         let session = try await home.makeExtension().signIn("alice", using: .secret)
         #expect(session.cache == home.defaultCache)
@@ -20,7 +20,7 @@ struct CachePlacementTests {
         #expect(try await home.run("klist", []).output.contains("Default principal: alice@EXAMPLE.TEST"))
     }
 
-    @Test func theSecondDestroysNothing() async throws {
+    @Test func `the second destroys nothing`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -37,7 +37,7 @@ struct CachePlacementTests {
     }
 
     @Test(arguments: [0o777, 0o750, 0o701])
-    func aFolderThatOthersCanEnterIsNotUsed(mode: Int) async throws {
+    func `a folder that others can enter is not used`(mode: Int) async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -53,7 +53,7 @@ struct CachePlacementTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.directory)/caches").isEmpty)
     }
 
-    @Test func aFolderThatOthersCanReplaceIsNotUsed() async throws {
+    @Test func `a folder that others can replace is not used`() async throws {
         var home = try makeHome()
         let parent = "\(home.directory)/open"
         home.options.additionalCacheDirectory = "\(parent)/caches"
@@ -67,7 +67,7 @@ struct CachePlacementTests {
         #expect(await kerberosError { try await kerberos.signIn("bob", using: .secret) }?.code == .cacheUnusable)
     }
 
-    @Test func aLinkIsNotUsed() async throws {
+    @Test func `a link is not used`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -78,7 +78,7 @@ struct CachePlacementTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
     }
 
-    @Test func aCollectionHoldsBoth() async throws {
+    @Test func `a collection holds both`() async throws {
         let home = try makeHome(cache: "DIR")
         try FileManager.default.createDirectory(atPath: "\(home.directory)/collection", withIntermediateDirectories: false)
         let kerberos = home.makeExtension()
@@ -92,7 +92,7 @@ struct CachePlacementTests {
         #expect(!FileManager.default.fileExists(atPath: "\(home.directory)/caches"))
     }
 
-    @Test func aNamedCacheIsFilled() async throws {
+    @Test func `a named cache is filled`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let cache = CredentialCacheName(rawValue: "FILE:\(home.directory)/named")
@@ -102,7 +102,7 @@ struct CachePlacementTests {
     }
 
     @Test(arguments: [Array("this is no credential cache".utf8), [5, 4, 0, 12, 0], [5, 9]] as [[UInt8]])
-    func aDamagedFileIsReportedAndNotOverwritten(content: [UInt8]) async throws {
+    func `a damaged file is reported and not overwritten`(content: [UInt8]) async throws {
         let home = try makeHome()
         try Data(content).write(to: URL(filePath: home.defaultCache.residual))
         let kerberos = home.makeExtension()
@@ -115,7 +115,7 @@ struct CachePlacementTests {
         #expect(try Data(contentsOf: URL(filePath: home.defaultCache.residual)) == Data(content))
     }
 
-    @Test func aDamagedCacheOfACollectionStandsInNobodysWay() async throws {
+    @Test func `a damaged cache of a collection stands in nobody's way`() async throws {
         let home = try makeHome(cache: "DIR")
         let damaged = URL(filePath: "\(home.directory)/collection/tkt")
         try FileManager.default.createDirectory(atPath: "\(home.directory)/collection", withIntermediateDirectories: false)
@@ -127,7 +127,7 @@ struct CachePlacementTests {
         #expect(try Data(contentsOf: damaged) == Data("damaged".utf8))
     }
 
-    @Test func aWrongPasswordLeavesTheOldTickets() async throws {
+    @Test func `a wrong password leaves the old tickets`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -135,7 +135,7 @@ struct CachePlacementTests {
         #expect(try await kerberos.grant("www.example.test").principal == "alice@EXAMPLE.TEST")
     }
 
-    @Test func aWrongPasswordOfASecondPrincipalLeavesNoCache() async throws {
+    @Test func `a wrong password of a second principal leaves no cache`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -152,7 +152,7 @@ struct CachePlacementTests {
         ("DIR::/run/a/tkt", false),
         ("KEYRING:persistent:1000", true), ("KEYRING:persistent:1000:1000", false), ("MEMORY:x", true), ("/tmp/a", false),
     ])
-    func whichNamesAreThoseOfCollections(name: String, isCollection: Bool) {
+    func `which names are those of collections`(name: String, isCollection: Bool) {
         #expect(CredentialCacheName(rawValue: name).isCollection == isCollection)
     }
 }

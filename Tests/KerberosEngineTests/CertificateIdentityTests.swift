@@ -12,7 +12,7 @@ import Testing
             "PKCS11:slotid=1:certid=2:certlabel=it",
         ]
     )
-    func harmless(identity: String) { #expect(CertificateIdentity.isHarmless(identity)) }
+    func `harmless`(identity: String) { #expect(CertificateIdentity.isHarmless(identity)) }
 
     @Test(
         arguments: [
@@ -24,7 +24,7 @@ import Testing
             "PKCS11::a.so", "PKCS11:a.so:", "ENV:NAME", "ENV:/NAME", "file:/a.pem", "pkcs11:", "XYZ:/a", ":/a",
         ]
     )
-    func harmful(identity: String) { #expect(!CertificateIdentity.isHarmless(identity)) }
+    func `harmful`(identity: String) { #expect(!CertificateIdentity.isHarmless(identity)) }
 
     /// A comma parts a certificate from its key, and is any other path's own.
     @Test(
@@ -34,7 +34,7 @@ import Testing
             ("ENV:NAME", "ENV:NAME"), ("FILE:/a\u{600},b", "FILE:/a\u{600},/here/b"),
         ]
     )
-    func absolute(identity: String, expected: String) {
+    func `absolute`(identity: String, expected: String) {
         let here = FileManager.default.currentDirectoryPath
         #expect(CertificateIdentity.absolute(identity) == expected.replacing("/here", with: here))
     }

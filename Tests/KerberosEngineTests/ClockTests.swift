@@ -26,7 +26,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-3600, 3600])
-    func aCachedTicketsTokenIsAtTheTimeOfTheKDC(offset: Int) async throws {
+    func `a cached tickets token is at the time of the KDC`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             for token in try await tokens(realm) {
                 // The acceptor goes by this machine's clock, so it sees that the client did not.
@@ -37,7 +37,7 @@ struct ClockTests {
 
     /// A person is asked on a client of its own, which alone hears the KDC.
     @Test(arguments: [-3600, 3600])
-    func aSignInThatAsksKeepsTheTimeOfTheKDC(offset: Int) async throws {
+    func `a sign-in that asks keeps the time of the KDC`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             let home = try Home(realm)
             let session = try await home.makeExtension().signIn("alice", using: .prompter(CountingPrompter(answer: "secret")))
@@ -49,7 +49,7 @@ struct ClockTests {
 
     /// The KDC's clock is set right while a process runs, and the user signs in again by other means: the process goes by the new cache.
     @Test(arguments: [-3600, 3600])
-    func anOffsetThatIsNoMoreIsForgotten(offset: Int) async throws {
+    func `an offset that is no more is forgotten`(offset: Int) async throws {
         var options = options(offset)
         options.services += ["HTTP/two.example.test", "HTTP/three.example.test"]
         try await withTestRealm(options) { realm in
@@ -71,7 +71,7 @@ struct ClockTests {
 
     /// By more than a ticket's life, so that this machine's clock finds it over as soon as it comes, or never due.
     @Test(arguments: [-11 * 3600, 11 * 3600], ["FILE", "DIR"])
-    func aSessionIsSignedInByTheTimeOfTheKDC(offset: Int, cache: String) async throws {
+    func `a session is signed in by the time of the KDC`(offset: Int, cache: String) async throws {
         try await withTestRealm(options(offset)) { realm in
             let home = try Home(realm, cache: cache)
             try await home.kinit("alice", ["-r", "2d"])
@@ -94,7 +94,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-11 * 3600, 11 * 3600], [false, true])
-    func aKeytabsTicketIsDueByTheTimeOfTheKDC(offset: Int, isServices: Bool) async throws {
+    func `a keytabs ticket is due by the time of the KDC`(offset: Int, isServices: Bool) async throws {
         var options = options(offset)
         options.services.append("app")
         try await withTestRealm(options) { realm in
@@ -174,7 +174,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-120, 120])
-    func aSmallOffsetDisturbsNobody(offset: Int) async throws {
+    func `a small offset disturbs nobody`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             for token in try await tokens(realm) {
                 #expect(try Acceptance(token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")

@@ -23,7 +23,7 @@ struct ContextOptionTests {
 
     // MARK: Channel bindings
 
-    @Test func theTicketIsBoundToTheServersCertificate() async throws {
+    @Test func `the ticket is bound to the servers certificate`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
         #expect(try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
@@ -32,7 +32,7 @@ struct ContextOptionTests {
         #expect(error?.code == .channelBindingsDiffer)
     }
 
-    @Test func bindingsAreNotUsedWhereTheProfileSaysSo() async throws {
+    @Test func `bindings are not used where the profile says so`() async throws {
         var home = try await makeHome()
         home.options.configurations[0].noChannelBindingHosts = [try HostRule("www.example.test")]
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
@@ -41,7 +41,7 @@ struct ContextOptionTests {
         #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another).flags.contains(.channelBound))
     }
 
-    @Test func overPlainHTTPThereIsNothingToBindTo() async throws {
+    @Test func `over plain HTTP there is nothing to bind to`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: "http://www.example.test", channelBindings: Self.certificate).token
         #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
@@ -51,7 +51,7 @@ struct ContextOptionTests {
     /// libkrb5 1.20 takes that from `client_aware_channel_bindings` of the process's krb5.conf alone; without it only an acceptor that
     /// demands bindings refuses, by the flag that is missing.
     @Test(arguments: [true, false])
-    func aTokenForPlainHTTPIsOfNoUseOverHTTPS(isAware: Bool) async throws {
+    func `a token for plain HTTPIs of no use over HTTPS`(isAware: Bool) async throws {
         let home = try await makeHome()
         let file = "\(home.directory)/token"
         let setting = "\(home.directory)/aware.conf"
@@ -76,7 +76,7 @@ struct ContextOptionTests {
 
     // MARK: Mutual authentication
 
-    @Test func theServerMustProveItself() async throws {
+    @Test func `the server must prove itself`() async throws {
         let home = try await makeHome()
         let grant = try await home.makeExtension().grant(origin: origin)
         let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
@@ -85,14 +85,14 @@ struct ContextOptionTests {
     }
 
     /// P41: what a relay without the service's key can say.
-    @Test func acceptCompletedWithoutAnAPREPIsNoProof() async throws {
+    @Test func `accept completed without an APREPIs no proof`() async throws {
         let grant = try await makeHome().makeExtension().grant(origin: origin)
         let answer = try #require(Data(base64Encoded: "oRQwEqADCgEAoQsGCSqGSIb3EgECAg=="))
         #expect(await authorizationError { try await grant.exchange.respond(to: Array(answer)) }?.code == .mutualAuthenticationFailed)
     }
 
     @Test(arguments: [true, false])
-    func aServerThatIsNotAskedForProofGivesNone(byProfile: Bool) async throws {
+    func `a server that is not asked for proof gives none`(byProfile: Bool) async throws {
         var home = try await makeHome()
         if byProfile { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
         let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: byProfile ? nil : .off)
@@ -107,7 +107,7 @@ struct ContextOptionTests {
         arguments: [(.off, .required, true), (.off, .optional, true), (.required, .off, false), (.required, nil, true)]
             as [(MutualAuthentication, MutualAuthentication?, Bool)]
     )
-    func theCallersChoiceBeatsTheProfiles(
+    func `the callers choice beats the profiles`(
         profile: MutualAuthentication,
         caller: MutualAuthentication?,
         isAskedForProof: Bool

@@ -12,7 +12,7 @@ struct DecisionTests {
         return KerberosExtension(.init(configurations: configurations, base: .none, defaultCacheName: missing))
     }
 
-    @Test func theVerdictIsThatOfThePolicy() throws {
+    @Test func `the verdict is that of the policy`() throws {
         let configurations = [ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".a.test")])]
         let kerberos = makeExtension(configurations)
         for text in ["https://www.a.test/", "http://www.a.test/", "https://b.test/", "https://127.0.0.1/"] {
@@ -21,7 +21,7 @@ struct DecisionTests {
         }
     }
 
-    @Test func noProfileMeansThatNoHostIsAnswered() async throws {
+    @Test func `no profile means that no host is answered`() async throws {
         let kerberos = makeExtension([])
         let url = try #require(URL(string: "https://www.a.test/"))
         guard case .notHandled = try await kerberos.beginAuthorization(with: .init(url: url)) else {
@@ -33,14 +33,14 @@ struct DecisionTests {
         #expect(explanation.principal == nil && explanation.servicePrincipal == nil)
     }
 
-    @Test func noCacheMeansNoSession() async throws {
+    @Test func `no cache means no session`() async throws {
         let kerberos = makeExtension([])
         let list = try await kerberos.sessions()
         #expect(list.sessions.isEmpty && list.damagedCaches.isEmpty)
         #expect(try await kerberos.signOut().ended.isEmpty)
     }
 
-    @Test func whoSignsIn() async throws {
+    @Test func `who signs in`() async throws {
         let kerberos = makeExtension([.init(realm: "A.TEST", principalName: "alice"), .init(realm: "B.TEST", isDefaultRealm: true)])
         #expect(try await kerberos.defaultRealm() == "B.TEST")
         #expect(try await kerberos.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")

@@ -18,7 +18,7 @@ struct DelegationTests {
             (.always, "plain", true), (.always, "trusted", true),
         ] as [(Delegation, String, Bool)]
     )
-    func theUsersTicketGoesWhereTheProfileAndTheKDCSay(delegation: Delegation, host: String, isDelegated: Bool) async throws {
+    func `the users ticket goes where the profile and the KDC say`(delegation: Delegation, host: String, isDelegated: Bool) async throws {
         let home = try await makeHome(delegation)
         // The ticket could go along everywhere: it is the profile that keeps it.
         try await home.makeExtension().signIn("alice", using: .secret, options: .init(isForwardable: true))
@@ -46,7 +46,7 @@ struct DelegationTests {
     }
 
     /// The rules name one host; another one of the same extension, in the same process, gets nothing, even if its service is the same.
-    @Test func anotherHostGetsNothingOfIt() async throws {
+    @Test func `another host gets nothing of it`() async throws {
         var home = try await makeHome(.none)
         home.options.configurations[0].unconditionalDelegationHosts = [try HostRule("plain.example.test")]
         home.options.configurations[0].servicePrincipals[try Origin(url: "https://plain.example.test")] = "HTTP/trusted.example.test"
@@ -64,7 +64,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func aServerThatNeedNotProveItselfGetsTheTicketAllTheSame() async throws {
+    @Test func `a server that need not prove itself gets the ticket all the same`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let client = try ClientProcess(home)
@@ -79,7 +79,7 @@ struct DelegationTests {
 
     /// kinit's ticket is forwardable only if it is told so; the KDC need not be asked to know what it would say.
     @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
-    func aTicketThatIsNotForwardableStaysHereAndThatIsNoError() async throws {
+    func `a ticket that is not forwardable stays here and that is no error`() async throws {
         let home = try await makeHome(.always)
         try await home.kinit("alice")
         let grant = try await home.makeExtension().grant("plain.example.test")
@@ -89,7 +89,7 @@ struct DelegationTests {
         #expect(try home.realm.received(.serviceTicket, client: "alice", server: "krbtgt/\(realm)") == 0)
     }
 
-    @Test func whereTheProcessKnowsNoKDCTheTicketStaysHereAndThatIsNoError() async throws {
+    @Test func `where the process knows no KDC the ticket stays here and that is no error`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let file = "\(home.directory)/empty.conf"
@@ -112,7 +112,7 @@ struct DelegationTests {
         arguments: [(.none, nil, false), (.byPolicy, nil, true), (.always, nil, true), (.always, false, false), (.none, true, true)]
             as [(Delegation, Bool?, Bool)]
     )
-    func aSignInAsksForWhatTheProfileNeeds(delegation: Delegation, asked: Bool?, isForwardable: Bool) async throws {
+    func `a sign-in asks for what the profile needs`(delegation: Delegation, asked: Bool?, isForwardable: Bool) async throws {
         let home = try await makeHome(delegation)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret, options: .init(isForwardable: asked))

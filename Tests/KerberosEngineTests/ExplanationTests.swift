@@ -17,7 +17,7 @@ struct ExplanationTests {
         explanation.reasons.first { $0.rule == rule }?.verdict
     }
 
-    @Test func aHostThatIsNotCovered() async throws {
+    @Test func `a host that is not covered`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         let explanation = try await explain(kerberos, "example.test")
         #expect(!explanation.isHandled)
@@ -25,7 +25,7 @@ struct ExplanationTests {
         #expect(verdict(explanation, "session") == nil)
     }
 
-    @Test func nobodySignedIn() async throws {
+    @Test func `nobody signed in`() async throws {
         let explanation = try await explain(try Home(try #require(TestRealm.current)).makeExtension())
         #expect(explanation.isHandled && explanation.principal == nil)
         #expect(explanation.servicePrincipal == "HTTP/explained.example.test")
@@ -33,7 +33,7 @@ struct ExplanationTests {
         #expect(verdict(explanation, "ticket") == nil)
     }
 
-    @Test func withAndWithoutATicketAndWithoutAskingTheKDC() async throws {
+    @Test func `with and without a ticket and without asking the KDC`() async throws {
         let realm = try #require(TestRealm.current)
         let home = try Home(realm)
         let kerberos = home.makeExtension()
@@ -52,7 +52,7 @@ struct ExplanationTests {
         #expect(try realm.issued(.serviceTicket, server: "HTTP/explained.example.test") == 1)
     }
 
-    @Test func whomTheProfileNames() async throws {
+    @Test func `whom the profile names`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.configurations[0].principalName = "bob"
         let kerberos = home.makeExtension()
@@ -62,7 +62,7 @@ struct ExplanationTests {
         #expect(explanation.reasons.contains { $0.rule == "session" && $0.detail.contains("bob") })
     }
 
-    @Test func aSessionThatHasEnded() async throws {
+    @Test func `a session that has ended`() async throws {
         let home = try Home(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -70,7 +70,7 @@ struct ExplanationTests {
         #expect(verdict(try await explain(kerberos), "session") == .failed)
     }
 
-    @Test func aServiceIsNotSignedInByBeingExplained() async throws {
+    @Test func `a service is not signed in by being explained`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "explained")
@@ -88,7 +88,7 @@ struct ExplanationTests {
 
     /// Only the process's own krb5.conf counts: each client here is a process of its own.
     @Test(arguments: [true, false])
-    func whetherTokensWithoutBindingsAreOfUseToOthers(isAware: Bool) async throws {
+    func `whether tokens without bindings are of use to others`(isAware: Bool) async throws {
         let home = try Home(try #require(TestRealm.current))
         let file = "\(home.directory)/aware.conf"
         try "[libdefaults]\n    client_aware_channel_bindings = \(isAware)\n".write(toFile: file, atomically: true, encoding: .utf8)
@@ -105,14 +105,14 @@ struct ExplanationTests {
         }
     }
 
-    @Test func noBindingNoWordOfItsEnforcement() async throws {
+    @Test func `no binding no word of its enforcement`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.configurations[0].noChannelBindingHosts = [try HostRule("explained.example.test")]
         let reasons = try await explain(home.makeExtension()).reasons
         #expect(reasons.allSatisfy { !$0.detail.contains("client_aware") })
     }
 
-    @Test func whyAConfiguredDelegationDoesNotHappen() async throws {
+    @Test func `why a configured delegation does not happen`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         try await home.kinit("alice")

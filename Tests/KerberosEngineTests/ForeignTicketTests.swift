@@ -15,7 +15,7 @@ struct ForeignTicketTests {
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
     /// A service got a ticket to itself in a user's name (S4U2Self): as the service's own it would sign the service in as the user.
-    @Test func aTicketOfAnotherClientIsNotUsed() async throws {
+    @Test func `a ticket of another client is not used`() async throws {
         let home = try makeHome()
         let service = "HTTP/\(host)"
         try await home.makeExtension().signIn(service, using: .keytab(home.realm.keytabPath))
@@ -33,7 +33,7 @@ struct ForeignTicketTests {
     }
 
     /// A cache with a service ticket alone is no session, but its ticket holds.
-    @Test func aSignInDestroysNoServiceTicket() async throws {
+    @Test func `a sign-in destroys no service ticket`() async throws {
         let home = try makeHome()
         try await home.kinit("bob", ["-S", "HTTP/\(host)"])
         let before = try Data(contentsOf: URL(filePath: home.defaultCache.residual))
@@ -45,7 +45,7 @@ struct ForeignTicketTests {
     }
 
     /// Somebody else has signed in at the same place since the session was looked at.
-    @Test func aRefreshDoesNotReplaceAnothersTickets() async throws {
+    @Test func `a refresh does not replace anothers tickets`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let session = try await kerberos.signIn("app", using: .keytab(home.realm.keytabPath))
@@ -60,7 +60,7 @@ struct ForeignTicketTests {
     }
 
     /// Nor are they handed out: whoever can write the cache would choose as whom the user acts.
-    @Test func aCacheThatOthersCanWriteIsNeitherReadNorOverwritten() async throws {
+    @Test func `a cache that others can write is neither read nor overwritten`() async throws {
         let home = try makeHome()
         try await home.kinit("bob")
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: home.defaultCache.residual)

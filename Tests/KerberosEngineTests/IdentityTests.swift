@@ -16,7 +16,7 @@ struct IdentityTests {
         AuthorizationRequest(url: try #require(URL(string: "https://\(host)/")), operation: operation, principal: principal)
     }
 
-    @Test func isThatOfTheTokenAndCostsOneTicketAmongThem() async throws {
+    @Test func `is that of the token and costs one ticket among them`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -28,7 +28,7 @@ struct IdentityTests {
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/asked.example.test") == 1)
     }
 
-    @Test func goesByTheProfileAndTheCaller() async throws {
+    @Test func `goes by the profile and the caller`() async throws {
         var home = try Home(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].delegationHosts = [try HostRule("www.example.test")]
         let kerberos = home.makeExtension()
@@ -41,7 +41,7 @@ struct IdentityTests {
         }
     }
 
-    @Test func isNilForWhatIsNotHandled() async throws {
+    @Test func `is nil for what is not handled`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         #expect(try await kerberos.identity(for: try request("example.test")) == nil)
@@ -51,7 +51,7 @@ struct IdentityTests {
         #expect(try await kerberos.sessions().sessions.count == 1, "nothing was done")
     }
 
-    @Test func whoIsNotSignedInIsNobody() async throws {
+    @Test func `who is not signed in is nobody`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         let error = await authorizationError { try await kerberos.identity(for: try request("www.example.test")) }
         #expect(error?.code == .notSignedIn)

@@ -24,7 +24,7 @@ struct InitiatorCredentialCacheTests {
         return .init(credential: credential, authenticated: ticket.times.authenticated, checked: checked)
     }
 
-    @Test func isBounded() async throws {
+    @Test func `is bounded`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         var entry = try await makeEntry(checked: now.addingTimeInterval(-1))
@@ -37,7 +37,7 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(key("0"), now: now) != nil && store.fresh(key("one too many"), now: now) != nil)
     }
 
-    @Test func whatWasBegunBeforeASignOutIsNotKept() async throws {
+    @Test func `what was begun before a sign-out is not kept`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
@@ -48,7 +48,7 @@ struct InitiatorCredentialCacheTests {
     }
 
     /// A credential with the user's own ticket in it answers for no host that may not have it.
-    @Test func delegationsAreKeptApart() async throws {
+    @Test func `delegations are kept apart`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         var delegating = key("www")
@@ -60,7 +60,7 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(delegating, now: now) == nil)
     }
 
-    @Test func isLookedAtAgainAfterAWhile() async throws {
+    @Test func `is looked at again after a while`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
@@ -77,7 +77,7 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(key("www"), now: later) != nil)
     }
 
-    @Test func aTicketIsNotUsedUpToItsLastSecond() async throws {
+    @Test func `a ticket is not used up to its last second`() async throws {
         let store = InitiatorCredentialCache()
         let entry = try await makeEntry(checked: Date())
         let expires = entry.credential.times.expires

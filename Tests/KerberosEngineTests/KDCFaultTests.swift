@@ -13,7 +13,7 @@ struct KDCFaultTests {
         services: ["HTTP/known.example.test", "HTTP/new.example.test"]
     )
 
-    @Test(.testRealm(options)) func withoutItsKDCACachedTicketStillAnswers() async throws {
+    @Test(.testRealm(options)) func `without its KDCA cached ticket still answers`() async throws {
         let realm = try #require(TestRealm.current)
         let home = try Home(realm)
         let kerberos = home.makeExtension()
@@ -56,7 +56,7 @@ struct KDCFaultTests {
         try await realm.resumeKDC()
     }
 
-    @Test(.testRealm(options)) func aCanceledRequestDoesNotWaitForAKDCThatSwallowsPackets() async throws {
+    @Test(.testRealm(options)) func `a canceled request does not wait for a KDC that swallows packets`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         try await home.makeExtension().signIn("alice", using: .secret)
@@ -75,7 +75,7 @@ struct KDCFaultTests {
 
     /// A ticket that protects sign-ins and can't be used says nothing of the network.
     @Test(arguments: [nil, "FILE:/nonexistent/armor"])
-    func aKDCIsReachedOrNot(armor: String?) async throws {
+    func `a KDCIs reached or not`(armor: String?) async throws {
         try await withTestRealm(Self.options) { realm in
             var home = try Home(realm)
             home.options.armorCache = armor.map(CredentialCacheName.init(rawValue:))
@@ -86,7 +86,7 @@ struct KDCFaultTests {
         }
     }
 
-    @Test func anotherRealmIsNotAffected() async throws {
+    @Test func `another realm is not affected`() async throws {
         try await withTestRealm(.init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/www.a.test"])) { dead in
             try await withTestRealm(.init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/www.b.test"])) { alive in
                 var home = try Home(alive, cache: "DIR")

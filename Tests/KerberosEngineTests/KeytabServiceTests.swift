@@ -21,7 +21,7 @@ struct KeytabServiceTests {
     }
 
     @Test(.testRealm(.init(services: services, ticketLifetime: .seconds(3))), .timeLimit(.minutes(5)))
-    func runsThroughThreeTicketLifetimes() async throws {
+    func `runs through three ticket lifetimes`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         var expiries: Set<Date> = []
@@ -40,7 +40,7 @@ struct KeytabServiceTests {
         #expect(tokens > 2 * signIns)
     }
 
-    @Test(.testRealm(.init(services: services))) func acquiresAgainWhenTwoThirdsAreOver() async throws {
+    @Test(.testRealm(.init(services: services))) func `acquires again when two thirds are over`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -52,7 +52,7 @@ struct KeytabServiceTests {
         #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
     }
 
-    @Test(.testRealm(.init(services: services))) func whileTheKDCIsAwayTheOldTicketsServe() async throws {
+    @Test(.testRealm(.init(services: services))) func `while the KDCIs away the old tickets serve`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -71,7 +71,7 @@ struct KeytabServiceTests {
     }
 
     /// A KDC that swallows packets costs 27 seconds; while the old ticket holds nobody waits for it.
-    @Test(.testRealm(.init(services: services))) func aDueRenewalHoldsNobodyUp() async throws {
+    @Test(.testRealm(.init(services: services))) func `a due renewal holds nobody up`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -90,7 +90,7 @@ struct KeytabServiceTests {
     }
 
     /// The KDC goes away right after the service has signed in again: the tickets of before still hold.
-    @Test(.testRealm(.init(services: services))) func aServiceTicketOutlivesANewSignIn() async throws {
+    @Test(.testRealm(.init(services: services))) func `a service ticket outlives a new sign in`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         for name in [host, "other.example.test"] { _ = try await service.grant(name) }
@@ -102,7 +102,7 @@ struct KeytabServiceTests {
         #expect(await authorizationError { try await service.grant("other.example.test") }?.code == .kdcUnreachable)
     }
 
-    @Test(.testRealm(users: ["robot": "secret"], services: services)) func aRefusedKeyIsNotSentAgainSoon() async throws {
+    @Test(.testRealm(users: ["robot": "secret"], services: services)) func `a refused key is not sent again soon`() async throws {
         let home = try await makeHome(user: "robot")
         _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
         let service = home.makeExtension()
@@ -119,7 +119,7 @@ struct KeytabServiceTests {
     }
 
     @Test(.testRealm(.init(services: services)), arguments: ["", "FILE:", "garbage"])
-    func aKeytabThatCanNotBeRead(content: String) async throws {
+    func `a keytab that cannot be read`(content: String) async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let path = "\(home.directory)/service.keytab"
@@ -135,7 +135,7 @@ struct KeytabServiceTests {
         #expect(try await service.grant(host).principal == "app@EXAMPLE.TEST")
     }
 
-    @Test(.testRealm(.init(services: services))) func theKeytabsFirstPrincipalServesWhereNoneIsNamed() async throws {
+    @Test(.testRealm(.init(services: services))) func `the keytabs first principal serves where none is named`() async throws {
         var home = try await makeHome()
         home.options.credential = .keytab(.keytab(try await home.realm.keytab(for: "app")), principal: nil)
         #expect(try await home.makeExtension().grant(host).principal == "app@EXAMPLE.TEST")

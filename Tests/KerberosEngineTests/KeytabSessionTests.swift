@@ -19,7 +19,7 @@ struct KeytabSessionTests {
     }
 
     @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]))
-    func theClientKeytabSignsIn() async throws {
+    func `the client keytab signs in`() async throws {
         let home = try makeHome()
         try await installClientKeytab(of: "robot", home.realm)
         let kerberos = home.makeExtension()
@@ -31,7 +31,7 @@ struct KeytabSessionTests {
     }
 
     @Test(.testRealm(users: ["robot": "secret", "alice": "secret"], services: ["HTTP/www.example.test"]))
-    func theClientKeytabDoesNotDisplaceAPerson() async throws {
+    func `the client keytab does not displace a person`() async throws {
         let home = try makeHome()
         try await installClientKeytab(of: "robot", home.realm)
         let kerberos = home.makeExtension()
@@ -41,7 +41,7 @@ struct KeytabSessionTests {
     }
 
     @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test", "HTTP/other.example.test"]))
-    func aRefusedClientKeytabIsNotSentAgainSoon() async throws {
+    func `a refused client keytab is not sent again soon`() async throws {
         let home = try makeHome()
         try await installClientKeytab(of: "robot", home.realm)
         _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
@@ -54,7 +54,7 @@ struct KeytabSessionTests {
     }
 
     /// The KDC was set up anew: it can't read the ticket that the session has.
-    @Test func aSessionOfAKeytabIsAcquiredAgainWhereItsTicketIsRefused() async throws {
+    @Test func `a session of a keytab is acquired again where its ticket is refused`() async throws {
         let options = TestRealmOptions(users: ["robot": "secret"], services: ["HTTP/www.example.test"])
         try await withTestRealm(options) { former in
             let robot = try Principal("robot@EXAMPLE.TEST")
@@ -77,7 +77,7 @@ struct KeytabSessionTests {
         }
     }
 
-    @Test func aSessionOfAKeytabOutlivesAChangeOfTheRealmsKey() async throws {
+    @Test func `a session of a keytab outlives a change of the realms key`() async throws {
         try await withTestRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let home = try Home(realm)
             let kerberos = home.makeExtension()
@@ -90,7 +90,7 @@ struct KeytabSessionTests {
     }
 
     @Test(.testRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]))
-    func aSessionOfAKeytabIsAcquiredAgainBeforeItEnds() async throws {
+    func `a session of a keytab is acquired again before it ends`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn(using: .keytab(try await home.realm.keytab(for: "robot")))

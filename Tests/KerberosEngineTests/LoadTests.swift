@@ -9,7 +9,7 @@ import Testing
 /// Many tasks at once, in one process.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/other.example.test", "HTTP/cold.example.test"]))
 struct LoadTests {
-    @Test func noTokenIsMadeTwiceAndEachContextIsItsOwn() async throws {
+    @Test func `no token is made twice and each context is its own`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -34,7 +34,7 @@ struct LoadTests {
         #expect(Set(tokens).count == 640)
     }
 
-    @Test func cancelledTasksLeaveNothingBehind() async throws {
+    @Test func `cancelled tasks leave nothing behind`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)

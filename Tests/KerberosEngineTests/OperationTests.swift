@@ -27,7 +27,7 @@ import Testing
         return reply
     }
 
-    @Test func aSignInAndARefreshTellWhoIsSignedInAndASignOutNothing() async throws {
+    @Test func `a sign-in and a refresh tell who is signed in and a sign-out nothing`() async throws {
         let user = "user\(UUID().uuidString.prefix(8))"
         try await home.realm.addUser(user, password: "secret", flags: ["-pwexpire \"30 days\""])
         let kerberos = home.makeExtension()
@@ -47,7 +47,7 @@ import Testing
         #expect(try await kerberos.sessions().sessions.isEmpty)
     }
 
-    @Test func whatIsNotKnownIsLeftOut() async throws {
+    @Test func `what is not known is left out`() async throws {
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
         let login = try #require(try await reply(kerberos, .login))
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// The KDC's clock may be another: a reply is by this machine's.
-    @Test func theTimesAreByThisMachinesClock() async throws {
+    @Test func `the times are by this machines clock`() async throws {
         try await withTestRealm(
             TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(-7200))
         ) { realm in
@@ -68,12 +68,12 @@ import Testing
     }
 
     @Test(arguments: [AuthorizationOperation.login, .refresh, .logout])
-    func nobodySignedIn(operation: AuthorizationOperation) async throws {
+    func `nobody signed in`(operation: AuthorizationOperation) async throws {
         let error = await authorizationError { try await reply(home.makeExtension(), operation) }
         #expect(error?.code == .notSignedIn)
     }
 
-    @Test func aSignInAsksWhereItMayAndThereIsAPrompter() async throws {
+    @Test func `a sign-in asks where it may and there is a prompter`() async throws {
         var home = home
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
@@ -88,7 +88,7 @@ import Testing
         #expect(prompter.count == 1)
     }
 
-    @Test(arguments: [false, true]) func aTicketThatOnlyAPersonCouldGetAnewIsNotRefreshed(mayAsk: Bool) async throws {
+    @Test(arguments: [false, true]) func `a ticket that only a person could get anew is not refreshed`(mayAsk: Bool) async throws {
         var home = home
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
@@ -99,7 +99,7 @@ import Testing
         #expect(prompter.count == 0)
     }
 
-    @Test func anUnknownOperationIsLeftAlone() async throws {
+    @Test func `an unknown operation is left alone`() async throws {
         let request = AuthorizationRequest(url: try #require(url), operation: .init(rawValue: "unheard-of"))
         guard case .notHandled(let reasons) = try await home.makeExtension().beginAuthorization(with: request) else {
             Issue.record("it was handled")
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// An extension of somebody's own: its operation beside ours.
-    @Test func anOwnExtensionHandlesAnOperationOfItsOwn() async throws {
+    @Test func `an own extension handles an operation of its own`() async throws {
         struct Greeting: CredentialExtension {
             static let operation = AuthorizationOperation(rawValue: "greet")
             let base: KerberosExtension

@@ -31,7 +31,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         return try Home(realm, configurations: [configuration])
     }
 
-    @Test func anExpiredPasswordIsChangedInTheSameSignIn() async throws {
+    @Test func `an expired password is changed in the same sign in`() async throws {
         let (home, user) = (try home(), try await newUser("-pwexpire yesterday"))
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
         let session = try await home.makeExtension().signIn(user, using: .prompter(prompter))
@@ -43,7 +43,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         _ = try await home.makeExtension().signIn(user, using: .password(Secret("Fresh 1")))
     }
 
-    @Test func anExpiredPasswordWithNobodyToAskSaysWhatToDo() async throws {
+    @Test func `an expired password with nobody to ask says what to do`() async throws {
         let (home, user) = (try home(), try await newUser("+needchange"))
         let error = await kerberosError { try await home.makeExtension().signIn(user, using: .secret) }
         #expect(error?.code == .passwordExpired)
@@ -56,7 +56,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     ]
 
     @Test(arguments: elsewhere, [false, true])
-    func whereItIsNotChangedHereNobodyIsAsked(_ place: (rules: PasswordRules, words: String), isExpired: Bool) async throws {
+    func `where it is not changed here nobody is asked`(_ place: (rules: PasswordRules, words: String), isExpired: Bool) async throws {
         let home = try home(place.rules)
         let user = isExpired ? try await newUser("-pwexpire yesterday") : try await newUser()
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
@@ -72,7 +72,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(prompter.requests.isEmpty)
     }
 
-    @Test func theRulesAreCheckedBeforeTheKDCIsAsked() async throws {
+    @Test func `the rules are checked before the KDCIs asked`() async throws {
         let (home, user) = (try home(.init(minimumLength: 12, requiresComplexity: true)), try await newUser())
         let prompter = AnsweringPrompter(
             ["secret"],
@@ -91,7 +91,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(requests == 1)
     }
 
-    @Test func whatTheKDCRefusesIsAskedForAgainInItsWords() async throws {
+    @Test func `what the KDC refuses is asked for again in its words`() async throws {
         let policy = "policy\(UUID().uuidString)"
         _ = try await realm.kadmin(["add_policy", "-minlength", "10", policy])
         let (home, user) = (try home(.init(requirementsText: "Ask Bob for the rules.")), try await newUser())
@@ -102,7 +102,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(prompter.requests[2].banner?.hasPrefix("The KDC refused the new password: ") == true)
     }
 
-    @Test func nobodyIsAskedForEver() async throws {
+    @Test func `nobody is asked for ever`() async throws {
         let (home, user) = (try home(.init(minimumLength: 100)), try await newUser())
         let prompter = AnsweringPrompter(["secret"], new: Array(repeating: ["short", "short"], count: 9))
         let error = await kerberosError { try await home.makeExtension().changePassword(of: user, prompt: prompter) }
@@ -111,7 +111,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test(arguments: [[], ["secret"]])
-    func whoGivesUpKeepsThePassword(answers: [String]) async throws {
+    func `who gives up keeps the password`(answers: [String]) async throws {
         let (home, user) = (try home(), try await newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, prompt: AnsweringPrompter(answers))
@@ -120,7 +120,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         _ = try await home.makeExtension().signIn(user, using: .secret)
     }
 
-    @Test func aChangeLosesNoTicketAndIsMarked() async throws {
+    @Test func `a change loses no ticket and is marked`() async throws {
         let (home, user) = (try home(), try await newUser("-pwexpire \"5 days\""))
         let kerberos = home.makeExtension()
         let before = try await kerberos.signIn(user, using: .secret)
@@ -139,7 +139,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(again.passwordChanged == change.changed)
     }
 
-    @Test func theLeastAgeCountsFromTheLastChange() async throws {
+    @Test func `the least age counts from the last change`() async throws {
         let (home, user) = (try home(.init(minimumAge: 2, expireOverride: 30)), try await newUser())
         let kerberos = home.makeExtension()
         try await kerberos.signIn(user, using: .secret)
@@ -152,7 +152,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         try await kerberos.changePassword(of: user, from: Secret("Fresh 1"), to: Secret("Fresh 2"))
     }
 
-    @Test func theCurrentPasswordIsNotTheNextOne() async throws {
+    @Test func `the current password is not the next one`() async throws {
         let (home, user) = (try home(.init(history: 1)), try await newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, from: Secret("secret"), to: Secret("secret"))
@@ -160,7 +160,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(error?.message.contains("must differ") == true)
     }
 
-    @Test func aPartOfOnesOwnNameIsRefused() async throws {
+    @Test func `a part of ones own name is refused`() async throws {
         var home = try home(.init(requiresComplexity: true))
         let user = try await newUser()
         (home.options.userName, home.options.displayName) = (user, { "Alice Liddell" })

@@ -24,7 +24,7 @@ struct ReadyGrantTests {
         )
     }
 
-    @Test func needsATicketAtHandAndAsksForNone() async throws {
+    @Test func `needs a ticket at hand and asks for none`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         #expect(await kerberos.readyGrant(for: try request()) == nil, "nobody is signed in")
@@ -41,7 +41,7 @@ struct ReadyGrantTests {
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 1)
     }
 
-    @Test func isNilForWhatIsNotHandled() async throws {
+    @Test func `is nil for what is not handled`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")
@@ -54,7 +54,7 @@ struct ReadyGrantTests {
     }
 
     /// Another process may have signed out, which only a look at the cache tells.
-    @Test func isNilWhenTheSessionWasNotSeenOfLate() async throws {
+    @Test func `is nil when the session was not seen of late`() async throws {
         let home = try Home(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)

@@ -13,7 +13,7 @@ struct RefreshTests {
 
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
-    @Test func renewalKeepsServiceTicketsAndMarks() async throws {
+    @Test func `renewal keeps service tickets and marks`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
@@ -33,7 +33,7 @@ struct RefreshTests {
         #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
     }
 
-    @Test func whatIsNotRenewableNeedsAPerson() async throws {
+    @Test func `what is not renewable needs a person`() async throws {
         let kerberos = try makeHome().makeExtension()
         // The KDC makes a ticket renewable unasked when it can't give the lifetime that was asked for.
         let session = try await kerberos.signIn("bob", using: .secret, options: .init(lifetime: .seconds(3600)))
@@ -44,7 +44,7 @@ struct RefreshTests {
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func whatHasEndedIsSignedOut() async throws {
+    @Test func `what has ended is signed out`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("bob", using: .secret)
@@ -54,7 +54,7 @@ struct RefreshTests {
         #expect(await kerberosError { try await kerberos.refresh(session) }?.code == .noCredentials)
     }
 
-    @Test func aKeytabsSessionIsAcquiredAgain() async throws {
+    @Test func `a keytabs session is acquired again`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let keytab = try await home.realm.keytab(for: "app")
@@ -68,7 +68,7 @@ struct RefreshTests {
         #expect(after.services.count == 1 && after.acquiredBy == session.acquiredBy)
     }
 
-    @Test func aServicesSessionIsAcquiredAgain() async throws {
+    @Test func `a services session is acquired again`() async throws {
         var home = try makeHome()
         try await home.realm.addService("refreshing")
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "refreshing")
@@ -87,7 +87,7 @@ struct RefreshTests {
     enum Meanwhile: CaseIterable { case signsInAnew, signsOut, doesNothing }
 
     @Test(arguments: Meanwhile.allCases, [false, true])
-    func whatAnotherProgramDidStands(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
+    func `what another program did stands`(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             var home = try Home(realm)
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)

@@ -31,7 +31,7 @@ struct ServicePrincipalTests {
     @Test(arguments: [
         "https://www.example.test", "https://www.example.test:8443", "http://www.example.test:8080", "https://WWW.example.test.",
     ])
-    func theServiceIsTheURLsHost(origin: String) async throws {
+    func `the service is the URLs host`(origin: String) async throws {
         let (realm, kerberos) = try await makeExtension()
         let grant = try await kerberos.grant(origin: origin)
         #expect(grant.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
@@ -43,7 +43,7 @@ struct ServicePrincipalTests {
             "HTTP/alias.example.test", "HTTP/alias.example.test@EXAMPLE.TEST", "web/alias.example.test", "webservice@EXAMPLE.TEST",
         ]
     )
-    func theProfileNamesAnother(service: String) async throws {
+    func `the profile names another`(service: String) async throws {
         let origin = "https://www.example.test:8443"
         let (realm, kerberos) = try await makeExtension([origin: service])
         let full = service.contains("@") ? service : "\(service)@EXAMPLE.TEST"
@@ -62,7 +62,7 @@ struct ServicePrincipalTests {
     @Test(arguments: [
         "https://www.example.test", "https://www.example.test:8444", "http://www.example.test:8443", "http://www.example.test",
     ])
-    func anOverrideIsForOneOriginOnly(origin: String) async throws {
+    func `an override is for one origin only`(origin: String) async throws {
         let named = "https://www.example.test:8443"
         let (_, kerberos) = try await makeExtension([named: "HTTP/alias.example.test"])
         #expect(try await kerberos.grant(origin: named).servicePrincipal == "HTTP/alias.example.test@EXAMPLE.TEST")
@@ -71,7 +71,7 @@ struct ServicePrincipalTests {
     }
 
     @Test(arguments: ["", "/", "HTTP/www\\", "HTTP/a@B@C", "@EXAMPLE.TEST"])
-    func aNameThatIsNoneIsAClearError(service: String) async throws {
+    func `a name that is none is a clear error`(service: String) async throws {
         let origin = "https://www.example.test"
         let (_, kerberos) = try await makeExtension([origin: service])
         let error = await authorizationError { try await kerberos.grant(origin: origin) }

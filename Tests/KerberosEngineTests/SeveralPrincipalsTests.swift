@@ -26,7 +26,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func theLastSignedInAnswers(cache: String) async throws {
+    func `the last signed in answers`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
         #expect(try await home.makeExtension().grant(host).principal == "bob@EXAMPLE.TEST")
@@ -36,7 +36,7 @@ struct SeveralPrincipalsTests {
     }
 
     /// Two profiles of one realm that name a principal each, and the same service by an override: one token is not taken for the other.
-    @Test func eachProfilesPrincipalAnswersForItsOwnHosts() async throws {
+    @Test func `each profiles principal answers for its own hosts`() async throws {
         var www = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule(host)], principalName: "alice")
         var admin = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule("admin.example.test")], principalName: "bob")
         (www.source, admin.source) = ("www", "admin")
@@ -50,7 +50,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func theOneSwitchedToAnswers(cache: String) async throws {
+    func `the one switched to answers`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)
         let alice = try Principal("alice@EXAMPLE.TEST")
         _ = try await kerberos.grant(host)
@@ -62,14 +62,14 @@ struct SeveralPrincipalsTests {
         }
     }
 
-    @Test func nobodyCanSwitchToOneWhoIsNotSignedIn() async throws {
+    @Test func `nobody can switch to one who is not signed in`() async throws {
         let (_, kerberos) = try await twoSignedIn()
         let carol = try Principal("carol@EXAMPLE.TEST")
         #expect(await kerberosError { try await kerberos.makeDefault(carol) }?.code == .noCredentials)
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func theProfilesPrincipalWins() async throws {
+    @Test func `the profiles principal wins`() async throws {
         let (home, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "alice" }
         #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
         try await kerberos.signOut(try Principal("alice@EXAMPLE.TEST"))
@@ -79,7 +79,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test(arguments: ["alice", "alice@EXAMPLE.TEST"])
-    func theCallersChoiceWinsOverAll(name: String) async throws {
+    func `the callers choice wins over all`(name: String) async throws {
         let (_, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "bob" }
         #expect(try await kerberos.grant(host, as: name).principal == "alice@EXAMPLE.TEST")
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
@@ -97,7 +97,9 @@ struct SeveralPrincipalsTests {
             (.kerberosDefault, "bob", "alice", "alice@EXAMPLE.TEST"),
         ] as [(CredentialUseMode, String?, String?, String)]
     )
-    func whoseCredentialAnswersSaysTheProfile(mode: CredentialUseMode, principal: String?, named: String?, answers: String) async throws {
+    func `whose credential answers says the profile`(mode: CredentialUseMode, principal: String?, named: String?, answers: String)
+        async throws
+    {
         let (_, kerberos) = try await twoSignedIn(cache: "DIR") {
             $0.options.configurations[0].credentialUseMode = mode
             $0.options.configurations[0].principalName = principal
@@ -108,7 +110,7 @@ struct SeveralPrincipalsTests {
         if named == nil { #expect(explanation.principal == answers) }
     }
 
-    @Test func anExpiredSessionDoesNotAnswerForItsRealm() async throws {
+    @Test func `an expired session does not answer for its realm`() async throws {
         var home = try Home(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].principalName = nil
         let kerberos = home.makeExtension()

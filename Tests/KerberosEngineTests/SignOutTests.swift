@@ -12,7 +12,7 @@ struct SignOutTests {
 
     private func makeHome(cache: String = "FILE") throws -> Home { try Home(try #require(TestRealm.current), cache: cache) }
 
-    @Test func oursAreDestroyedAtOnce() async throws {
+    @Test func `ours are destroyed at once`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -24,7 +24,7 @@ struct SignOutTests {
         #expect(await kerberosFailure { try await home.run("klist", ["-s"]) })
     }
 
-    @Test func onlyWhoIsNamed() async throws {
+    @Test func `only who is named`() async throws {
         let kerberos = try makeHome(cache: "DIR").makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         try await kerberos.signIn("bob", using: .secret)
@@ -34,7 +34,7 @@ struct SignOutTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func ticketsOfKinitAreLeftUnlessAllShallGo(cache: String) async throws {
+    func `tickets of kinit are left unless all shall go`(cache: String) async throws {
         let home = try makeHome(cache: cache)
         try await home.kinit("alice")
         let kerberos = home.makeExtension()
@@ -49,7 +49,7 @@ struct SignOutTests {
     }
 
     /// kinit fills the same cache anew, which makes the tickets its own.
-    @Test func ticketsThatKinitPutInThePlaceOfOursAreLeft() async throws {
+    @Test func `tickets that kinit put in the place of ours are left`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -59,7 +59,7 @@ struct SignOutTests {
         _ = try await home.run("klist", ["-s"])
     }
 
-    @Test func anotherProgramsSignOutIsNoticed() async throws {
+    @Test func `another programs sign out is noticed`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -69,7 +69,7 @@ struct SignOutTests {
         #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
     }
 
-    @Test func anotherProgramsSignInIsNoticed() async throws {
+    @Test func `another programs sign-in is noticed`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -79,7 +79,7 @@ struct SignOutTests {
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func aServiceEndsItsOwnSessionOnly() async throws {
+    @Test func `a service ends its own session only`() async throws {
         var home = try makeHome()
         try await home.makeExtension().signIn("alice", using: .secret)
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "app")
@@ -92,7 +92,7 @@ struct SignOutTests {
     }
 
     /// A service's tickets are in this process's memory: no concern of the sessions in the shared caches.
-    @Test func aServicesTicketsAreNobodyElsesSession() async throws {
+    @Test func `a services tickets are nobody elses session`() async throws {
         var home = try makeHome()
         let person = home.makeExtension()
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "app")

@@ -23,7 +23,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func aColdServiceCostsOneTicketRequest() async throws {
+    @Test func `a cold service costs one ticket request`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -32,7 +32,7 @@ struct SingleFlightTests {
         #expect(try realm.issued(.serviceTicket, server: "HTTP/cold.example.test") == 1)
     }
 
-    @Test func aColdKeytabCostsOneSignIn() async throws {
+    @Test func `a cold keytab costs one sign in`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.credential = .keytab(.keytab(try await realm.keytab(for: "app")), principal: "app")
@@ -44,7 +44,7 @@ struct SingleFlightTests {
         #expect(try realm.issued(.serviceTicket, client: "app", server: "HTTP/two.example.test") == 1)
     }
 
-    @Test func tenRequestsAskThePersonOnce() async throws {
+    @Test func `ten requests ask the person once`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret")
@@ -56,7 +56,7 @@ struct SingleFlightTests {
         #expect(prompter.count == 1)
     }
 
-    @Test func aRequestThatMayNotAskNeverAsks() async throws {
+    @Test func `a request that may not ask never asks`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret")
@@ -68,7 +68,7 @@ struct SingleFlightTests {
     }
 
     /// The person takes a while to answer; another request must not wait for the answer.
-    @Test func aRequestThatMayNotAskDoesNotWaitForOneThatMay() async throws {
+    @Test func `a request that may not ask does not wait for one that may`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret", waits: true)
@@ -83,7 +83,7 @@ struct SingleFlightTests {
     }
 
     @Test(arguments: [(PromptRefusal.canceled, AuthorizationError.Code.canceled), (.notInteractive, .notInteractive)])
-    func aPersonMayRefuse(refusal: PromptRefusal, code: AuthorizationError.Code) async throws {
+    func `a person may refuse`(refusal: PromptRefusal, code: AuthorizationError.Code) async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.prompter = CountingPrompter(refusal: refusal)

@@ -30,7 +30,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         return home
     }
 
-    @Test func aRequestSignsIn() async throws {
+    @Test func `a request signs in`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "secret"])).makeExtension()
         #expect(try await kerberos.grant(host).principal == user.principal)
@@ -40,7 +40,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     /// However many ask at once, and however often: each attempt would be counted by the KDC.
     @Test(arguments: [false, true])
-    func aWrongOneIsSentOnceAndGone(isReadOnly: Bool) async throws {
+    func `a wrong one is sent once and gone`(isReadOnly: Bool) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "wrong"], isReadOnly: isReadOnly)
         let kerberos = try home(user.name, store).makeExtension()
@@ -57,7 +57,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == (isReadOnly ? [user.principal] : []))
     }
 
-    @Test func whoStopsWaitingCausesNoSecondAttempt() async throws {
+    @Test func `who stops waiting causes no second attempt`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "wrong"])).makeExtension()
         for _ in 0..<5 {
@@ -69,7 +69,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await realm.failedAttempts(of: user.name) == 1)
     }
 
-    @Test func afterAWrongOneAPersonIsAsked() async throws {
+    @Test func `after a wrong one a person is asked`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "wrong"])
         var home = try home(user.name, store)
@@ -81,7 +81,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await kerberos.sessions().sessions.map(\.acquiredBy) == [.password])
     }
 
-    @Test func anExpiredPasswordIsForgotten() async throws {
+    @Test func `an expired password is forgotten`() async throws {
         let user = try await newUser()
         _ = try await realm.kadmin(["modprinc", "+needchange", user.name])
         let store = try MemorySecretStore([user.principal: "secret"])
@@ -90,7 +90,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == [])
     }
 
-    @Test func aWrongOneSaysSo() async throws {
+    @Test func `a wrong one says so`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "wrong"])).makeExtension()
         let error = await authorizationError { try await kerberos.grant(host) }
@@ -99,7 +99,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
     }
 
     @Test(arguments: [SignInRules(allowsAutomaticLogin: false), SignInRules(allowsPassword: false)])
-    func whereTheProfileForbidsItNothingIsKeptOrUsed(_ rules: SignInRules) async throws {
+    func `where the profile forbids it nothing is kept or used`(_ rules: SignInRules) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "secret"])
         let kerberos = try home(user.name, store, rules: rules).makeExtension()
@@ -111,7 +111,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try realm.received(.initialTicket, client: user.name) == 0)
     }
 
-    @Test func signingOutForgets() async throws {
+    @Test func `signing out forgets`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -127,7 +127,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == [])
     }
 
-    @Test func aWrongPasswordIsNotKept() async throws {
+    @Test func `a wrong password is not kept`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -135,7 +135,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(error?.code == .wrongPassword && store.principals == [])
     }
 
-    @Test func whatAPersonTypesIsKept() async throws {
+    @Test func `what a person types is kept`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -144,7 +144,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await store.secret(for: Principal(user.principal)) == Secret("secret"))
     }
 
-    @Test func aNewPasswordReplacesTheOneThatIsKept() async throws {
+    @Test func `a new password replaces the one that is kept`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -156,7 +156,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == [user.principal], "what was not kept is not kept now")
     }
 
-    @Test func refreshAcquiresAgainWhatCantBeRenewed() async throws {
+    @Test func `refresh acquires again what cannot be renewed`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore()).makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600))
@@ -169,7 +169,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(after.acquiredBy == .storedSecret && after.isSignedIn && after.services.count == 1)
     }
 
-    @Test func refreshRenewsWhatCanBe() async throws {
+    @Test func `refresh renews what can be`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore()).makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
@@ -181,7 +181,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     /// A session whose password is gone ends as any other does, and is not tried again and again.
     @Test(arguments: [false, true])
-    func refreshWithoutThePassword(isWrong: Bool) async throws {
+    func `refresh without the password`(isWrong: Bool) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -195,7 +195,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await realm.failedAttempts(of: user.name) == (isWrong ? 1 : 0) && store.principals == [])
     }
 
-    @Test func aSessionThatWasEndedIsNotAcquiredAgain() async throws {
+    @Test func `a session that was ended is not acquired again`() async throws {
         let user = try await newUser()
         let home = try home(user.name, MemorySecretStore())
         let kerberos = home.makeExtension()

@@ -42,7 +42,7 @@ struct TrustTests {
         #expect(try await home.makeExtension().grant(host).servicePrincipal == "HTTP/\(host)@B.TEST")
     }
 
-    @Test func byReferral() async throws {
+    @Test func `by referral`() async throws {
         try await withRealms { first, second in
             let home = try Home(first, configurations: [try configuration("A.TEST")])
             try await expectAnswer(home, host: "web.b.test", keytab: second.keytabPath)
@@ -51,7 +51,7 @@ struct TrustTests {
     }
 
     /// No krb5.conf: the profiles alone say where the KDCs are, that of the other realm too.
-    @Test func byReferralWithTheKDCsOfTheProfiles() async throws {
+    @Test func `by referral with the KDCs of the profiles`() async throws {
         try await withRealms { first, second in
             var configurations = [try configuration("A.TEST"), ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule("only.test")])]
             for (position, realm) in [first, second].enumerated() {
@@ -64,7 +64,7 @@ struct TrustTests {
     }
 
     /// The KDC of A.TEST knows nothing of this domain; the profile does.
-    @Test func byMapping() async throws {
+    @Test func `by mapping`() async throws {
         try await withRealms { first, second in
             let mapping = ["B.TEST": [".elsewhere.test"]]
             let home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
@@ -77,7 +77,7 @@ struct TrustTests {
     }
 
     /// The profile that covers the host says nothing of its realm; another one does.
-    @Test func byAnotherProfilesMapping() async throws {
+    @Test func `by another profiles mapping`() async throws {
         try await withRealms { first, second in
             let covering = ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".intra.example")])
             let mapping = ExtensionConfiguration(realm: "B.TEST", domainRealmMapping: ["B.TEST": [".intra.example"]])
@@ -91,7 +91,7 @@ struct TrustTests {
     }
 
     /// The profile's realm is that of the services; its principal comes from the other.
-    @Test func aPrincipalOfAnotherRealmThanTheProfiles() async throws {
+    @Test func `a principal of another realm than the profiles`() async throws {
         try await withRealms { first, second in
             let home = try Home(first, configurations: [try configuration("B.TEST", principal: "alice@A.TEST")])
             try await expectAnswer(home, host: "web.elsewhere.test", keytab: second.keytabPath)
@@ -101,7 +101,7 @@ struct TrustTests {
     /// Its KDC refuses what this realm's gave out. Nobody can tell from afar whether another ticket would help, so that it is tried, and
     /// not with every request.
     @Test(arguments: [false, true])
-    func aTrustWhoseKeysDifferCostsOneSignIn(ofAService: Bool) async throws {
+    func `a trust whose keys differ costs one sign in`(ofAService: Bool) async throws {
         try await withRealms { first, second in
             // With no referral, the ticket of the cache is sent to the other realm.
             let mapping = ["B.TEST": [".b.test"]]
@@ -148,7 +148,7 @@ struct TrustTests {
         }
     }
 
-    @Test func eachRealmsUserAnswersForItsOwnHosts() async throws {
+    @Test func `each realms user answers for its own hosts`() async throws {
         try await withRealms { first, _ in
             let configurations: [ExtensionConfiguration] = [
                 .init(realm: "A.TEST", hosts: [try HostRule(".a.test")]), .init(realm: "B.TEST", hosts: [try HostRule(".b.test")]),

@@ -7,7 +7,7 @@ import Testing
 /// A dialogue in which the program takes the question and says nothing more.
 struct AssuanDialogueTests {
     @Test(.timeLimit(.minutes(1)), arguments: ["exec cat >/dev/null", "trap '' TERM; while :; do echo S still here; done"])
-    func aQuestionThatNobodyAnswersEnds(rest: String) async throws {
+    func `a question that nobody answers ends`(rest: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }

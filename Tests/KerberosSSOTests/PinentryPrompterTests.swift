@@ -61,7 +61,7 @@ struct PinentryPrompterTests {
         ("printf 'D 100%%25 zo\\303\\253\\nOK\\n'", "100% zoë"), ("printf 'S x\\n# y\\nD a\\nD b\\nOK\\n'", "ab"), ("echo OK", ""),
         ("echo INQUIRE QUALITY x; read -r end; [ \"$end\" = END ] && printf 'D good\\nOK\\n'", "good"),
     ])
-    func whatIsTypedComes(script: String, expected: String) async throws {
+    func `what is typed comes`(script: String, expected: String) async throws {
         #expect(try await ask("\(Self.polite) \(script)").get() == [expected])
     }
 
@@ -71,7 +71,7 @@ struct PinentryPrompterTests {
         ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", .notInteractive), ("\(polite) exit 0", .canceled),
         ("\(polite) yes 'D xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", .canceled), ("\(polite) yes | tr -d '\\n'", .canceled),
     ])
-    func aProgramThatGivesNoAnswer(script: String, expected: PromptRefusal) async throws {
+    func `a program that gives no answer`(script: String, expected: PromptRefusal) async throws {
         let result = try await ask(script)
         #expect(throws: expected) { try result.get() }
     }
@@ -83,7 +83,7 @@ struct PinentryPrompterTests {
         ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", ["DISPLAY": ""], "Set GPG_TTY or DISPLAY"),
         ("exit 1", [:], "Set GPG_TTY or DISPLAY"),
     ])
-    func whyNobodyCouldBeAskedIsToldOnce(script: String, environment: [String: String], expected: String) async throws {
+    func `why nobody could be asked is told once`(script: String, environment: [String: String], expected: String) async throws {
         let reports = Reports()
         _ = try await ask(script, environment: environment, times: 3, reports: reports)
         let told = reports.lines
@@ -91,7 +91,7 @@ struct PinentryPrompterTests {
         #expect(told.first??.contains("\n") == false)
     }
 
-    @Test func aQuestionThatIsPutAgainIsTold() async throws {
+    @Test func `a question that is put again is told`() async throws {
         let reports = Reports()
         let script = "[ -e broken ] || { echo >broken; exit 1; }; \(Self.polite) printf 'D x\\nOK\\n'"
         let result = try await ask(script, times: 3, reports: reports)
@@ -101,7 +101,7 @@ struct PinentryPrompterTests {
     }
 
     /// A person's no, and a request that nobody waits for, are no faults of the program.
-    @Test func whoGivesUpIsNoFault() async throws {
+    @Test func `who gives up is no fault`() async throws {
         let reports = Reports()
         _ = try await ask("\(Self.polite) echo 'ERR 83886179 Operation cancelled'", reports: reports)
         let hanging = "mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null"
@@ -115,7 +115,7 @@ struct PinentryPrompterTests {
         #expect(reports.lines.isEmpty)
     }
 
-    @Test func aQuestionThatIsCanceledEndsItsProgram() async throws {
+    @Test func `a question that is canceled ends its program`() async throws {
         let result = try await ask("mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null") { prompter, request, folder in
             Thread.detachNewThread {
                 // The other end is opened when the question is there.
@@ -128,7 +128,7 @@ struct PinentryPrompterTests {
     }
 
     /// The time in which a dialogue ends does not depend on what the program does about it.
-    @Test func aProgramThatHeedsNothingIsEnded() async throws {
+    @Test func `a program that heeds nothing is ended`() async throws {
         let script = "trap '' TERM; mkfifo asked; \(Self.polite) echo $$ >process; echo asked >asked; while :; do read -r x <hang; done"
         let result = try await ask("mkfifo hang; \(script)") { prompter, request, folder in
             Thread.detachNewThread {
@@ -140,14 +140,14 @@ struct PinentryPrompterTests {
         #expect(throws: PromptRefusal.canceled) { try result.get() }
     }
 
-    @Test func aQuestionThatWasCalledOffBeforeItWasAskedStartsNothing() async throws {
+    @Test func `a question that was called off before it was asked starts nothing`() async throws {
         let prompter = PinentryPrompter(program: "/bin/cat", environment: [:])
         let request = PromptRequest(principal: try Principal("alice@EXAMPLE.TEST"), prompts: [.init(kind: .password, text: "Password")])
         request.cancel(at: prompter)
         #expect(throws: PromptRefusal.canceled) { try prompter.answers(to: request) }
     }
 
-    @Test func aCancellationEndsNobodyElsesQuestion() async throws {
+    @Test func `a cancellation ends nobody elses question`() async throws {
         let script = "mkfifo asked answer; \(Self.polite) echo asked >asked; read -r x <answer; printf 'D mine\\nOK\\n'"
         let result = try await ask(script) { prompter, request, folder in
             Thread.detachNewThread {
@@ -160,12 +160,12 @@ struct PinentryPrompterTests {
         #expect(try result.get() == ["mine"])
     }
 
-    @Test func theProgramHasTheVariablesThatWereGiven() async throws {
+    @Test func `the program has the variables that were given`() async throws {
         let result = try await ask("\(Self.polite) printf 'D %s %s %s\\nOK\\n' \"$LANG\" \"$WAYLAND_DISPLAY\" \"${HOME-none}\"")
         #expect(try result.get() == ["C.UTF-8 wayland-7 none"])
     }
 
-    @Test func theProgramIsFoundByThePathThatWasGiven() {
+    @Test func `the program is found by the path that was given`() {
         #expect(PinentryPrompter.path(of: "sh", environment: ["PATH": "/nowhere:/bin"]) == "/bin/sh")
         #expect(PinentryPrompter.path(of: "sh", environment: ["PATH": "/nowhere"]) == nil)
         #expect(PinentryPrompter.path(of: "/bin", environment: [:]) == nil)

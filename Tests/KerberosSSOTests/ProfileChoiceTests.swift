@@ -22,7 +22,7 @@ struct ProfileChoiceTests {
         )
     }
 
-    @Test func thoseOfTheEnvironmentDictionary() async throws {
+    @Test func `those of the environment dictionary`() async throws {
         var home = try makeHome()
         let first = try writeProfile(home, "first.yaml", host: "www.example.test")
         let second = try writeProfile(home, "second.yaml", host: "other.example.test")
@@ -36,7 +36,7 @@ struct ProfileChoiceTests {
         #expect(sso.decision(for: third).plan == nil)
     }
 
-    @Test func thoseThatTheCallerNamesBeatTheEnvironment() async throws {
+    @Test func `those that the caller names beat the environment`() async throws {
         var home = try makeHome()
         let first = try writeProfile(home, "first.yaml", host: "www.example.test")
         home.settings.environment["KSSO_PROFILE"] = try writeProfile(home, "second.yaml", host: "other.example.test")
@@ -44,7 +44,7 @@ struct ProfileChoiceTests {
         #expect(sso.profiles.map(\.source) == [first])
     }
 
-    @Test func thoseOfTheUsersFolderWithAWarningForABrokenOne() async throws {
+    @Test func `those of the users folder with a warning for a broken one`() async throws {
         let home = try makeHome()
         let good = try writeProfile(home, "good.yaml", host: "www.example.test")
         let broken = try home.write("broken.yaml", "Realm: [")
@@ -54,13 +54,13 @@ struct ProfileChoiceTests {
     }
 
     @Test(arguments: ["/nonexistent/profile.yaml", "/dev/null", "/"])
-    func oneThatIsNamedMustBeUsable(path: String) async throws {
+    func `one that is named must be usable`(path: String) async throws {
         var home = try makeHome()
         home.settings.environment["KSSO_PROFILE"] = path
         await #expect(throws: ProfileError.self) { try await SingleSignOn(.automatic, settings: home.settings) }
     }
 
-    @Test func withoutAnyProfileOneCanStillSignIn() async throws {
+    @Test func `without any profile one can still sign in`() async throws {
         var home = try makeHome()
         home.settings.environment["HOME"] = "\(home.directory)/nowhere"
         let sso = try await SingleSignOn(.inProcess([]), settings: home.settings)

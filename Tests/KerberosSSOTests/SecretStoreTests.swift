@@ -35,7 +35,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(.enabled(if: isKeyringAvailable, "the kernel has no keyrings, or allows none here"))
-    func theKernelsKeyring() async throws {
+    func `the kernels keyring`() async throws {
         let store = KernelKeyringStore()
         #expect(try await store.secret(for: principal) == nil)
         #expect(try await store.remove(principal) == false)
@@ -62,7 +62,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(arguments: ["pass wörd", "pass wörd\n", "pass wörd\r\n"])
-    func whatSystemdDelivers(content: String) async throws {
+    func `what systemd delivers`(content: String) async throws {
         try await withFolder { store in
             #expect(try await store.secret(for: principal) == nil)
             try deliver(content)
@@ -73,7 +73,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(.enabled(if: isKeyringAvailable, "the kernel has no keyrings, or allows none here"))
-    func whatIsRefusedIsPassedOverUntilItIsDeliveredAnew() async throws {
+    func `what is refused is passed over until it is delivered anew`() async throws {
         try await withFolder { store in
             try deliver("old")
             #expect(try await store.remove(principal) == true)
@@ -88,14 +88,14 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(arguments: [0o444, 0o404, 0o420, 0o402])
-    func aFileThatOthersReadOrChange(mode: Int) async throws {
+    func `a file that others read or change`(mode: Int) async throws {
         try await withFolder { store in
             try deliver("secret", mode: mode)
             #expect(await kerberosError { _ = try await store.secret(for: principal) }?.code == .secretStoreUnusable)
         }
     }
 
-    @Test func whatIsNoFileOfItsOwn() async throws {
+    @Test func `what is no file of its own`() async throws {
         try await withFolder { store in
             try deliver("secret")
             try FileManager.default.moveItem(atPath: file, toPath: "\(folder)/elsewhere")
@@ -110,7 +110,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(arguments: [[:], ["CREDENTIALS_DIRECTORY": ""], ["CREDENTIALS_DIRECTORY": "relative"]])
-    func noFolder(environment: [String: String]) { #expect(CredentialsDirectoryStore(environment: environment) == nil) }
+    func `no folder`(environment: [String: String]) { #expect(CredentialsDirectoryStore(environment: environment) == nil) }
 
     private func kerberosError(_ body: () async throws -> Void) async -> KerberosError? {
         do {

@@ -25,7 +25,7 @@ struct SecretToolTests {
     /// One that says what it is called with, and keeps what it reads.
     private static let recording = "echo \"$@\" >>log; env >>log; case $1 in store) cat >kept;; lookup) cat kept;; clear) rm kept;; esac"
 
-    @Test func thePasswordGoesByItsInputAlone() async throws {
+    @Test func `the password goes by its input alone`() async throws {
         try await withTool(Self.recording) { store, folder in
             #expect(try await store.secret(for: alice) == nil)
             #expect(try await store.store(Secret("pass wörd"), for: alice) == "in the Secret Service until you sign out")
@@ -38,7 +38,7 @@ struct SecretToolTests {
     }
 
     @Test(arguments: ["exit 1", "kill -9 $$", "cat >/dev/null; echo no >&2; exit 3"])
-    func oneThatFailsKeepsNothing(script: String) async throws {
+    func `one that fails keeps nothing`(script: String) async throws {
         try await withTool(script) { store, _ in
             let kept = try await store.secret(for: alice)
             #expect(kept == nil)
@@ -46,7 +46,7 @@ struct SecretToolTests {
         }
     }
 
-    @Test func oneThatSaysTooMuchIsEnded() async throws {
+    @Test func `one that says too much is ended`() async throws {
         try await withTool("exec yes") { store, _ in
             await #expect(throws: KerberosError.self) { try await store.secret(for: alice) }
         }
@@ -54,7 +54,7 @@ struct SecretToolTests {
 
     /// It has the other end of its output closed, or open, and does not end.
     @Test(arguments: ["exec cat fifo", "exec >/dev/null; exec cat fifo >&2 <&-"])
-    func oneThatDoesNotEndIsEnded(script: String) async throws {
+    func `one that does not end is ended`(script: String) async throws {
         try await withTool("exec 0<&-; mkfifo fifo; \(script)") { _, folder in
             let environment = ["PATH": "/usr/bin:/bin"]
             let run = SecretToolRun(program: "\(folder)/secret-tool", arguments: [], environment: environment, patience: .milliseconds(200))
@@ -65,7 +65,7 @@ struct SecretToolTests {
         }
     }
 
-    @Test func aNameThatLooksLikeAnOptionIsNotHandedOver() async throws {
+    @Test func `a name that looks like an option is not handed over`() async throws {
         try await withTool(Self.recording) { store, folder in
             let principal = try Principal("--all@EXAMPLE.TEST")
             let kept = try await store.secret(for: principal)
@@ -76,5 +76,7 @@ struct SecretToolTests {
     }
 
     @Test(arguments: [[:], ["PATH": "/usr/bin"], ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x", "PATH": "/nonexistent:relative"]])
-    func whereThereIsNoneItIsNotAsked(environment: [String: String]) { #expect(SecretServiceStore(environment: environment) == nil) }
+    func `where there is none it is not asked`(environment: [String: String]) {
+        #expect(SecretServiceStore(environment: environment) == nil)
+    }
 }

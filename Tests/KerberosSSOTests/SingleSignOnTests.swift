@@ -13,7 +13,7 @@ struct SingleSignOnTests {
 
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
-    @Test func theProfileOfAMac() async throws {
+    @Test func `the profile of a mac`() async throws {
         let home = try makeHome()
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         #expect(sso.warnings.isEmpty && sso.profiles.count == 1)
@@ -36,7 +36,7 @@ struct SingleSignOnTests {
     }
 
     /// No krb5.conf at all: the profile says where the KDC is.
-    @Test func theProfileAloneSuffices() async throws {
+    @Test func `the profile alone suffices`() async throws {
         var home = try makeHome()
         home.settings.base = .none
         let path = try home.write(
@@ -56,7 +56,7 @@ struct SingleSignOnTests {
         #expect(try await sso.principal(for: host) == "bob@EXAMPLE.TEST")
     }
 
-    @Test func theCommandsOfASession() async throws {
+    @Test func `the commands of a session`() async throws {
         let home = try makeHome()
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         try await sso.signIn("alice", prompt: .secret, options: .init(lifetime: .seconds(600), renewableLifetime: .seconds(3600)))
@@ -72,7 +72,7 @@ struct SingleSignOnTests {
         #expect(try await sso.signOut().ended.count == 1)
     }
 
-    @Test func aServiceWithAKeytab() async throws {
+    @Test func `a service with a keytab`() async throws {
         let home = try makeHome()
         let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app@EXAMPLE.TEST")
         let service = try await SingleSignOn(.inProcess(try intranetProfile(), credential: credential), settings: home.settings)
@@ -80,7 +80,7 @@ struct SingleSignOnTests {
         #expect(!FileManager.default.fileExists(atPath: "\(home.directory)/cache"))
     }
 
-    @Test func aServicesNameGetsTheProfilesRealm() async throws {
+    @Test func `a services name gets the profiles realm`() async throws {
         var home = try makeHome()
         home.settings.base = .files([home.realm.configurationPath])
         let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app")
@@ -88,14 +88,14 @@ struct SingleSignOnTests {
         #expect(try await service.principal(for: host) == "app@EXAMPLE.TEST")
     }
 
-    @Test func aKeytabNamesItsPrincipalItself() async throws {
+    @Test func `a keytab names its principal itself`() async throws {
         let home = try makeHome()
         let keytab = try await home.realm.keytab(for: "app")
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         #expect(try await sso.signIn(using: .keytab(keytab)).principal.description == "app@EXAMPLE.TEST")
     }
 
-    @Test func aRequestMayAskThePrompterOfTheSettings() async throws {
+    @Test func `a request may ask the prompter of the settings`() async throws {
         var home = try makeHome()
         home.settings.prompter = Answering.secret
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
@@ -103,7 +103,7 @@ struct SingleSignOnTests {
         #expect(try await sso.principal(for: host, mayAsk: true) == "alice@EXAMPLE.TEST")
     }
 
-    @Test func theTraceIsHandedOnAndHoldsNoPassword() async throws {
+    @Test func `the trace is handed on and holds no password`() async throws {
         var home = try makeHome()
         let lines = TraceLines()
         home.settings.trace = { lines.append($0) }

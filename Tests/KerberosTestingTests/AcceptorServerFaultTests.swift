@@ -19,7 +19,7 @@ import Testing
         return try await realm.run("curl", words, environment: ["KRB5CCNAME": cache])
     }
 
-    @Test func aRequestIsGreetedOrRefused() async throws {
+    @Test func `a request is greeted or refused`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let greeted = try await curl(server.url).output
             #expect(greeted == "Hello alice@EXAMPLE.TEST\n200")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func oneTokenVouchesForTheConnection() async throws {
+    @Test func `one token vouches for the connection`() async throws {
         for isConnectionBound in [false, true] {
             try await withAcceptorServer(realm: realm, .init(isConnectionBound: isConnectionBound)) { server in
                 // The second request brings no token.
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The curl of Debian 12 sends no bindings.
-    @Test func bindingsAreRequired() async throws {
+    @Test func `bindings are required`() async throws {
         let identity = try await realm.makeServerIdentity()
         let bindings = try identity.channelBindings()
         for (policy, status) in [(AcceptorServerOptions.BindingPolicy.compared(bindings), "200"), (.required(bindings), "401")] {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [AcceptorServerOptions.FinalToken.sent, .dropped, .garbage])
-    func theServerProvesItselfOrNot(token: AcceptorServerOptions.FinalToken) async throws {
+    func `the server proves itself or not`(token: AcceptorServerOptions.FinalToken) async throws {
         try await withAcceptorServer(realm: realm, .init(finalToken: token)) { server in
             let head = try await curl(server.url, ["-D", "-", "-o", "/dev/null"]).output
             let fields = head.split(whereSeparator: \.isNewline).filter { $0.lowercased().hasPrefix("www-authenticate: negotiate") }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func answersAreReplaced() async throws {
+    @Test func `answers are replaced`() async throws {
         let options = AcceptorServerOptions { request in
             switch request.path {
             case "/busy": .status(503, fields: ["Retry-After": "1"])

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [nil] + ServerCertificate.all.map(Optional.some))
-    func curlIsGreeted(certificate: ServerCertificate?) async throws {
+    func `curl is greeted`(certificate: ServerCertificate?) async throws {
         var identity: ServerIdentity?
         if let certificate { identity = try await realm.makeServerIdentity(certificate) }
         let cache = try await realm.signIn()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aStrangerIsAskedForATicket() async throws {
+    @Test func `a stranger is asked for a ticket`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.curl(["-i", "-H", "Authorization: Basic YTpi", server.url, "--next", "-si", "-I", server.url])
             #expect(reply.output.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func connectionsAreToldApart() async throws {
+    @Test func `connections are told apart`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             for path in ["a", "b"] { _ = try await realm.curl(["\(server.url)/\(path)", "\(server.url)/\(path)"]) }
             _ = try await realm.curl(["-H", "Connection: close", "\(server.url)/c", "\(server.url)/c"])
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["QUJD", "***", ""]) func garbageIsRefused(token: String) async throws {
+    @Test(arguments: ["QUJD", "***", ""]) func `garbage is refused`(token: String) async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.curl(["-H", "Authorization: Negotiate \(token)", server.url])
             #expect(reply.output == "who are you?\n")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func bodiesAreCounted() async throws {
+    @Test func `bodies are counted`() async throws {
         let body = "\(realm.directory)/\(UUID().uuidString)"
         try Data(count: 1 << 20).write(to: URL(filePath: body))
         let cache = try await realm.signIn()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aTokenOf64KiBPasses() async throws {
+    @Test func `a token of 64 ki b passes`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.send([UInt8](repeating: 0x41, count: 65_536), to: server)
             #expect(reply.output.contains("401 Unauthorized"))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func oneTokenVouchesForAConnectionOnlyWhenBound(isBound: Bool) async throws {
+    @Test(arguments: [true, false]) func `one token vouches for a connection only when bound`(isBound: Bool) async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm, .init(isConnectionBound: isBound)) { server in
             let first = ["-i", "--negotiate", "-u", ":", server.url]
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// A connection that a stranger opened is his: nobody else's token counts on it.
-    @Test func aBoundConnectionIsNotAnothers() async throws {
+    @Test func `a bound connection is not anothers`() async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm, .init(isConnectionBound: true)) { server in
             _ = try await realm.curl(["--negotiate", "-u", ":", server.url], cache: cache)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(["always"], true), (["none"], false)]) func delegationIsSeen(how: [String], isSeen: Bool) async throws {
+    @Test(arguments: [(["always"], true), (["none"], false)]) func `delegation is seen`(how: [String], isSeen: Bool) async throws {
         let cache = try await realm.signIn(options: ["-f"])
         try await withAcceptorServer(realm: realm) { server in
             let options = ["--delegation"] + how + ["--negotiate", "-u", ":"]
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func theEndIsAnnouncedAndComes() async throws {
+    @Test func `the end is announced and comes`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             try await withClientConnection(port: server.port) { connection in
                 let first = try await connection.get()
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// The client keeps its connection, so that the server has to end it.
-    @Test func nothingIsOpenInTheEnd() async throws {
+    @Test func `nothing is open in the end`() async throws {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let (answers, answered) = AsyncStream.makeStream(of: Int?.self)
         async let isEnded = Self.keepsItsConnection(ports, answered)
@@ -156,14 +156,14 @@ import Testing
         return isEnded
     }
 
-    @Test func whatTheClosureThrowsComesOut() async throws {
+    @Test func `what the closure throws comes out`() async throws {
         struct OwnError: Error {}
         await #expect(throws: OwnError.self) {
             try await withAcceptorServer(realm: realm) { _ in throw OwnError() }
         }
     }
 
-    @Test func manyAtOnceAreServed() async throws {
+    @Test func `many at once are served`() async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm) { server in
             let urls = Array(repeating: server.url, count: 24)

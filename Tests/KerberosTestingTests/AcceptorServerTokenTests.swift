@@ -26,7 +26,7 @@ import Testing
             (one, .required(two), .channelBindingsDiffer, false),
         ] as [(ChannelBindings?, AcceptorServerOptions.BindingPolicy, KerberosError.Code?, Bool)]
     )
-    func bindings(
+    func `bindings`(
         client: ChannelBindings?,
         policy: AcceptorServerOptions.BindingPolicy,
         refusal: KerberosError.Code?,
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func theFinalTokenProvesTheServer() async throws {
+    @Test func `the final token proves the server`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let end = try await answer(of: server)
             #expect(end?.contains(.mutualAuthentication) == true)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [.dropped, .garbage] as [AcceptorServerOptions.FinalToken])
-    func aFinalTokenCanBeMissingOrWrong(finalToken: AcceptorServerOptions.FinalToken) async throws {
+    func `a final token can be missing or wrong`(finalToken: AcceptorServerOptions.FinalToken) async throws {
         try await withAcceptorServer(realm: realm, .init(finalToken: finalToken)) { server in
             if finalToken == .dropped {
                 let end = try await answer(of: server)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func anyStatusCanBeAnswered() async throws {
+    @Test func `any status can be answered`() async throws {
         let answer: @Sendable (AcceptorServer.Request) -> AcceptorServerOptions.Answer = { request in
             switch request.path {
             case "/never": .challenged
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// DCE style has three legs where Kerberos has two.
-    @Test func aNegotiationOfTwoRequestsBelongsToItsConnection() async throws {
+    @Test func `a negotiation of two requests belongs to its connection`() async throws {
         let flags: ContextFlags = [.mutualAuthentication, .integrity, ContextFlags(rawValue: 0x1000)]
         let credential = try await credential()
         try await withAcceptorServer(realm: realm) { server in

@@ -10,7 +10,7 @@ struct CertificateRealmTests {
         try await withTestRealm(options) { try await body($0) }
     }
 
-    @Test func kinitSignsInWithACertificate() async throws {
+    @Test func `kinit signs in with a certificate`() async throws {
         try await withRealm { realm in
             let own = try await realm.certificate(for: "alice")
             let login = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", "alice"])
@@ -21,7 +21,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func thisProcessSignsInWithACertificate() async throws {
+    @Test func `this process signs in with a certificate`() async throws {
         try await withRealm { realm in
             let own = try await realm.certificate(for: "alice")
             let alice = try Principal("alice", defaultRealm: realm.name)
@@ -31,7 +31,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func aPINIsAskedFor() async throws {
+    @Test func `a PINIs asked for`() async throws {
         try await withRealm { realm in
             let own = try await realm.certificate(for: "alice", pin: "12 34")
             #expect(own.identity.hasPrefix("PKCS12:"))
@@ -44,7 +44,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func nobodyInParticularSignsIn() async throws {
+    @Test func `nobody in particular signs in`() async throws {
         try await withRealm { realm in
             let login = try await realm.run("kinit", ["-n"])
             #expect(login.exitStatus == 0, "\(login.errors)")
@@ -52,7 +52,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func aRealmWithoutAnAuthoritySaysSo() async throws {
+    @Test func `a realm without an authority says so`() async throws {
         try await withTestRealm { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.certificate(for: "alice") }
             #expect(error?.code == .invalidArgument && error?.message.contains("acceptsCertificates") == true)
@@ -63,7 +63,7 @@ struct CertificateRealmTests {
 /// Without the plugin, which a machine has only where somebody installed it.
 @Suite struct MissingCertificatePluginTests {
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func itIsNamed() async throws {
+    func `it is named`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(.init(acceptsCertificates: true)) { _ in } }
         #expect(error?.code == .programMissing && error?.message.contains("krb5-pkinit") == true)
     }

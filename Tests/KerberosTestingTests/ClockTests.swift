@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func theKDCsClockIsSetWhileTheRealmLives(seconds: Int) async throws {
+    func `the KDCs clock is set while the realm lives`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             _ = try await signIn(realm)
             try await realm.setKDCClock(offset: .seconds(seconds))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func aClientInProcessHasAClock(seconds: Int) async throws {
+    func `a client in process has a clock`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             let error = await #expect(throws: KerberosError.self) { try await signIn(realm, clockOffset: .seconds(seconds)) }
             #expect(error?.code == .clockSkew)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func aClientWithAWrongClockLearnsTheKDCs() async throws {
+    @Test func `a client with a wrong clock learns the KDCs`() async throws {
         try await withTestRealm(Self.options) { realm in
             let ticket = try await signIn(realm, clockOffset: .seconds(3600))
             #expect(ticket.isValid(at: Date()))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"), arguments: [-3600, 3600])
-    func aProgramHasAClock(seconds: Int) async throws {
+    func `a program has a clock`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             let error = await #expect(throws: KerberosTestingError.self) {
                 try await realm.kinit("alice", password: "secret", clockOffset: .seconds(seconds))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"))
-    func aTicketHasExpiredForAProgramOfTomorrow() async throws {
+    func `a ticket has expired for a program of tomorrow`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.kinit("alice", password: "secret")
             #expect(try await realm.run("klist", ["-s"]).exitStatus == 0)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func aMissingClockLibraryIsNamed() throws {
+    @Test func `a missing clock library is named`() throws {
         let error = #expect(throws: KerberosTestingError.self) { try ClockLibrary.path(roots: ["/nonexistent"]) }
         #expect(error?.code == .programMissing)
         #expect(error?.message.contains("apt-get install libfaketime") == true)

@@ -15,7 +15,7 @@ import Testing
         return lines.map { $0.split(separator: " ") }.count { $0.count > 2 && $0[2] == address && $0[1] != address }
     }
 
-    @Test func datagramsThatNobodyAnswersHaveNotSoManySockets() async throws {
+    @Test func `datagrams that nobody answers have not so many sockets`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.pauseKDC()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aDatagramThatNobodyAnswersIsGivenUp() async throws {
+    @Test func `a datagram that nobody answers is given up`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.pauseKDC()
@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A message that is still held back would keep the network alive.
-    @Test func theEndOfTheRealmEndsDelays() async throws {
+    @Test func `the end of the realm ends delays`() async throws {
         weak var network: KDCNetwork?
         try await withTestRealm(Self.options) { realm in
             network = try realm.network

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FASTRealmTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], demandsFAST: true)
 
-    @Test func armorSuffices() async throws {
+    @Test func `armor suffices`() async throws {
         try await withTestRealm(Self.options) { realm in
             let armor = try await realm.armorCache()
             let login = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n")
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func withoutArmorThereIsNoTicket(program: SignInProgram) async throws {
+    func `without armor there is no ticket`(program: SignInProgram) async throws {
         try await withTestRealm(Self.options) { realm in
             let failure = try #require(try await program.signIn(realm))
             #expect(failure.lowercased().contains("preauth"), "\(failure)")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func anyKDCTakesArmor() async throws {
+    @Test func `any KDC takes armor`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let armor = try await realm.armorCache()
             #expect(try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n").exitStatus == 0)

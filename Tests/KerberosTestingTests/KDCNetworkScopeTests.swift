@@ -7,14 +7,14 @@ import Testing
 @Suite struct KDCNetworkScopeTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], faultProxy: true)
 
-    @Test func aRealmWithoutOneSaysSo() async throws {
+    @Test func `a realm without one says so`() async throws {
         try await withTestRealm { realm in
             let error = #expect(throws: KerberosTestingError.self) { _ = try realm.network }
             #expect(error?.code == .invalidArgument && error?.message.contains("faultProxy") == true)
         }
     }
 
-    @Test func aClosedPortCannotCount() async throws {
+    @Test func `a closed port cannot count`() async throws {
         try await withTestRealm(Self.options) { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.network.set(.refuse, for: .next(2)) }
             #expect(error?.code == .invalidArgument)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func aKDCStartsAgainBehindIt() async throws {
+    @Test func `a KDC starts again behind it`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.stopKDC()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func clientsOfOtherRealmsComeByItToo() async throws {
+    @Test func `clients of other realms come by it too`() async throws {
         let first = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], faultProxy: true)
         let second = TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"], faultProxy: true)
         try await withTrustedRealms(first, second) { realm, other in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func waitingEndsWithTheRealmAndWithTheTask() async throws {
+    @Test func `waiting ends with the realm and with the task`() async throws {
         var options = Self.options
         options.address = "127.0.77.1"  // nobody else's, so that the kernel gives its ports to nobody else
         let network = try await withTestRealm(options) { realm in
@@ -72,7 +72,7 @@ import Testing
 
     /// A cancellation handler takes the network's lock inside one that the runtime wants for resuming the task.
     @Test(arguments: ["request", "cancellation", "end"])
-    func whoWaitsIsToldWhileTheNetworkIsFree(reason: String) async throws {
+    func `who waits is told while the network is free`(reason: String) async throws {
         let (executor, waiting) = try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await network.set(.blackHole)
@@ -96,7 +96,7 @@ import Testing
         #expect(executor.wasFree == [true, true])
     }
 
-    @Test func manyNetworksHaveOnePortEach() async throws {
+    @Test func `many networks have one port each`() async throws {
         let open = OpenPorts()
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {

@@ -21,7 +21,7 @@ import Testing
     private static let beginners: [(NetworkTransports, SignInProgram)] = [(.udp, .kinit), (.tcp, .kinit), (.tcp, .library)]
 
     @Test(arguments: beginners)
-    func everythingPasses(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `everything passes`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             #expect(network.exchanges.isEmpty)
             let failure = try await program.signIn(realm)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: transports, SignInProgram.allCases)
-    func onlyOneTransportIsAllowed(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `only one transport is allowed`(transport: NetworkTransports, program: SignInProgram) async throws {
         // Clients begin with the other one, and find its port closed.
         try await withRealm(transport == .udp ? .tcp : .udp) { realm, network in
             try await network.allowOnly(transport)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func closedPortsRefuse(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `closed ports refuse`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             for _ in 1...2 {
                 try await network.set(.refuse)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func aLostRequestIsSentAgain(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `a lost request is sent again`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.drop, on: transport, for: .next(1))
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: transports)
-    func aLostReplyWasDecided(transport: NetworkTransports) async throws {
+    func `a lost reply was decided`(transport: NetworkTransports) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.drop(.reply), on: transport, for: .next(1))
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: transports)
-    func aBlackHoleTakesAndNeverAnswers(transport: NetworkTransports) async throws {
+    func `a black hole takes and never answers`(transport: NetworkTransports) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.blackHole)
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: transports, [NetworkFault.Direction.request, .reply])
-    func aDelayLetsOthersOvertake(transport: NetworkTransports, direction: NetworkFault.Direction) async throws {
+    func `a delay lets others overtake`(transport: NetworkTransports, direction: NetworkFault.Direction) async throws {
         try await withRealm(transport) { realm, network in
             try await network.set(.delay(.milliseconds(20), direction))
             #expect(try await SignInProgram.kinit.signsIn(realm))
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func aSpoiltReplyIsRefused(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `a spoilt reply is refused`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             try await network.set(.corrupt)
             let failure = try await program.signIn(realm)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [NetworkFault.corrupt(.request), .truncate(to: 20, .request)])
-    func theKDCAnswersNoSpoiltRequest(fault: NetworkFault) async throws {
+    func `the KDC answers no spoilt request`(fault: NetworkFault) async throws {
         for transport in Self.transports {
             try await withRealm(transport) { realm, network in
                 let log = try realm.log()
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func aCutDatagramIsRefused(program: SignInProgram) async throws {
+    func `a cut datagram is refused`(program: SignInProgram) async throws {
         try await withRealm { realm, network in
             try await network.allowOnly(.udp)
             try await network.set(.truncate(to: 20), on: .udp)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func aCutConnectionIsNoReply(program: SignInProgram) async throws {
+    func `a cut connection is no reply`(program: SignInProgram) async throws {
         try await withRealm(.tcp) { realm, network in
             try await network.set(.truncate(to: 20), on: .tcp)
             #expect(try await program.signsIn(realm))
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func aReplyTooBigForADatagramComesByTCP() async throws {
+    @Test func `a reply too big for a datagram comes by TCP`() async throws {
         try await withRealm { realm, network in
             try await network.set(.replyTooBig)
             #expect(try await SignInProgram.kinit.signsIn(realm))
@@ -201,7 +201,7 @@ import Testing
         (.clockSkew, "Clock skew too great", .clockSkew),
         (60, "Generic error", .other),
     ])
-    func errorsReachTheClient(code: KDCErrorCode, text: String, error: KerberosError.Code) async throws {
+    func `errors reach the client`(code: KDCErrorCode, text: String, error: KerberosError.Code) async throws {
         try await withRealm { realm, network in
             let log = try realm.log()
             for transport in Self.transports {

@@ -12,7 +12,7 @@ struct KDCProxyTests {
         pluginDirectory: unpackedPlugins
     )
 
-    @Test func kinitSignsInOverHTTPS() async throws {
+    @Test func `kinit signs in over HTTPS`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
@@ -23,7 +23,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func thisProcessSignsInOverHTTPS() async throws {
+    @Test func `this process signs in over HTTPS`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 let alice = try Principal("alice", defaultRealm: realm.name)
@@ -35,7 +35,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func faultsReachThroughTheProxy() async throws {
+    @Test func `faults reach through the proxy`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 try await realm.network.set(.error(.clientRevoked))
@@ -50,7 +50,7 @@ struct KDCProxyTests {
     }
 
     @Test(arguments: [NetworkFault.blackHole, .pass])
-    func theScopeEndsThoughTheKDCDoesNotAnswer(fault: NetworkFault) async throws {
+    func `the scope ends though the KDC does not answer`(fault: NetworkFault) async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.network.set(fault)
             if fault == .pass { try await realm.pauseKDC() }
@@ -63,7 +63,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func aClientThatGivesUpLeavesNothing() async throws {
+    @Test func `a client that gives up leaves nothing`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.pauseKDC()
             try await withKDCProxy(realm: realm) { proxy in
@@ -78,7 +78,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func whatIsNoRequestIsRefused() async throws {
+    @Test func `what is no request is refused`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 for (words, status) in [([], "405"), (["-d", "x"], "400"), (["--path-as-is", "--url-query", "x"], "404")]
@@ -97,7 +97,7 @@ struct KDCProxyTests {
 
 /// libkrb5 alone needs its plugin; the server, and clients of another kind, do not.
 @Suite struct KDCProxyWithoutPluginTests {
-    @Test func itServesAllTheSame() async throws {
+    @Test func `it serves all the same`() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], faultProxy: true)) { realm in
             try await realm.network.set(.error(.clientRevoked))
             try await withKDCProxy(realm: realm) { proxy in

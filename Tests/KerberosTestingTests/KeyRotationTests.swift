@@ -37,7 +37,7 @@ struct KeyRotationTests {
     }
 
     @Test(arguments: [true, false])
-    func oldTicketsAreAcceptedAsLongAsTheOldKeysAreKept(keepingOld: Bool) async throws {
+    func `old tickets are accepted as long as the old keys are kept`(keepingOld: Bool) async throws {
         let service = "HTTP/kept-\(keepingOld)"
         try await realm.addService(service)
         let before = try await token(for: service)
@@ -53,7 +53,7 @@ struct KeyRotationTests {
         #expect(versions.count == (keepingOld ? 4 : 2))
     }
 
-    @Test func theKindsOfKeysStayAsTheyAre() async throws {
+    @Test func `the kinds of keys stay as they are`() async throws {
         try await realm.add(TestPrincipal("HTTP/small", encryptionTypes: [.aes128SHA256]))
         try await realm.rotateKeys(of: "HTTP/small", keepingOld: false)
         let list = try await realm.run("klist", ["-ke"]).output.split(separator: "\n").filter { $0.contains("HTTP/small@") }
@@ -62,7 +62,7 @@ struct KeyRotationTests {
 
     /// A ticket-granting ticket from before is taken as long as the database has its key.
     @Test(arguments: [true, false])
-    func theTicketGrantingServiceHasNewKeysToo(keepingOld: Bool) async throws {
+    func `the ticket granting service has new keys too`(keepingOld: Bool) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             try await realm.kinit("alice", password: "secret")
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: keepingOld, updatesKeytab: false)
@@ -70,13 +70,13 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func aKeytabThatWasForgottenIsOutOfDate() async throws {
+    @Test func `a keytab that was forgotten is out of date`() async throws {
         try await realm.addService("HTTP/forgotten")
         #expect(try await realm.rotateKeys(of: "HTTP/forgotten", updatesKeytab: false) == 2)
         #expect(try await !accepts(token(for: "HTTP/forgotten"), keytab: realm.keytabPath))
     }
 
-    @Test func anotherKeytabIsUpdatedAlone() async throws {
+    @Test func `another keytab is updated alone`() async throws {
         try await realm.addService("HTTP/apart")
         let path = try await realm.keytab(for: "HTTP/apart")
         try await realm.rotateKeys(of: "HTTP/apart", in: path)
@@ -85,7 +85,7 @@ struct KeyRotationTests {
         #expect(!accepts(new, keytab: realm.keytabPath))
     }
 
-    @Test func aKeytabInMemoryWorksAndGoes() async throws {
+    @Test func `a keytab in memory works and goes`() async throws {
         try await realm.addService("HTTP/memory")
         let new = try await token(for: "HTTP/memory")
         var keytab: MemoryKeytab? = try await realm.memoryKeytab(for: "HTTP/memory")
@@ -99,7 +99,7 @@ struct KeyRotationTests {
 
     private func open(_ keytab: String) throws { _ = try AcceptorCredential(keytab: keytab) }
 
-    @Test func theBytesOfAKeytabAreAKeytab() async throws {
+    @Test func `the bytes of a keytab are a keytab`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let bytes = try await realm.keytabContents(for: "alice")
             #expect(bytes.starts(with: [5, 2]))
@@ -111,7 +111,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func aServiceThatIsNotThereIsAnError() async throws {
+    @Test func `a service that is not there is an error`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.rotateKeys(of: "HTTP/nowhere") }
         #expect(error?.code == .commandFailed)
     }

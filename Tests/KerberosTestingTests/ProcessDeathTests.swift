@@ -5,14 +5,14 @@ import Testing
 
 /// What is left of four realms, one of them not the kit's own, and a web server when the test process dies without a chance to clean up.
 @Suite struct ProcessDeathTests {
-    @Test func nothingIsLeftAfterSIGKILL() async throws {
+    @Test func `nothing is left after SIGKILL`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
             try await withEverything { kill(getpid(), SIGKILL) }
         }
         try await expectNothingLeft(by: result)
     }
 
-    @Test func nothingIsLeftAfterATrap() async throws {
+    @Test func `nothing is left after a trap`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardOutputContent]) {
             try await withEverything { fatalError("as meant by the test") }
         }
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(.skipped(under: .address, because: "it reports what the calls in the middle of which the process exits still use as leaks"))
-    func nothingIsLeftAfterExit() async throws {
+    func `nothing is left after exit`() async throws {
         let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardOutputContent]) {
             try await withEverything { exit(7) }
         }

@@ -16,7 +16,7 @@ struct ProgramTests {
         cache = "FILE:\(realm.directory)/\(UUID().uuidString)"
     }
 
-    @Test func aPasswordGetsATicket() async throws {
+    @Test func `a password gets a ticket`() async throws {
         try await realm.kinit("alice", password: "secret", cache: cache, options: ["-l", "60s", "-f"])
         let list = try await realm.klist(cache: cache)
         #expect(list.principal.description == "alice@EXAMPLE.TEST")
@@ -29,7 +29,7 @@ struct ProgramTests {
         #expect(try await realm.klist(cache: cache).credentials.map(\.server.description).last == "HTTP/localhost@EXAMPLE.TEST")
     }
 
-    @Test func aKeytabGetsATicket() async throws {
+    @Test func `a keytab gets a ticket`() async throws {
         try await realm.kinit("HTTP/localhost", keytab: nil, cache: cache)
         #expect(try await realm.klist(cache: cache).principal.description == "HTTP/localhost@EXAMPLE.TEST")
         let other = try await realm.keytab(for: "alice")
@@ -37,7 +37,7 @@ struct ProgramTests {
         #expect(try await realm.klist(cache: cache).principal.description == "alice@EXAMPLE.TEST")
     }
 
-    @Test func failuresAreInTheProgramsWords() async throws {
+    @Test func `failures are in the programs words`() async throws {
         let wrong = await #expect(throws: KerberosTestingError.self) { try await realm.kinit("alice", password: "wrong", cache: cache) }
         #expect(wrong?.code == .commandFailed)
         #expect(wrong?.message.contains("Password incorrect") == true)
@@ -63,7 +63,7 @@ struct ProgramTests {
     }
 
     @Test(arguments: [false, true])
-    func curlProvesWhoItIs(usesTLS: Bool) async throws {
+    func `curl proves who it is`(usesTLS: Bool) async throws {
         try await realm.kinit("alice", password: "secret", cache: cache)
         try await withProtectedWebServer(realm: realm, .init(usesTLS: usesTLS)) { server in
             let trust = usesTLS ? ["--cacert", server.certificatePath] : []
@@ -79,7 +79,7 @@ struct ProgramTests {
         }
     }
 
-    @Test func programsAndClientsLeaveATrace() async throws {
+    @Test func `programs and clients leave a trace`() async throws {
         try await realm.kinit("alice", password: "secret", cache: cache)
         #expect(try realm.trace().contains("Getting initial credentials for alice@EXAMPLE.TEST"))
         let service = try Principal("HTTP/localhost@EXAMPLE.TEST")
@@ -89,7 +89,7 @@ struct ProgramTests {
         #expect(!trace.contains("secret"))
     }
 
-    @Test func aTraceOfOnesOwnGoesElsewhere() async throws {
+    @Test func `a trace of ones own goes elsewhere`() async throws {
         let path = "\(realm.directory)/own-trace"
         _ = try await realm.run("kinit", ["nobody-else"], environment: ["KRB5_TRACE": path])
         #expect(try String(contentsOfFile: path, encoding: .utf8).contains("nobody-else"))

@@ -16,7 +16,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: [true, false])
-    func theClientChoosesTheVersion(usesHTTP2: Bool) async throws {
+    func `the client chooses the version`(usesHTTP2: Bool) async throws {
         let cache = try await realm.signIn()
         try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: usesHTTP2)) { server in
             let trust = ["--cacert", server.certificatePath, "-w", "%{http_version}"]
@@ -29,7 +29,7 @@ struct ProtectedWebServerOptionTests {
 
     /// The second request brings no token. Over HTTP/2 the header promises what the server doesn't keep.
     @Test(arguments: ["1.1", "2"], [true, false])
-    func oneTicketVouchesForAConnectionOnlyWhenBound(version: String, isBound: Bool) async throws {
+    func `one ticket vouches for a connection only when bound`(version: String, isBound: Bool) async throws {
         let cache = try await realm.signIn()
         let options = ProtectedWebServerOptions(connectionBound: isBound, usesTLS: true, usesHTTP2: true)
         try await withProtectedWebServer(realm: realm, options) { server in
@@ -60,7 +60,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: ServerCertificate.all)
-    func theCertificateIsOfItsKind(certificate: ServerCertificate) async throws {
+    func `the certificate is of its kind`(certificate: ServerCertificate) async throws {
         let names = [
             "ecdsaSHA256": "ecdsa-with-SHA256", "ecdsaSHA384": "ecdsa-with-SHA384", "rsaMD5": "md5WithRSAEncryption",
             "rsaSHA1": "sha1WithRSAEncryption", "rsaSHA256": "sha256WithRSAEncryption", "rsaSHA384": "sha384WithRSAEncryption",
@@ -77,7 +77,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: [true, false], ["QUJD", "YIIabc", "***"])
-    func aBadTokenEndsTheTalkOnlyOnce(negotiatesOnce: Bool, token: String) async throws {
+    func `a bad token ends the talk only once`(negotiatesOnce: Bool, token: String) async throws {
         try await withProtectedWebServer(realm: realm, .init(negotiatesOnce: negotiatesOnce)) { server in
             let page = "\(server.url)/hello"
             let refusal = try await realm.curl(["-i", "-H", "Authorization: Negotiate \(token)", page]).output
@@ -88,7 +88,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func forwardedTicketsAreKept() async throws {
+    @Test func `forwarded tickets are kept`() async throws {
         let caches = ["alice": try await realm.signIn(options: ["-f"]), "bob": try await realm.signIn("bob")]
         let odd = try await realm.signIn("al~ice/ad~~min", options: ["-f"])
         try await withProtectedWebServer(realm: realm, .init(storesDelegatedTickets: true)) { server in
@@ -112,7 +112,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func policyForwardsToAServiceThatTheKDCRecommends() async throws {
+    @Test func `policy forwards to a service that the KDC recommends`() async throws {
         _ = try await realm.kadmin(["add_principal", "-randkey", "+ok_as_delegate", "HTTP/trusted.example.test"])
         let cache = try await realm.signIn(options: ["-f"])
         let options = ProtectedWebServerOptions(principal: "HTTP/trusted.example.test", storesDelegatedTickets: true)
@@ -124,7 +124,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func forwardedTicketsAreNotKeptUnasked() async throws {
+    @Test func `forwarded tickets are not kept unasked`() async throws {
         let cache = try await realm.signIn(options: ["-f"])
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await realm.curl(Self.negotiate + ["--delegation", "always", "\(server.url)/hello"], cache: cache)
@@ -136,7 +136,7 @@ struct ProtectedWebServerOptionTests {
 
     /// The name, the colon and the space count too; Apache lets a byte or two more pass. The first is Apache's own default.
     @Test(arguments: [8_190, 131_072, 1_000_000])
-    func fieldsHaveALimit(size: Int) async throws {
+    func `fields have a limit`(size: Int) async throws {
         try await withProtectedWebServer(realm: realm, .init(maximumFieldSize: size)) { server in
             for (count, status) in [(size, "200"), (size + 8, "400")] {
                 let field = "X-Long: " + String(repeating: "x", count: count - "X-Long: ".count)
@@ -147,7 +147,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func theLimitHoldsOverHTTP2Too() async throws {
+    @Test func `the limit holds over HTTP 2 too`() async throws {
         let options = ProtectedWebServerOptions(usesTLS: true, usesHTTP2: true, maximumFieldSize: 20_000)
         try await withProtectedWebServer(realm: realm, options) { server in
             for (count, status) in [(19_000, "200"), (21_000, "431")] {
@@ -160,7 +160,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     /// Apache reads it to the end, and then finds that it is no token.
-    @Test func aTokenOf64KiBPassesByDefault() async throws {
+    @Test func `a token of 64 ki b passes by default`() async throws {
         try await withProtectedWebServer(realm: realm) { server in
             let token = Data(repeating: 0x41, count: 65_536).base64EncodedString()
             let arguments = ["-H", "@-", "-o", "/dev/null", "-w", "%{http_code}", "\(server.url)/hello"]
@@ -169,7 +169,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func redirectsLeadAway() async throws {
+    @Test func `redirects lead away`() async throws {
         let targets = [
             "/moved": (301, "/hello"), "/found": (302, "https://example.test/a"), "/other-page": (303, "http://127.0.0.1:1/b?c=%20d"),
             "/temporary": (307, "http://example.test"), "/permanent": (308, "http://example.test:8080/e#f"),
@@ -197,7 +197,7 @@ struct ProtectedWebServerOptionTests {
             .init(redirects: ["/a": .init(status: 301, target: "/%{HTTP_HOST}")]),
         ] as [ProtectedWebServerOptions]
     )
-    func whatCannotBeIsSaid(options: ProtectedWebServerOptions) async throws {
+    func `what cannot be is said`(options: ProtectedWebServerOptions) async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withProtectedWebServer(realm: realm, options) { _ in } }
         #expect(error?.code == .invalidArgument)
     }

@@ -12,7 +12,7 @@ struct ProtectedWebServerTests {
         realm = try #require(TestRealm.current)
     }
 
-    @Test func alicesNameComesBack() async throws {
+    @Test func `alices name comes back`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await curl(["--negotiate", "-u", ":", "\(server.url)/hello"], cache: cache)
@@ -22,7 +22,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func aStrangerIsAskedForATicket() async throws {
+    @Test func `a stranger is asked for a ticket`() async throws {
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await curl(["-i", "\(server.url)/hello"])
             #expect(reply.output.contains("401 Unauthorized"))
@@ -32,7 +32,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func twoPagesAskTheSameWay() async throws {
+    @Test func `two pages ask the same way`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm) { server in
             let pages = ["\(server.url)/other", "\(server.url)/hello"]
@@ -45,7 +45,7 @@ struct ProtectedWebServerTests {
     }
 
     @Test(arguments: ["hello", "other", "open"])
-    func aPostOfAMebibytePasses(page: String) async throws {
+    func `a post of a mebibyte passes`(page: String) async throws {
         let cache = try await signIn()
         let body = "\(realm.directory)/\(UUID().uuidString)"
         try Data(count: 1 << 20).write(to: URL(filePath: body))
@@ -57,7 +57,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func aPrincipalThatIsMissingIsAdded() async throws {
+    @Test func `a principal that is missing is added`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm, .init(principal: "HTTP/web.example.test", usesReplayCache: false)) { server in
             let address = "http://web.example.test:\(server.port)/hello"
@@ -68,7 +68,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func severalServersAtOnceLeaveNothing() async throws {
+    @Test func `several servers at once leave nothing`() async throws {
         let directories = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<4 {
                 group.addTask { [realm] in

@@ -17,7 +17,7 @@ import Testing
         #expect(reply.output == "Hello alice@EXAMPLE.TEST\n", "\(reply)")
     }
 
-    @Test func everyServerIsThere() async throws {
+    @Test func `every server is there`() async throws {
         try await withTestRealm(Self.options) { realm in
             #expect(realm.address == "127.0.0.2" && "\(realm)".contains("at 127.0.0.2:"))
             try await realm.kinit("alice", password: "secret")
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The host may be set later: its key goes with it.
-    @Test func theKeyIsTheHosts() async throws {
+    @Test func `the key is the hosts`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.kinit("alice", password: "secret")
             var options = ProtectedWebServerOptions()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "Web.Test", "127.0.0.2", "web.test:80", "web.test/", "web test", ""])
-    func aNameByWhichNobodyFindsAServer(host: String) async throws {
+    func `a name by which nobody finds a server`(host: String) async throws {
         try await withTestRealm(.init(services: ["HTTP/web.test"], address: "127.0.0.2")) { realm in
             let errors = [
                 await #expect(throws: KerberosTestingError.self) { try await withAcceptorServer(realm: realm, .init(host: host)) { _ in } },
@@ -61,7 +61,7 @@ import Testing
 
     /// 203.0.113.0/24 is for documentation (RFC 5737): no machine has it.
     @Test(arguments: ["0.0.0.0", "localhost", "::1", "224.0.0.1", "255.255.255.255", "127.255.255.255", "203.0.113.77"])
-    func anAddressAtWhichNobodyCanListen(address: String) async throws {
+    func `an address at which nobody can listen`(address: String) async throws {
         for hasProxy in [false, true] {
             let error = await #expect(throws: KerberosTestingError.self) {
                 try await withTestRealm(.init(address: address, faultProxy: hasProxy)) { _ in }

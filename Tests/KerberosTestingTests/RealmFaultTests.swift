@@ -5,7 +5,7 @@ import Testing
 @Suite struct RealmFaultTests {
     private static let users = ["alice": "secret"]
 
-    @Test func aStoppedKDCRefusesAndAStartedOneKeepsItsPort() async throws {
+    @Test func `a stopped KDC refuses and a started one keeps its port`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let port = realm.kdcPort
             try await realm.stopKDC()
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// Another realm's KDC would answer in its name: a program that asks for any port must not be given this one, nor one that names it.
-    @Test func nobodyGetsTheNumberOfAStoppedKDC() async throws {
+    @Test func `nobody gets the number of a stopped KDC`() async throws {
         let script = """
             import socket, sys
             for kind, reuse in ((socket.SOCK_STREAM, 0), (socket.SOCK_DGRAM, 1)):
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Tests of a suite share its realm. One after the other, whoever comes second finds a KDC that runs.
-    @Test func changesAtTheSameTimeComeInTurn() async throws {
+    @Test func `changes at the same time come in turn`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.stopKDC()
             async let first: Void = realm.startKDC()
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func aPortThatSomebodyInsistedOnIsNamed() async throws {
+    @Test func `a port that somebody insisted on is named`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.stopKDC()
             do {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aRunningKDCIsNotStartedTwice() async throws {
+    @Test func `a running KDCIs not started twice`() async throws {
         try await withTestRealm { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.startKDC() }
             #expect(error?.code == .serverNotReady)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aPausedKDCAnswersOnlyAfterwards() async throws {
+    @Test func `a paused KDC answers only afterwards`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let before = try requests(realm)
             try await realm.pauseKDC()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aPausedKDCEndsWithItsRealm() async throws {
+    @Test func `a paused KDC ends with its realm`() async throws {
         let directory = try await withTestRealm { realm in
             try await realm.pauseKDC()
             return realm.directory
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func theClockOfTheKDCIsOff(seconds: Int) async throws {
+    func `the clock of the KDCIs off`(seconds: Int) async throws {
         try await withTestRealm(.init(users: Self.users, clockOffset: .seconds(seconds))) { realm in
             let skewed = try await realm.run(
                 "kinit",
@@ -117,14 +117,14 @@ import Testing
         }
     }
 
-    @Test func ticketsExpireAsSoonAsAsked() async throws {
+    @Test func `tickets expire as soon as asked`() async throws {
         try await withTestRealm(.init(users: Self.users, ticketLifetime: .seconds(7))) { realm in
             let principal = try await realm.kadmin(["get_principal", "alice"])
             #expect(principal.contains("Maximum ticket life: 0 days 00:00:07"))
         }
     }
 
-    @Test func withoutPreauthenticationNothingIsCounted() async throws {
+    @Test func `without preauthentication nothing is counted`() async throws {
         try await withTestRealm(.init(users: Self.users, requiresPreauthentication: false)) { realm in
             _ = try await realm.run("kinit", ["alice"], input: "wrong\n")
             #expect(try await realm.failedAttempts(of: "alice") == 0)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RealmLifetimeTests {
     private struct Failure: Error {}
 
-    @Test func nothingIsLeftWhenTheBodyReturns() async throws {
+    @Test func `nothing is left when the body returns`() async throws {
         let directory = try await withTestRealm { realm in
             #expect(TestRealm.current?.directory == realm.directory)
             #expect(processes(of: realm.directory).count >= 2)
@@ -15,7 +15,7 @@ import Testing
         #expect(TestRealm.current == nil)
     }
 
-    @Test func nothingIsLeftWhenTheBodyThrows() async throws {
+    @Test func `nothing is left when the body throws`() async throws {
         var directory = ""
         await #expect(throws: Failure.self) {
             try await withTestRealm { realm in
@@ -26,7 +26,7 @@ import Testing
         expectGone(directory)
     }
 
-    @Test func nothingIsLeftWhenTheTaskIsCancelled() async throws {
+    @Test func `nothing is left when the task is cancelled`() async throws {
         let (directories, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task {
             try await withTestRealm(users: ["alice": "secret"]) { realm in
@@ -42,7 +42,7 @@ import Testing
         expectGone(directory)
     }
 
-    @Test func aCancelledBodyKeepsItsRealmUntilItReturns() async throws {
+    @Test func `a cancelled body keeps its realm until it returns`() async throws {
         let (directories, continuation) = AsyncStream.makeStream(of: String.self)
         let (cancellations, cancelled) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
@@ -61,7 +61,7 @@ import Testing
         expectGone(directory)
     }
 
-    @Test func aCancelledTaskGetsNoRealm() async throws {
+    @Test func `a cancelled task gets no realm`() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await withTestRealm { $0.directory }
@@ -69,13 +69,13 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func aRealmThatEscapesSaysSo() async throws {
+    @Test func `a realm that escapes says so`() async throws {
         let realm = try await withTestRealm { $0 }
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.stopKDC() }
         #expect(error?.code == .scopeEnded)
     }
 
-    @Test func aRealmThatCannotStartLeavesNothing() async throws {
+    @Test func `a realm that cannot start leaves nothing`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
             try await withTestRealm(.init(name: "BROKEN.TEST", kdcRelations: ["master_key_type": "unknown"])) { _ in }
         }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func manyRealmsLiveAtOnce() async throws {
+    @Test func `many realms live at once`() async throws {
         let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aMissingProgramIsNamedWithItsPackage() throws {
+    @Test func `a missing program is named with its package`() throws {
         let error = #expect(throws: KerberosTestingError.self) {
             try Program.path(of: "krb5kdc", environment: ["PATH": "/nonexistent"], systemFolders: [])
         }
@@ -116,7 +116,7 @@ import Testing
         #expect(error?.description.contains("apt-get install krb5-kdc") == true)
     }
 
-    @Test func programsAreFoundWithoutPATH() throws {
+    @Test func `programs are found without PATH`() throws {
         #expect(try Program.path(of: "krb5kdc", environment: [:]).hasSuffix("/krb5kdc"))
     }
 }

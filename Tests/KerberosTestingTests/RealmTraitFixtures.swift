@@ -24,72 +24,72 @@ enum FixtureRun {
 enum Fixtures {
     @Suite(.testRealm(.init(name: "SHARED.TEST", users: ["alice": "secret"], kdcCount: 2)))
     struct SharedRealm {
-        @Test func expects() async throws {
+        @Test func `expects`() async throws {
             try await #require(TestRealm.current).kinit("alice", password: "secret")
             #expect(Bool(false), "as meant by the fixture")
         }
 
-        @Test func throwing() async throws {
+        @Test func `throwing`() async throws {
             try await #require(TestRealm.current).kinit("alice", password: "wrong")
         }
 
-        @Test func succeeds() async throws {
+        @Test func `succeeds`() async throws {
             try await #require(TestRealm.current).kinit("alice", password: "secret")
         }
 
-        @Test func isKnown() async throws {
+        @Test func `is known`() async throws {
             withKnownIssue { Issue.record("as meant by the fixture") }
         }
 
         @Test(arguments: 0..<2)
-        func tells(number: Int) throws { try FixtureRun.tellRealm("tells-\(number)") }
+        func `tells`(number: Int) throws { try FixtureRun.tellRealm("tells-\(number)") }
 
         @Suite struct Nested {
-            @Test func tells() throws { try FixtureRun.tellRealm("nested") }
-            @Test func nestedFails() throws { Issue.record("as meant by the fixture") }
+            @Test func `tells`() throws { try FixtureRun.tellRealm("nested") }
+            @Test func `nested fails`() throws { Issue.record("as meant by the fixture") }
         }
 
         @Suite(.testRealm(.init(name: "INNER.TEST"))) struct Inner {
-            @Test func tells() throws { try FixtureRun.tellRealm("inner") }
+            @Test func `tells`() throws { try FixtureRun.tellRealm("inner") }
         }
     }
 
     @Suite(.testRealm(.init(name: "OWN.TEST"), scope: .test))
     struct OwnRealm {
-        @Test func tells() throws { try FixtureRun.tellRealm("first") }
+        @Test func `tells`() throws { try FixtureRun.tellRealm("first") }
         @Test(arguments: 0..<2)
-        func tells(number: Int) throws { try FixtureRun.tellRealm("case-\(number)") }
-        @Test func ownFails() throws { Issue.record("as meant by the fixture") }
+        func `tells`(number: Int) throws { try FixtureRun.tellRealm("case-\(number)") }
+        @Test func `own fails`() throws { Issue.record("as meant by the fixture") }
     }
 
     @Suite(.testRealm(.init(name: "EACH.TEST"), scope: .test))
     struct EachRealm {
-        @Test func tells() throws { try FixtureRun.tellRealm("each") }
+        @Test func `tells`() throws { try FixtureRun.tellRealm("each") }
 
         @Suite(.testRealm(.init(name: "WITHIN.TEST"))) struct Within {
-            @Test func tells() throws { try FixtureRun.tellRealm("within") }
-            @Test func tellsToo() throws { try FixtureRun.tellRealm("within-too") }
-            @Test(.testRealm(.init(name: "INNERMOST.TEST"))) func tellsOfItsOwn() throws { try FixtureRun.tellRealm("innermost") }
+            @Test func `tells`() throws { try FixtureRun.tellRealm("within") }
+            @Test func `tells too`() throws { try FixtureRun.tellRealm("within-too") }
+            @Test(.testRealm(.init(name: "INNERMOST.TEST"))) func `tells of its own`() throws { try FixtureRun.tellRealm("innermost") }
         }
     }
 
     @Suite(.testRealm(.init(acceptsCertificates: true), ifMissing: .skip))
     struct Certificates {
-        @Test func needsThePlugin() throws { _ = try #require(TestRealm.current) }
+        @Test func `needs the plugin`() throws { _ = try #require(TestRealm.current) }
     }
 
     @Suite(RealmTrait(.init(), scope: .suite, ifMissing: .skip, check: FixtureRun.nothingIsThere))
     struct Skipped {
-        @Test func neverRuns() { Issue.record("It ran without a realm.") }
+        @Test func `never runs`() { Issue.record("It ran without a realm.") }
     }
 
     @Suite(RealmTrait(.init(), scope: .test, ifMissing: .skip, check: FixtureRun.nothingIsThere))
     struct SkippedEach {
-        @Test func neverRunsEither() { Issue.record("It ran without a realm.") }
+        @Test func `never runs either`() { Issue.record("It ran without a realm.") }
     }
 
     @Suite(RealmTrait(.init(), scope: .suite, ifMissing: .fail, check: FixtureRun.nothingIsThere))
     struct Missing {
-        @Test func neverRuns() { Issue.record("It ran without a realm.") }
+        @Test func `never runs`() { Issue.record("It ran without a realm.") }
     }
 }

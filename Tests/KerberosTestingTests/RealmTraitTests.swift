@@ -35,7 +35,7 @@ import Testing
     private static let files = ["kdc.log", "kdc-0.log", "kdc-1.log", "krb5.conf", "kdc.conf", "kdc-1.conf"]
 
     @Test(arguments: [("expects", "for alice@SHARED.TEST"), ("throwing", "Password"), ("nestedFails", "")])
-    func aTestThatFailsShowsItsRealm(test: String, trace: String) async throws {
+    func `a test that fails shows its realm`(test: String, trace: String) async throws {
         let result = try await run("SharedRealm.*\(test)")
         #expect(result.exitStatus != 0)
         var names = Set(Self.files.map { "SHARED.TEST-\($0)" })
@@ -47,18 +47,18 @@ import Testing
     }
 
     @Test(arguments: ["succeeds", "isKnown"])
-    func aTestThatSucceedsShowsNothing(test: String) async throws {
+    func `a test that succeeds shows nothing`(test: String) async throws {
         let result = try await run("SharedRealm.*\(test)")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect(try attached().isEmpty)
     }
 
-    @Test func aRealmOfATestIsShownToo() async throws {
+    @Test func `a realm of a test is shown too`() async throws {
         #expect(try await run("OwnRealm.*ownFails").exitStatus != 0)
         #expect(try attached().contains("OWN.TEST-kdc.log"))
     }
 
-    @Test func theScopeSaysHowManyShareARealm() async throws {
+    @Test func `the scope says how many share a realm`() async throws {
         let result = try await run("tells")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         let lines = result.output.split(separator: "\n").filter { $0.hasPrefix("realm ") }.map { $0.split(separator: " ") }
@@ -75,13 +75,13 @@ import Testing
     }
 
     @Test(arguments: ["Skipped\\/", "SkippedEach"])
-    func withoutProgramsTestsAreSkippedWithTheReason(suite: String) async throws {
+    func `without programs tests are skipped with the reason`(suite: String) async throws {
         let result = try await run(suite)
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
     }
 
-    @Test func withoutProgramsTestsFailUnlessTold() async throws {
+    @Test func `without programs tests fail unless told`() async throws {
         let result = try await run("Missing")
         #expect(result.exitStatus != 0)
         #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
@@ -89,20 +89,20 @@ import Testing
     }
 
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func withoutAPluginTestsAreSkippedWithTheReason() async throws {
+    func `without a plugin tests are skipped with the reason`() async throws {
         let result = try await run("Certificates\\/")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect((result.output + result.errors).contains("krb5-pkinit"))
     }
 
-    @Test func theProgramsAreHere() throws {
+    @Test func `the programs are here`() throws {
         try TestRealm.checkPrograms()
     }
 
     @Test(arguments: [
         (TestRealmOptions(acceptsPasswordChanges: true), "kadmind"), (TestRealmOptions(acceptsCertificates: true), "openssl"),
     ])
-    func someOptionsNeedMore(options: TestRealmOptions, program: String) {
+    func `some options need more`(options: TestRealmOptions, program: String) {
         func find(_ name: String) throws {
             if name == program { throw KerberosTestingError(.programMissing, name) }
         }

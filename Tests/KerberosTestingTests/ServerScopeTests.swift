@@ -12,7 +12,7 @@ import Testing
     }
 
     /// A connection that was accepted and that no task has taken yet is closed with the rest.
-    @Test func aScopeEndsWhileClientsConnect() async throws {
+    @Test func `a scope ends while clients connect`() async throws {
         for _ in 0..<100 {
             try await withAcceptorServer(realm: realm) { server in
                 for _ in 0..<8 { _ = try ClientSocket(port: server.port) }
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func nothingListensAfterwards() async throws {
+    @Test func `nothing listens afterwards`() async throws {
         // Nobody else's, so that the kernel gives the port to nobody else.
         let address = "127.0.77.2"
         try await withTestRealm(.init(services: ["HTTP/web.test"], address: address)) { realm in

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["stop", "kill"])
-    func theSecondServesWhenTheFirstIsGone(way: String) async throws {
+    func `the second serves when the first is gone`(way: String) async throws {
         try await withTestRealm(Self.options) { realm in
             #expect(Set(realm.kdcPorts).count == 2)
             try await realm.kinit("alice", password: "secret")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func theSecondServesWhileTheFirstIsSilent() async throws {
+    @Test func `the second serves while the first is silent`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.pauseKDC(0)
             let alice = try Principal("alice@EXAMPLE.TEST")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnyThereIsNoAnswer() async throws {
+    @Test func `without any there is no answer`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.stopKDC()
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.kinit("alice", password: "secret") }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func oneLogHasWhatEachDid() async throws {
+    @Test func `one log has what each did`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.kinit("alice", password: "secret")
             try await realm.stopKDC(0)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// They count in one database.
-    @Test func wrongPasswordsAddUp() async throws {
+    @Test func `wrong passwords add up`() async throws {
         try await withTestRealm(Self.options) { realm in
             for number in 0..<2 {
                 try await realm.startKDC(1 - number, unlessRunning: true)
@@ -74,14 +74,14 @@ import Testing
     }
 
     @Test(arguments: [-1, 2])
-    func aKDCThatIsNotThereIsRefused(number: Int) async throws {
+    func `a KDC that is not there is refused`(number: Int) async throws {
         try await withTestRealm(Self.options) { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.stopKDC(number) }
             #expect(error?.code == .invalidArgument)
         }
     }
 
-    @Test func aRealmHasAKDC() async throws {
+    @Test func `a realm has a KDC`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(.init(kdcCount: 0)) { _ in } }
         #expect(error?.code == .invalidArgument)
     }

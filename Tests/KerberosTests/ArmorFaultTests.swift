@@ -19,7 +19,7 @@ import Testing
 
     /// As kinit -T has it: the cache of the protecting ticket knows the KDC's time.
     @Test(arguments: [Duration.seconds(3600), .seconds(-3600), .seconds(-360)])
-    func aClockThatIsOff(offset: Duration) async throws {
+    func `a clock that is off`(offset: Duration) async throws {
         try await withTestRealm(Self.options(clockOffset: offset)) { realm in
             let credential = try await signIn(realm, armor: try await realm.armorCache())
             #expect(credential.client.description == "alice@EXAMPLE.TEST")
@@ -28,7 +28,7 @@ import Testing
 
     /// As when the machine's clock is set. No answer of the KDC's mends the clock of a sign-in that is protected.
     @Test(arguments: [Duration.seconds(3600), .seconds(-3600)])
-    func aClockThatIsRightAgain(offset: Duration) async throws {
+    func `a clock that is right again`(offset: Duration) async throws {
         try await withTestRealm(Self.options(clockOffset: offset)) { realm in
             let alice = try Principal("alice@EXAMPLE.TEST")
             let armor = "\(realm.directory)/machine"
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The cache of the protecting ticket is older than the change.
-    @Test func aClockThatIsRightAgainAndAnOldTicket() async throws {
+    @Test func `a clock that is right again and an old ticket`() async throws {
         try await withTestRealm(Self.options(clockOffset: .seconds(-600))) { realm in
             let armor = try await realm.armorCache()
             try await realm.stopKDC()
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The KDC was made anew: the password is not to blame, and none was sent.
-    @Test func aTicketOfAKDCThatIsNoMore() async throws {
+    @Test func `a ticket of a KDC that is no more`() async throws {
         try await withTestRealm(Self.options()) { former in
             let armor = try await former.armorCache()
             try await withTestRealm(Self.options()) { realm in

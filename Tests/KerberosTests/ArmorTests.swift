@@ -26,7 +26,7 @@ struct ArmorTests {
         return KerberosClient(configuration)
     }
 
-    @Test func aProtectedSignInIsTaken() async throws {
+    @Test func `a protected sign-in is taken`() async throws {
         let credential = try await client(armor: try await realm.armorCache()).initialCredential(
             for: alice,
             using: .password(Secret("secret"))
@@ -34,7 +34,7 @@ struct ArmorTests {
         #expect(credential.client == alice)
     }
 
-    @Test func anUnprotectedOneIsToldFromAWrongPassword() async throws {
+    @Test func `an unprotected one is told from a wrong password`() async throws {
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: nil).initialCredential(for: alice, using: .password(Secret("secret")))
         }
@@ -42,7 +42,7 @@ struct ArmorTests {
         #expect(error?.message.contains("ksso login --armor-cache") == true)
     }
 
-    @Test func aWrongPasswordIsStillOne() async throws {
+    @Test func `a wrong password is still one`() async throws {
         let armor = try await realm.armorCache()
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: armor).initialCredential(for: alice, using: .password(Secret("wrong")))
@@ -52,7 +52,7 @@ struct ArmorTests {
 
     /// The KDC sends the ticket without having been shown a password, and it is the client that can't read it.
     @Test(arguments: [false, true])
-    func aWrongPasswordIsOneWhereNoneIsDemanded(byKeytab: Bool) async throws {
+    func `a wrong password is one where none is demanded`(byKeytab: Bool) async throws {
         let name = "open\(UUID().uuidString.prefix(8).lowercased())"
         try await realm.add(TestPrincipal(name, password: "secret", attributes: [.needsNoPreauthentication]))
         var source = InitialCredentialSource.password(Secret("wrong"))
@@ -68,14 +68,14 @@ struct ArmorTests {
     }
 
     @Test(arguments: ["FILE:/nonexistent/armor", "MEMORY:nothing"])
-    func armorThatIsNotThere(name: String) async throws {
+    func `armor that is not there`(name: String) async throws {
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: CredentialCacheName(rawValue: name)).initialCredential(for: alice, using: .password(Secret("secret")))
         }
         #expect(error?.code == .armorUnusable && error?.message.contains("kinit -k -c \(name)") == true, "\(String(describing: error))")
     }
 
-    @Test func aPasswordIsChangedUnderProtection() async throws {
+    @Test func `a password is changed under protection`() async throws {
         try await realm.addUser("bob", password: "first")
         let client = client(armor: try await realm.armorCache())
         let bob = try Principal("bob@EXAMPLE.TEST")
@@ -85,7 +85,7 @@ struct ArmorTests {
     }
 
     /// The cache does not say that its KDC knows FAST, so libkrb5 would ask bare first, and believe a KDC that says it knows none.
-    @Test func noSignInGoesOutBareWhereArmorIsNamed() async throws {
+    @Test func `no sign in goes out bare where armor is named`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], faultProxy: true)) { realm in
             let marked = try await realm.armorCache().rawValue
             let unmarked = "FILE:\(realm.directory)/unmarked"
@@ -103,7 +103,7 @@ struct ArmorTests {
 
     /// Who put the ticket there knows its key.
     @Test(arguments: [0o620, 0o602])
-    func armorThatOthersCanWriteIsNotUsed(mode: Int) async throws {
+    func `armor that others can write is not used`(mode: Int) async throws {
         let armor = try await realm.armorCache()
         let path = try #require(armor.path)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -111,7 +111,7 @@ struct ArmorTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func armorOfAnotherUserIsNotUsed() async throws {
+    func `armor of another user is not used`() async throws {
         let armor = try await realm.armorCache()
         let path = try #require(armor.path)
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
@@ -120,7 +120,7 @@ struct ArmorTests {
 
     /// The folder, and the cache in it.
     @Test(arguments: ["", "/tkt"])
-    func aCollectionOfArmorIsLookedAtToo(place: String) async throws {
+    func `a collection of armor is looked at too`(place: String) async throws {
         let folder = "\(realm.directory)/armor-\(UUID().uuidString)"
         let folderCache = CredentialCacheName(rawValue: "DIR:\(folder)")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

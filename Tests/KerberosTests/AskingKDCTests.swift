@@ -14,7 +14,7 @@ import Testing
 
     private final class Trace: Sendable { let text = Mutex("") }
 
-    @Test(.timeLimit(.minutes(5))) func libkrb5AsksNothingForSAM2() async throws {
+    @Test(.timeLimit(.minutes(5))) func `libkrb 5 asks nothing for SAM 2`() async throws {
         let center = try AskingKDC()
         let trace = Trace()
         let libdefaults = ["dns_lookup_kdc": "false"]

@@ -7,7 +7,7 @@ import Testing
 
 /// Caches that are files: written whole, read with suspicion.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct CacheFileTests {
-    @Test func aReaderSeesTheOldContentOrTheNew() async throws {
+    @Test func `a reader sees the old content or the new`() async throws {
         let user = try await TestRealm.required().signIn()
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         let writer = Task {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["FILE:", "DIR::"])
-    func onlyTheCacheIsLeftInItsFolder(prefix: String) async throws {
+    func `only the cache is left in its folder`(prefix: String) async throws {
         let user = try await TestRealm.required().signIn()
         let folder = try makeFolder()
         let name = CredentialCacheName(rawValue: "\(prefix)\(folder)/tktalice")
@@ -37,7 +37,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func aCollectionNeverListsADraft() async throws {
+    @Test func `a collection never lists a draft`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let folder = try makeFolder()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["occupied", "missing/folder/ccache", "/proc/self/ccache"])
-    func aFolderThatCannotBeWrittenKeepsNoDraft(target: String) async throws {
+    func `a folder that cannot be written keeps no draft`(target: String) async throws {
         let user = try await TestRealm.required().signIn()
         let folder = try makeFolder()
         try FileManager.default.createDirectory(atPath: "\(folder)/occupied/within", withIntermediateDirectories: true)
@@ -66,7 +66,7 @@ import Testing
         #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == ["occupied", "occupied/within"])
     }
 
-    @Test func aTruncatedCacheIsDamagedAtEveryByte() async throws {
+    @Test func `a truncated cache is damaged at every byte`() async throws {
         let user = try await TestRealm.required().signIn()
         _ = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         let whole = try Data(contentsOf: URL(filePath: try #require(user.cache.path)))
@@ -91,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: garbage)
-    func garbageIsDamage(bytes: [UInt8]) async throws {
+    func `garbage is damage`(bytes: [UInt8]) async throws {
         let user = try await TestRealm.required().signIn()
         try await expectDamage(Data(bytes), user: user, comment: "\(bytes.prefix(8))")
     }
@@ -130,7 +130,7 @@ import Testing
             ("KEYRING:persistent:0", "KEYRING:persistent:0", "KEYRING", "persistent:0", nil),
         ] as [(String, String, String, String, String?)]
     )
-    func aNameHasItsParts(text: String, rawValue: String, type: String, residual: String, path: String?) {
+    func `a name has its parts`(text: String, rawValue: String, type: String, residual: String, path: String?) {
         let name = CredentialCacheName(rawValue: text)
         #expect(name.rawValue == rawValue)
         #expect(name.type == type)
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: ["NOSUCHTYPE:x", "API:", ""])
-    func aTypeThatTheLibraryDoesNotKnowCannotBeUsed(text: String) async {
+    func `a type that the library does not know cannot be used`(text: String) async {
         let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST", base: .none))
         let name = CredentialCacheName(rawValue: text)
         await expectFailure(.cacheUnusable, .noCredentials) { _ = try await client.contents(of: name) }

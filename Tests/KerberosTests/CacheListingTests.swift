@@ -10,7 +10,7 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "HTTP/b.example.test"]))
 struct CacheListingTests {
     @Test
-    func aListingNamesWhatTheContentsHold() async throws {
+    func `a listing names what the contents hold`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         try await user.client.setMark("ksso_a", to: "1", in: user.cache)
@@ -33,7 +33,7 @@ struct CacheListingTests {
     }
 
     @Test
-    func theLastTicketOfTheClientIsFound() async throws {
+    func `the last ticket of the client is found`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try realm.principal("HTTP/www.example.test")
@@ -51,7 +51,7 @@ struct CacheListingTests {
     }
 
     @Test
-    func aCutFileIsNoListing() async throws {
+    func `a cut file is no listing`() async throws {
         let user = try await TestRealm.required().signIn()
         let path = try #require(user.cache.path)
         let whole = try Data(contentsOf: URL(filePath: path))

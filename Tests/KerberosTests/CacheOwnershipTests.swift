@@ -10,21 +10,21 @@ import Testing
 /// One after the other, since they count the KDC's requests.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .serialized) struct CacheOwnershipTests {
     @Test(arguments: [0o666, 0o620, 0o602])
-    func aCacheThatOthersCanWriteIsNotUsed(mode: Int) async throws {
+    func `a cache that others can write is not used`(mode: Int) async throws {
         let user = try await withServiceTicket()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: try #require(user.cache.path))
         try await expectRefusal(of: user, reason: "other users can write")
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func aCacheOfAnotherUserIsNotUsed() async throws {
+    func `a cache of another user is not used`() async throws {
         let user = try await withServiceTicket()
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: try #require(user.cache.path))
         try await expectRefusal(of: user, reason: "uid 12345")
     }
 
     /// Whoever opened it would wait for a writer for ever.
-    @Test(.timeLimit(.minutes(5))) func aPipeInTheCachesPlaceHoldsNobodyUp() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a pipe in the caches place holds nobody up`() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()
         try #require(mkfifo(try #require(cache.path), 0o600) == 0)

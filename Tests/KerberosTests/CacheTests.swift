@@ -53,7 +53,7 @@ import Testing
 
     /// Stands in the results as skipped, with the reason, where KCM is left out of the tests below.
     @Test(.enabled(if: Kind.hasDaemon, "KCM caches are not tested: no daemon listens at \(Kind.daemonPath)"))
-    func aKCMDaemonHasItsCachesTested() {
+    func `a KCM daemon has its caches tested`() {
         #expect(Kind.present.contains(.kcm))
     }
 
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func whatIsStoredIsRead(kind: Kind) async throws {
+    func `what is stored is read`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket], marks: ["ksso_a": "1", "ksso_b": ""])
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func aMarkIsReplaced(kind: Kind) async throws {
+    func `a mark is replaced`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket], marks: ["ksso_a": "1"])
         try await user.client.setMark("ksso_a", to: "2", in: cache)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func replacingLeavesNothingOfTheOld(kind: Kind) async throws {
+    func `replacing leaves nothing of the old`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket, service], marks: ["ksso_a": "1"])
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func aDestroyedCacheIsGoneAndDestroyingAgainIsNoFault(kind: Kind) async throws {
+    func `a destroyed cache is gone and destroying again is no fault`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket])
         try await user.client.destroy(cache)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func aCacheThatWasNeverMadeHasNoCredentials(kind: Kind) async throws {
+    func `a cache that was never made has no credentials`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let error = await expectFailure(.noCredentials) { _ = try await user.client.contents(of: cache) }
         #expect(error?.subject == cache.rawValue)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func theCollectionListsItsCachesThePrimaryFirst(kind: Kind) async throws {
+    func `the collection lists its caches the primary first`(kind: Kind) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         try await kind.requireSupport(user)

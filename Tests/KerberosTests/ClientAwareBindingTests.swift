@@ -24,7 +24,8 @@ import Testing
             (true, .none, nil), (true, .compared(bindings), .channelBindingsDiffer), (true, .required(bindings), .channelBindingsDiffer),
         ] as [(Bool, AcceptorServerOptions.BindingPolicy, KerberosError.Code?)]
     )
-    func aClientWithoutBindings(isAware: Bool, policy: AcceptorServerOptions.BindingPolicy, refusal: KerberosError.Code?) async throws {
+    func `a client without bindings`(isAware: Bool, policy: AcceptorServerOptions.BindingPolicy, refusal: KerberosError.Code?) async throws
+    {
         let variables = [
             "KRB5_CONFIG": try configuration(isAware: isAware), "KRB5CCNAME": try await realm.signIn().cache.rawValue, "no_proxy": "*",
         ]
@@ -39,7 +40,7 @@ import Testing
     }
 
     /// The same for this package's initiator.
-    @Test(arguments: [false, true]) func ourInitiatorWithoutBindings(isAware: Bool) async throws {
+    @Test(arguments: [false, true]) func `our initiator without bindings`(isAware: Bool) async throws {
         let file = realm.newPath()
         let configuration = try configuration(isAware: isAware)
         let cache = try await realm.signIn().cache

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [-120, 120])
-    func aSmallOffsetDisturbsNobody(offset: Int) async throws {
+    func `a small offset disturbs nobody`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let credential = try await user.initiator(for: realm.principal(Self.service))
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func tokensOfALargeOffsetAreAtTheTimeOfTheKDC(offset: Int) async throws {
+    func `tokens of a large offset are at the time of the KDC`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let credential = try await user.initiator(for: realm.principal(Self.service))
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func theOffsetTravelsWithTheCache(offset: Int) async throws {
+    func `the offset travels with the cache`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let other = SignedIn(client: realm.client, principal: user.principal, ticket: user.ticket, cache: user.cache)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func theOffsetOutlivesAnAbandonedCall() async throws {
+    @Test func `the offset outlives an abandoned call`() async throws {
         try await withTestRealm(Self.options(-3600)) { realm in
             let user = try await realm.signIn()
             let ticket = try await user.serviceTicket(realm.principal(Self.service))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func overTheLimitTheClockIsNamed(offset: Int) async throws {
+    func `over the limit the clock is named`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             var configuration = realm.configuration
             configuration.libdefaults["kdc_timesync"] = "0"
@@ -91,20 +91,20 @@ private let expiringOptions = TestRealmOptions(
         return (SignedIn(client: client, principal: user.principal, ticket: user.ticket, cache: user.cache), service)
     }
 
-    @Test func anExpiredTicketGetsNoServiceTicket() async throws {
+    @Test func `an expired ticket gets no service ticket`() async throws {
         let (user, _) = try await expired()
         #expect(!user.ticket.isValid(at: Date()))
         let other = try TestRealm.required().principal("HTTP/other.example.test")
         await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(other) }
     }
 
-    @Test func anExpiredServiceTicketIsNotTakenFromTheCache() async throws {
+    @Test func `an expired service ticket is not taken from the cache`() async throws {
         let (user, ticket) = try await expired()
         await expectFailure(.noCredentials, .ticketExpired) { _ = try await user.serviceTicket(ticket.server, cachedOnly: true) }
         await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(ticket.server) }
     }
 
-    @Test func anExpiredServiceTicketMakesNoToken() async throws {
+    @Test func `an expired service ticket makes no token`() async throws {
         let (user, ticket) = try await expired()
         let credential = try await user.client.initiatorCredential(for: ticket)
         let elapsed = await ContinuousClock().measure {
@@ -114,14 +114,14 @@ private let expiringOptions = TestRealmOptions(
         #expect(elapsed < .seconds(20))
     }
 
-    @Test func anExpiredTicketIsNotRenewed() async throws {
+    @Test func `an expired ticket is not renewed`() async throws {
         let (user, _) = try await expired()
         await expectFailure(.ticketExpired, .clockSkew) {
             _ = try await user.client.renewedCredential(for: user.principal, in: user.cache)
         }
     }
 
-    @Test func anExpiredCacheIsStillRead() async throws {
+    @Test func `an expired cache is still read`() async throws {
         let (user, _) = try await expired()
         let contents = try await user.client.contents(of: user.cache)
         #expect(contents.credentials.count == 2)

@@ -14,7 +14,7 @@ struct DNSMessageTests {
         labels.filter { !$0.isEmpty }.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
     }
 
-    @Test func recordsInTheOrderInWhichTheyAreTried() {
+    @Test func `records in the order in which they are tried`() {
         let records = ServiceRecord.records(in: Self.answer)
         #expect(
             records == [
@@ -24,13 +24,13 @@ struct DNSMessageTests {
         )
     }
 
-    @Test func anAnswerThatIsCutIsReadAsFarAsItGoes() {
+    @Test func `an answer that is cut is read as far as it goes`() {
         for length in 0..<Self.answer.count {
             #expect(ServiceRecord.records(in: Array(Self.answer.prefix(length))).count <= 1)
         }
     }
 
-    @Test func everyByteMayBeWrong() {
+    @Test func `every byte may be wrong`() {
         for index in Self.answer.indices {
             for value: UInt8 in [0, 1, 63, 64, 0xC0, 0xFF] {
                 var answer = Self.answer
@@ -40,7 +40,7 @@ struct DNSMessageTests {
         }
     }
 
-    @Test func aNameThatPointsAtItselfEnds() {
+    @Test func `a name that points at itself ends`() {
         let header: [UInt8] = [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0]
         let loop = header + [0, 0, 33, 0, 1, 0, 0, 0, 60, 0, 8, 0, 1, 0, 1, 0, 88, 0xC0, 29]
         #expect(ServiceRecord.records(in: loop).isEmpty)
@@ -60,7 +60,7 @@ struct DNSMessageTests {
             ("krb5srv:m:tcp:", nil), ("krb5srv:tcp:kdc", nil), ("http://kdc", nil), ("krb5srv:m:tcp:https://kdc", nil), ("", nil),
         ] as [(String, String?)]
     )
-    func locations(target: String, expected: String?) {
+    func `locations`(target: String, expected: String?) {
         let answer = Self.uriAnswer(target)
         let places = LocationRecord.records(in: answer).map { record in
             switch record.place {
@@ -78,7 +78,7 @@ struct DNSMessageTests {
             ("[fd00::2]", "[fd00::2]:88"), ("https://proxy.example.test/KdcProxy", nil), ("tcp/kdc", nil),
         ] as [(String, String?)]
     )
-    func entriesOfConfigurations(text: String, address: String?) {
+    func `entries of configurations`(text: String, address: String?) {
         #expect(KDCAddress(text)?.description == address)
     }
 }

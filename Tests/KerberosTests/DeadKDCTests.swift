@@ -9,7 +9,7 @@ import Testing
     private static let users = ["alice": "secret"]
     private static let clock = ContinuousClock()
 
-    @Test func aKDCThatDoesNotListenIsReportedAtOnce() async throws {
+    @Test func `a KDC that does not listen is reported at once`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.stopKDC()
             let client = realm.client
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aKDCThatSwallowsPacketsIsGivenUpAtTheDeadline() async throws {
+    @Test func `a KDC that swallows packets is given up at the deadline`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             try await realm.pauseKDC()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func ticketsOfADeadRealmStayUsable() async throws {
+    @Test func `tickets of a dead realm stay usable`() async throws {
         try await withTestRealm(users: Self.users, services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             let service = try realm.principal("HTTP/www.example.test")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func anotherRealmIsNotHeldUp() async throws {
+    @Test func `another realm is not held up`() async throws {
         try await withTestRealm(users: Self.users) { dead in
             try await withTestRealm(.init(name: "OTHER.TEST", users: Self.users)) { alive in
                 try await dead.pauseKDC()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aWaitingCallEndsWhenItsTaskIsCanceled() async throws {
+    @Test func `a waiting call ends when its task is canceled`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.pauseKDC()
             let (sent, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func aTaskThatIsCanceledAlreadySendsNothing() async throws {
+    @Test func `a task that is canceled already sends nothing`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             let before = try realm.received(.initialTicket)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func moreAbandonedCallsThanTheLimitFailAtOnce() async throws {
+    @Test func `more abandoned calls than the limit fail at once`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (sent, continuation) = AsyncStream.makeStream(of: Void.self)
             let client = KerberosClient(realm.configuration) { if $0.contains("Initiating TCP connection") { continuation.yield() } }
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func callsThatWaitedBehindADeadOneAreNotSentLater() async throws {
+    @Test func `calls that waited behind a dead one are not sent later`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             try await realm.pauseKDC()

@@ -12,7 +12,7 @@ import Testing
             ([], .seconds(10)), (["kdc2.example.test"], .seconds(25)), (["kdc2.example.test", "kdc3.example.test"], .seconds(25)),
         ] as [([String], Duration)]
     )
-    func itGoesByTheNumberOfKDCs(preferred: [String], deadline: Duration) async throws {
+    func `it goes by the number of KDCs`(preferred: [String], deadline: Duration) async throws {
         try await withTestRealm { realm in
             var configuration = realm.configuration
             configuration.preferredKDCs = preferred
@@ -28,7 +28,7 @@ import Testing
             (.own, 10), (.wayTo("A.TEST"), 10), (.wayTo("B.TEST"), 10), (.wayTo("C.TEST"), 25), (.wayTo(""), 10), (.wayTo("D.TEST"), 25),
         ] as [(AskedRealms, Int)]
     )
-    func itGoesByTheRealmsThatMayBeAsked(realms: AskedRealms, seconds: Int) async throws {
+    func `it goes by the realms that may be asked`(realms: AskedRealms, seconds: Int) async throws {
         try await withTestRealm { realm in
             let path = try realm.writeConfiguration(
                 """
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// libkrb5 waits ten seconds for the first. The own realm's KDC sends the client there, whose wait begins with 10 seconds.
-    @Test func theSecondKDCOfATrustedRealmHasItsTurn() async throws {
+    @Test func `the second KDC of a trusted realm has its turn`() async throws {
         try await withTrust { user, other, service in
             try await other.pauseKDC(0)
             let ticket = try await user.serviceTicket(Principal("HTTP/web.b.test@"))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["B.TEST", ""]) func theOwnRealmAloneIsNotAccused(realm: String) async throws {
+    @Test(arguments: ["B.TEST", ""]) func `the own realm alone is not accused`(realm: String) async throws {
         try await withTrust { user, other, _ in
             try await other.pauseKDC()
             let service = try Principal("HTTP/web.b.test@\(realm)")

@@ -17,7 +17,7 @@ struct DelegationTests {
             (.delegationByPolicy, "plain", false), (.delegationByPolicy, "trusted", true),
         ] as [(ContextFlags, String, Bool)]
     )
-    func theTicketGoesToWhomItMay(flag: ContextFlags, host: String, isDelegated: Bool) async throws {
+    func `the ticket goes to whom it may`(flag: ContextFlags, host: String, isDelegated: Bool) async throws {
         let client = try await client(host: host)
         await #expect(processExitsWith: .success) {
             [client = client as ClientProcess, flag = flag.rawValue as UInt32, isDelegated = isDelegated as Bool] in
@@ -31,7 +31,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func aTicketThatIsNotForwardableIsNotPassedOnAndThatIsNoError() async throws {
+    @Test func `a ticket that is not forwardable is not passed on and that is no error`() async throws {
         let client = try await client(host: "plain", isForwardable: false)
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
             setenv("KRB5_CONFIG", client.settings, 1)
@@ -40,7 +40,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func whereTheProcesssConfigurationKnowsNoKDCNothingIsPassedOnAndThatIsNoError() async throws {
+    @Test func `where the processs configuration knows no KDC nothing is passed on and that is no error`() async throws {
         let client = try await client(host: "plain")
         let empty = try TestRealm.required().writeConfiguration("[libdefaults]\n    dns_lookup_kdc = false\n")
         await #expect(processExitsWith: .success) { [client = client as ClientProcess, empty = empty as String] in
@@ -52,7 +52,7 @@ struct DelegationTests {
 
     /// GSSAPI waits for half a minute; the caller does not.
     @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test"]))
-    func aKDCThatSwallowsPacketsIsGivenUpAtTheDeadline() async throws {
+    func `a KDC that swallows packets is given up at the deadline`() async throws {
         let client = try await client(host: "plain")
         try await TestRealm.required().pauseKDC()
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
@@ -67,7 +67,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func aCredentialThatCanDelegateIsNotForTheCallersThread() async throws {
+    @Test func `a credential that can delegate is not for the callers thread`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(isForwardable: true))
         #expect(user.ticket.isForwardable)
@@ -80,7 +80,7 @@ struct DelegationTests {
     }
 
     @Test(arguments: [("plain", false), ("trusted", true)])
-    func aServiceTicketSaysWhetherTheKDCVouchesForTheService(host: String, isTrusted: Bool) async throws {
+    func `a service ticket says whether the KDC vouches for the service`(host: String, isTrusted: Bool) async throws {
         let realm = try TestRealm.required()
         try await trust("HTTP/trusted.example.test", realm: realm)
         let ticket = try await realm.signIn().serviceTicket(realm.principal("HTTP/\(host).example.test"))

@@ -29,16 +29,16 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func whatATerminalActsOnBecomesVisible(row: Row) {
+    func `what a terminal acts on becomes visible`(row: Row) {
         // By scalars: as strings, "\r\n" and the like would compare as characters.
         #expect(Array(row.text.escapedForDisplay().unicodeScalars) == Array(row.shown.unicodeScalars))
     }
 
-    @Test func linesStayWhereTheyMay() {
+    @Test func `lines stay where they may`() {
         #expect("a\nb\r\nc\u{1B}d".escapedForDisplay(keepingLines: true) == "a\nb\\u{d}\nc\\u{1b}d")
     }
 
-    @Test func longTextIsCut() {
+    @Test func `long text is cut`() {
         #expect("abcdef".escapedForDisplay(limit: 6) == "abcdef")
         #expect("abcdef".escapedForDisplay(limit: 5) == "abcde…")
         #expect("\u{1B}\u{1B}\u{1B}".escapedForDisplay(limit: 2) == #"\u{1b}\u{1b}…"#)

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func theTicketIsToBlameAndNoPassword() async throws {
+    @Test func `the ticket is to blame and no password`() async throws {
         try await withFormerTicket { user, realm in
             let service = try realm.principal("HTTP/www.example.test")
             let failures = [
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A key with another number: the KDC looks for the ticket's and has none.
-    @Test func aChangedKeyOfTheRealmIsToldToo() async throws {
+    @Test func `a changed key of the realm is told too`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(36000)))
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aTrustWhoseKeyOnlyOneSideHasChangedIsTold() async throws {
+    @Test func `a trust whose key only one side has changed is told`() async throws {
         let second = TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"])
         try await withTrustedRealms(.init(name: "A.TEST", users: ["alice": "secret"]), second) { first, second in
             try await second.rotateKeys(of: "krbtgt/B.TEST@A.TEST", keepingOld: false, updatesKeytab: false)
@@ -65,7 +65,7 @@ import Testing
             (["purgekeys", "-all"], .other),
         ] as [([String], KerberosError.Code)]
     )
-    func aServiceThatIsRefusedIsNotTheTicketsFault(change: [String], code: KerberosError.Code) async throws {
+    func `a service that is refused is not the tickets fault`(change: [String], code: KerberosError.Code) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             _ = try await realm.kadmin(change + ["HTTP/www.example.test"])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func noCommonKindOfKeyIsNotTheTicketsFault() async throws {
+    @Test func `no common kind of key is not the tickets fault`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             _ = try await realm.kadmin(["set_string", "HTTP/www.example.test", "session_enctypes", "des3-cbc-sha1"])

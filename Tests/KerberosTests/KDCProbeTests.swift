@@ -30,7 +30,7 @@ import Testing
 
     private struct Unanswered: Error { let outcome: String }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func aKDCAnswersWithoutAPassword(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `a KDC answers without a password`(transport: KDCProbe.Transport) async throws {
         let answer = try answer(try await ask(transport, of: realm))
         #expect(answer.refusal == nil)
         #expect(abs(try #require(answer.clockOffset)) < 60)
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// What a KDC proxy does: it takes the message out, asks the KDC over TCP, and wraps the answer.
-    @Test func aKDCBehindAProxyAnswers() async throws {
+    @Test func `a KDC behind a proxy answers`() async throws {
         let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
         let message = try #require(KDCProxyMessage.message(in: probe.proxyRequest))
         #expect(message == probe.message)
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// As `openssl asn1parse` reads it: the length of a long message takes two bytes.
-    @Test func aProxyMessageIsDER() async throws {
+    @Test func `a proxy message is DER`() async throws {
         #expect(
             KDCProxyMessage.encoded([1, 2, 3], realm: "A.TEST")
                 == [0x30, 21, 0xA0, 9, 0x04, 7, 0, 0, 0, 3, 1, 2, 3, 0xA1, 8, 0x1B, 6] + Array("A.TEST".utf8)
@@ -73,21 +73,21 @@ import Testing
         }
     }
 
-    @Test func whoIsNotKnownHere() async throws {
+    @Test func `who is not known here`() async throws {
         #expect(try answer(try await ask(.tcp, "nobody", of: realm)).refusal?.code == .unknownPrincipal)
     }
 
-    @Test func anAccountThatIsDisabled() async throws {
+    @Test func `an account that is disabled`() async throws {
         _ = try await realm.kadmin(["modify_principal", "-allow_tix", "locked"])
         #expect(try answer(try await ask(.tcp, "locked", of: realm)).refusal?.code == .accountLocked)
     }
 
-    @Test func aPasswordThatHasExpired() async throws {
+    @Test func `a password that has expired`() async throws {
         _ = try await realm.kadmin(["modify_principal", "-pwexpire", "yesterday", "old"])
         #expect(try answer(try await ask(.tcp, "old", of: realm)).refusal?.code == .passwordExpired)
     }
 
-    @Test func whoeverNeedsNoProofGetsATicketThatNobodyReads() async throws {
+    @Test func `whoever needs no proof gets a ticket that nobody reads`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], requiresPreauthentication: false)) { realm in
             let answer = try answer(try await ask(.udp, of: realm))
             #expect(answer.refusal == nil)
@@ -95,14 +95,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [3600, -7200]) func howFarTheKDCsClockIs(seconds: Int) async throws {
+    @Test(arguments: [3600, -7200]) func `how far the KDCs clock is`(seconds: Int) async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds))) { realm in
             let offset = try #require(try answer(try await ask(.tcp, of: realm)).clockOffset)
             #expect(abs(offset - Double(seconds)) < 60)
         }
     }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func nobodyListens(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `nobody listens`(transport: KDCProbe.Transport) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.stopKDC()
             guard case .refused = try await ask(transport, of: realm) else {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func aKDCThatSwallowsWhatItIsSent(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `a KDC that swallows what it is sent`(transport: KDCProbe.Transport) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.pauseKDC()
             guard case .noAnswer = try await ask(transport, of: realm, within: .milliseconds(100)) else {
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerThatIsNoneOfAKDC() async throws {
+    @Test func `an answer that is none of a KDC`() async throws {
         try await ScriptedServer.run({ _ in .drop }, greeting: "\0\0\0\u{5}hello") { server in
             let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
             guard case .notKerberos = await probe.ask("127.0.0.1", port: UInt16(server.port), by: .tcp, within: Self.limit) else {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func byHowMuchClocksMayDiffer() async throws {
+    @Test func `by how much clocks may differ`() async throws {
         #expect(try await realm.client.clockTolerance() == 300)
         let path = try realm.writeConfiguration("[libdefaults]\n clockskew = 60\n")
         let other = KerberosClient(RealmConfiguration(realm: "OTHER.TEST", base: .files([path])))

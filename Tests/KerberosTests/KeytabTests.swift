@@ -8,20 +8,20 @@ import Testing
 @Suite(.testRealm(users: ["app": "secret", "bob": "secret", "rotated": "secret"], services: ["HTTP/www.example.test"]))
 struct KeytabTests {
     @Test(arguments: ["", "FILE:"])
-    func aKeytabSignsIn(prefix: String) async throws {
+    func `a keytab signs in`(prefix: String) async throws {
         let realm = try TestRealm.required()
         let keytab = prefix + (try await realm.keytab(for: "app"))
         let ticket = try await signIn("app", keytab: keytab, realm: realm)
         #expect(try ticket.client == realm.principal("app"))
     }
 
-    @Test func aServiceSignsInWithItsOwnKeys() async throws {
+    @Test func `a service signs in with its own keys`() async throws {
         let realm = try TestRealm.required()
         let ticket = try await signIn("HTTP/www.example.test", keytab: realm.keytabPath, realm: realm)
         #expect(ticket.client.components == ["HTTP", "www.example.test"])
     }
 
-    @Test func theClientKeytabOfTheProfileSignsIn() async throws {
+    @Test func `the client keytab of the profile signs in`() async throws {
         let realm = try TestRealm.required()
         var configuration = realm.configuration
         configuration.libdefaults["default_client_keytab_name"] = "FILE:\(try await realm.keytab(for: "app"))"
@@ -32,13 +32,13 @@ struct KeytabTests {
         #expect(ticket.client == principal)
     }
 
-    @Test func theFirstPrincipalIsThatOfTheFirstEntry() async throws {
+    @Test func `the first principal is that of the first entry`() async throws {
         let realm = try TestRealm.required()
         let principal = try await realm.client.firstPrincipal(inKeytab: .keytab(realm.keytabPath))
         #expect(try principal == realm.principal("HTTP/www.example.test"))
     }
 
-    @Test func aMissingClientKeytabIsSaidToBeMissing() async throws {
+    @Test func `a missing client keytab is said to be missing`() async throws {
         let realm = try TestRealm.required()
         await expectFailure(.keytabUnusable) {
             _ = try await realm.client.initialCredential(for: realm.principal("app"), using: .clientKeytab)
@@ -66,7 +66,7 @@ struct KeytabTests {
     }
 
     @Test(arguments: contents, Reader.allCases)
-    func aFileThatIsNoKeytabIsRefused(content: (name: String, bytes: [UInt8]?), reader: Reader) async throws {
+    func `a file that is no keytab is refused`(content: (name: String, bytes: [UInt8]?), reader: Reader) async throws {
         let realm = try TestRealm.required()
         let path = realm.newPath(".keytab")
         if let bytes = content.bytes { try Data(bytes).write(to: URL(filePath: path)) }
@@ -74,20 +74,20 @@ struct KeytabTests {
         #expect(error?.description.contains(path) == true)
     }
 
-    @Test func anotherPrincipalsKeytabHasNoKey() async throws {
+    @Test func `another principals keytab has no key`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "bob")
         let error = await expectFailure(.keytabEntryMissing) { _ = try await signIn("app", keytab: keytab, realm: realm) }
         #expect(error?.message.contains("klist -k") == true)
     }
 
-    @Test func anUnknownPrincipalIsToldFromAMissingKey() async throws {
+    @Test func `an unknown principal is told from a missing key`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "bob")
         await expectFailure(.unknownPrincipal, .keytabEntryMissing) { _ = try await signIn("nobody", keytab: keytab, realm: realm) }
     }
 
-    @Test func aStaleKeyIsRefusedWithAdvice() async throws {
+    @Test func `a stale key is refused with advice`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "rotated")
         _ = try await realm.kadmin(["change_password", "-randkey", "rotated"])

@@ -9,7 +9,7 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct LargeTicketTests {
     /// In bytes: the token, which has the ticket in it once, is a little longer.
     @Test(arguments: [16_384, 49_152, 64_512])
-    func aLargeTicketMakesALargeToken(size: Int) async throws {
+    func `a large ticket makes a large token`(size: Int) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try realm.principal("HTTP/www.example.test")

@@ -7,19 +7,19 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret"])) struct LifetimeTests {
     @Test(arguments: [Duration.seconds(60), .seconds(3600)])
-    func aTicketHoldsAsLongAsAsked(lifetime: Duration) async throws {
+    func `a ticket holds as long as asked`(lifetime: Duration) async throws {
         let times = try await TestRealm.required().signIn(options: .init(lifetime: lifetime)).ticket.times
         // The client adds the lifetime to its own time, which may be a second behind the KDC's.
         let difference = times.expires.timeIntervalSince(times.starts) - Double(lifetime.components.seconds)
         #expect(abs(difference) <= 2)
     }
 
-    @Test func theKDCLimitsALifetimeThatIsTooLong() async throws {
+    @Test func `the KDC limits a lifetime that is too long`() async throws {
         let times = try await TestRealm.required().signIn(options: .init(lifetime: .seconds(Int64.max))).ticket.times
         #expect(times.expires.timeIntervalSince(times.starts) == 36_000)
     }
 
-    @Test func aRenewableTicketIsRenewed() async throws {
+    @Test func `a renewable ticket is renewed`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(lifetime: .seconds(60), renewableLifetime: .seconds(3600)))
         #expect(user.ticket.isRenewable)
@@ -36,13 +36,13 @@ import Testing
         #expect(try await user.client.contents(of: user.cache).credentials.count == 1, "the cache is left as it is")
     }
 
-    @Test func aTicketThatIsNotRenewableSaysSo() async throws {
+    @Test func `a ticket that is not renewable says so`() async throws {
         let user = try await TestRealm.required().signIn(options: .init(lifetime: .seconds(3600)))
         await expectFailure(.notRenewable) { _ = try await user.client.renewedCredential(for: user.principal, in: user.cache) }
         #expect(try await user.client.contents(of: user.cache).ticketGrantingTicket != nil)
     }
 
-    @Test func withoutATicketThereIsNothingToRenew() async throws {
+    @Test func `without a ticket there is nothing to renew`() async throws {
         let realm = try TestRealm.required()
         let principal = try realm.principal("alice")
         let missing = realm.newCache()
@@ -52,7 +52,7 @@ import Testing
         await expectFailure(.noCredentials) { _ = try await realm.client.renewedCredential(for: principal, in: empty) }
     }
 
-    @Test func anotherPrincipalsTicketIsNotRenewed() async throws {
+    @Test func `another principals ticket is not renewed`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(3600)))
         await expectFailure(.noCredentials) {
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aForwardableTicketIsAskedFor(isForwardable: Bool) async throws {
+    func `a forwardable ticket is asked for`(isForwardable: Bool) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(isForwardable: isForwardable))
         let listing = try await realm.run("klist", ["-f", user.cache.rawValue]).output

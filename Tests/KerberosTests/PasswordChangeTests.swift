@@ -30,7 +30,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 
     @Test(arguments: ["another secret", "pässwörd ñ 漢字", String(repeating: "x", count: 200)])
-    func theNewPasswordSignsInAndTheOldOneDoesNot(new: String) async throws {
+    func `the new password signs in and the old one does not`(new: String) async throws {
         let user = try await newUser()
         try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret(new))
         _ = try await realm.client.initialCredential(for: user, using: .password(Secret(new)))
@@ -40,7 +40,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 
     @Test(arguments: ["-pwexpire yesterday", "+needchange"])
-    func anExpiredPasswordIsChanged(flag: String) async throws {
+    func `an expired password is changed`(flag: String) async throws {
         let user = try await newUser(flag)
         let error = await expectFailure(.passwordExpired) {
             _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
@@ -57,7 +57,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         #expect(context.passwordServerText(Array(words.utf8)) == words.trimmingCharacters(in: ["\0"]))
     }
 
-    @Test func aWrongCurrentPasswordIsSentOnceAndChangesNothing() async throws {
+    @Test func `a wrong current password is sent once and changes nothing`() async throws {
         let user = try await newUser()
         await expectFailure(.wrongPassword) {
             try await realm.client.changePassword(of: user, from: Secret("wrong"), to: Secret("another"))
@@ -74,7 +74,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     ]
 
     @Test(arguments: refusals)
-    func aRefusalIsToldInTheServersWords(policy: String, new: String, words: String) async throws {
+    func `a refusal is told in the servers words`(policy: String, new: String, words: String) async throws {
         let user = try await newUser(policy: policy)
         let error = await expectFailure(.passwordRefused) {
             try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret(new))
@@ -86,7 +86,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
     }
 
-    @Test func aTicketServesAgainAfterARefusal() async throws {
+    @Test func `a ticket serves again after a refusal`() async throws {
         let user = try await newUser(policy: "-minlength 8")
         let client = realm.client
         let credential = try await client.passwordChangeCredential(for: user, using: .password(Secret("secret")))
@@ -101,12 +101,12 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     ]
 
     @Test(arguments: closed)
-    func anAccountThatIsClosedKeepsItsPassword(flag: String, code: KerberosError.Code) async throws {
+    func `an account that is closed keeps its password`(flag: String, code: KerberosError.Code) async throws {
         let user = try await newUser(flag)
         await expectFailure(code) { try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("another")) }
     }
 
-    @Test func aPasswordServerThatIsAwayIsNamed() async throws {
+    @Test func `a password server that is away is named`() async throws {
         let user = try await newUser()
         let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:1"))
         let error = await expectFailure(.kdcUnreachable, .realmUnknown) {
@@ -115,7 +115,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         #expect(error?.message.contains("password server cannot be reached") == true, "\(String(describing: error))")
     }
 
-    @Test func whatBecameOfAnUnansweredRequestIsNotClaimedToBeKnown() async throws {
+    @Test func `what became of an unanswered request is not claimed to be known`() async throws {
         let user = try await newUser()
         let swallower = try SilentPort()
         let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:\(swallower.port)"))
@@ -126,7 +126,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         #expect(error?.message.contains("Try the new one first") == true, "\(String(describing: error))")
     }
 
-    @Test func aPasswordIsNotCutAtANUL() async throws {
+    @Test func `a password is not cut at a NUL`() async throws {
         let user = try await newUser()
         await expectFailure(.passwordRefused) {
             try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("an\0other"))
@@ -149,7 +149,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     ]
 
     @Test(arguments: cases)
-    func aSignInTellsIt(flags: [String], days: ClosedRange<Double>?) async throws {
+    func `a sign-in tells it`(flags: [String], days: ClosedRange<Double>?) async throws {
         let realm = try TestRealm.required()
         let name = "user\(UUID().uuidString)"
         try await realm.addUser(name, password: "secret", flags: flags)
@@ -160,11 +160,11 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 
     @Test(arguments: [0, -1, 1, 2_147_483_647, 2_136_422_885, 2_136_500_000, -2_000_000_000])
-    func whatMeansNeverOrNothingIsNoExpiry(seconds: Int64) {
+    func `what means never or nothing is no expiry`(seconds: Int64) {
         #expect(PasswordExpiry.date(seconds, at: Date(timeIntervalSince1970: 1_800_000_000)) == nil)
     }
 
-    @Test func aTimeToComeIsAnExpiry() {
+    @Test func `a time to come is an expiry`() {
         let date = PasswordExpiry.date(1_800_000_001, at: Date(timeIntervalSince1970: 1_800_000_000))
         #expect(date == Date(timeIntervalSince1970: 1_800_000_001))
     }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: try fixture("principals", as: Table.self).accepted)
-    func namesAreParsed(row: Accepted) throws {
+    func `names are parsed`(row: Accepted) throws {
         let principal = try Principal(row.text, defaultRealm: row.defaultRealm)
         #expect(principal.components == row.components)
         #expect(principal.realm == row.realm)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: try fixture("principals", as: Table.self).refused)
-    func garbageIsRefused(row: Refused) async {
+    func `garbage is refused`(row: Refused) async {
         let error = await expectFailure(.malformedPrincipal) { _ = try Principal(row.text, defaultRealm: row.defaultRealm) }
         #expect(error?.subject == row.text)
     }
@@ -69,14 +69,14 @@ import Testing
         ("HTTP", "a\\", "EXAMPLE.COM", "HTTP/a\\\\@EXAMPLE.COM"),
         ("HT/TP", "host", nil, "HT\\/TP/host@"),
     ])
-    func aServiceHasTwoComponentsWhateverItsHostIs(service: String, host: String, realm: String?, text: String) throws {
+    func `a service has two components whatever its host is`(service: String, host: String, realm: String?, text: String) throws {
         let principal = try Principal(service: service, host: host, realm: realm)
         #expect(principal.components == [service, host])
         #expect(principal.realm == realm ?? "")
         #expect(principal.description == text)
     }
 
-    @Test func aHostWithANULIsRefused() async {
+    @Test func `a host with ANULIs refused`() async {
         await expectFailure(.malformedPrincipal) { _ = try Principal(service: "HTTP", host: "www.example.com\0.evil.test") }
     }
 
@@ -84,11 +84,11 @@ import Testing
         ("krbtgt/A.TEST@A.TEST", true), ("krbtgt/B.TEST@A.TEST", true), ("krbtgt@A.TEST", false), ("HTTP/krbtgt@A.TEST", false),
         ("krbtgt/A/B@A.TEST", false),
     ])
-    func aTicketGrantingServiceIsToldByItsName(text: String, isOne: Bool) throws {
+    func `a ticket granting service is told by its name`(text: String, isOne: Bool) throws {
         #expect(try Principal(text).isTicketGrantingService == isOne)
     }
 
-    @Test func manyTasksParseAtOnce() async throws {
+    @Test func `many tasks parse at once`() async throws {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<200 {
                 group.addTask { try Principal("user\(number)@EXAMPLE.COM").components == ["user\(number)"] }

@@ -14,7 +14,7 @@ import Testing
             (nil, false, false),
         ] as [(String?, Bool, Bool)]
     )
-    func isReadFromTheProcesssFile(line: String?, isAware: Bool, namesKDC: Bool) async throws {
+    func `is read from the processs file`(line: String?, isAware: Bool, namesKDC: Bool) async throws {
         let realm = try TestRealm.required()
         var path = "/nonexistent"
         if let line { path = "\(try realm.writeConfiguration("[libdefaults]\n    \(line)\n")):\(realm.configurationPath)" }
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func aFileWithAFaultIsSaidToHaveOne() async throws {
+    @Test func `a file with a fault is said to have one`() async throws {
         let path = try TestRealm.required().writeConfiguration("[libdefaults\n")
         await #expect(processExitsWith: .success) { [path = path as String] in
             setenv("KRB5_CONFIG", path, 1)

@@ -6,7 +6,7 @@ import Testing
 
 struct ProcessMemoryTests {
     @Test
-    func aProcessAtRestKeepsLittleOfItsCodeAndGoesOn() async {
+    func `a process at rest keeps little of its code and goes on`() async {
         await #expect(processExitsWith: .success) {
             let before = try residentCode()
             ProcessMemory.giveBackAtRest()

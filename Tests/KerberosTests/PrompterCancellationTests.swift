@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-    func whoIsAskedIsToldThatNobodyWaits(heedsCancellation: Bool) async throws {
+    func `who is asked is told that nobody waits`(heedsCancellation: Bool) async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (client, outcomes) = traced(realm)
             let prompter = WaitingPrompter(heedsCancellation: heedsCancellation)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func nobodyIsAskedWhenTheTimeIsUp() async throws {
+    @Test(.timeLimit(.minutes(5))) func `nobody is asked when the time is up`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (client, outcomes) = traced(realm)
             let prompter = RecordingPrompter { _ in [Secret("secret")] }

@@ -11,7 +11,7 @@ private let longPassword = String(repeating: "p", count: 1000)
 @Suite(.testRealm(users: ["alice": "secret", "long": longPassword])) struct PrompterTests {
     private struct Surprise: Error {}
 
-    @Test func thePasswordIsAskedForOnce() async throws {
+    @Test func `the password is asked for once`() async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in [Secret("secret")] }
         let ticket = try await signIn("alice", prompter, realm: realm)
@@ -26,7 +26,7 @@ private let longPassword = String(repeating: "p", count: 1000)
         #expect(prompt.text.contains("alice@EXAMPLE.TEST"))
     }
 
-    @Test func nobodyIsAskedForAPrincipalThatTheKDCDoesNotKnow() async throws {
+    @Test func `nobody is asked for a principal that the KDC does not know`() async throws {
         let prompter = RecordingPrompter { _ in [Secret("secret")] }
         await expectFailure(.unknownPrincipal) { _ = try await signIn("nobody", prompter, realm: .required()) }
         #expect(prompter.requests.isEmpty)
@@ -36,7 +36,7 @@ private let longPassword = String(repeating: "p", count: 1000)
         (PromptRefusal.notInteractive as any Error, KerberosError.Code.notInteractive),
         (PromptRefusal.canceled, .canceled), (Surprise(), .canceled), (CancellationError(), .canceled),
     ])
-    func aRefusalEndsTheSignIn(refusal: any Error, code: KerberosError.Code) async throws {
+    func `a refusal ends the sign-in`(refusal: any Error, code: KerberosError.Code) async throws {
         let realm = try TestRealm.required()
         let before = try await realm.failedAttempts(of: "alice")
         let prompter = RecordingPrompter { _ in throw refusal }
@@ -48,19 +48,19 @@ private let longPassword = String(repeating: "p", count: 1000)
     @Test(arguments: [
         [], [Secret("secret"), Secret("secret")], [Secret(String(repeating: "x", count: 100_000))],
     ])
-    func answersThatDoNotFitAreRefusedAndNotSent(answers: [Secret]) async throws {
+    func `answers that do not fit are refused and not sent`(answers: [Secret]) async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in answers }
         await expectFailure(.notInteractive) { _ = try await signIn("alice", prompter, realm: realm) }
         #expect(try await realm.failedAttempts(of: "alice") == 0)
     }
 
-    @Test func aLongPasswordIsNotCut() async throws {
+    @Test func `a long password is not cut`() async throws {
         let prompter = RecordingPrompter { _ in [Secret(longPassword)] }
         _ = try await signIn("long", prompter, realm: .required())
     }
 
-    @Test func theTimeAtThePromptDoesNotCount() async throws {
+    @Test func `the time at the prompt does not count`() async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in
             // A person who types more slowly than the KDC has time to answer.
@@ -70,7 +70,7 @@ private let longPassword = String(repeating: "p", count: 1000)
         _ = try await signIn("alice", prompter, realm: realm, deadline: .seconds(2))
     }
 
-    @Test func nobodyIsAskedWhenAPasswordIsAtHand() async throws {
+    @Test func `nobody is asked when a password is at hand`() async throws {
         // The KDC refuses the password: libkrb5 must not fall back to asking.
         await expectFailure(.wrongPassword) { _ = try await TestRealm.required().signIn("long", password: "wrong") }
     }

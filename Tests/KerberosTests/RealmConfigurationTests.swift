@@ -37,7 +37,7 @@ import Testing
         return try body(path)
     }
 
-    @Test func preferredKDCsStandBeforeThoseOfTheFile() throws {
+    @Test func `preferred KDCs stand before those of the file`() throws {
         try withFile { path throws in
             var configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("realms", "A.TEST", "kdc", of: configuration) == ["kdc1.a.test", "kdc2.a.test:1088"])
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// libkrb5 would ask it twice, each time for as long as it waits for a KDC.
-    @Test func aKDCThatTheFileNamesTooStandsThereOnce() throws {
+    @Test func `a KDC that the file names too stands there once`() throws {
         try withFile { path throws in
             let preferred = ["kdc2.a.test:1088", "near.a.test"]
             let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: preferred, base: .files([path]))
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// That libkrb5 heeds the relation is not seen here.
-    @Test func theProfileSwitchesOffQuestionsOfAKDCsOwnBesideWhatTheFileDoes() throws {
+    @Test func `the profile switches off questions of AKDCs own beside what the file does`() throws {
         try withFile("[plugins]\n clpreauth = {\n disable = spake\n }\n") { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("plugins", "clpreauth", "disable", of: configuration) == ["sam2", "spake"])
@@ -68,7 +68,7 @@ import Testing
         #expect(try values("plugins", "clpreauth", "disable", of: RealmConfiguration(realm: "A.TEST", base: .none)) == ["sam2"])
     }
 
-    @Test func otherRealmsHaveTheirKDCsToo() throws {
+    @Test func `other realms have their KDCs too`() throws {
         try withFile { path throws in
             let other = ["B.TEST": ["near.b.test"], "C.TEST": [], "A.TEST": ["not.this.one"]]
             let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: ["near.a.test"], otherKDCs: other, base: .files([path]))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func domainRealmsWinOverTheFile() throws {
+    @Test func `domain realms win over the file`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", domainRealms: [".a.test": "A.TEST"], base: .files([path]))
             #expect(try values("domain_realm", ".a.test", of: configuration) == ["A.TEST"])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func libdefaultsWinOverTheFile() throws {
+    @Test func `libdefaults win over the file`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", libdefaults: ["ticket_lifetime": "2h"], base: .files([path]))
             #expect(try values("libdefaults", "ticket_lifetime", of: configuration) == ["2h"])
@@ -97,14 +97,14 @@ import Testing
     }
 
     @Test(arguments: [("", "1"), ("[libdefaults]\nudp_preference_limit = 1465\n", "1465")])
-    func defaultsStandBehindTheFile(text: String, limit: String) throws {
+    func `defaults stand behind the file`(text: String, limit: String) throws {
         try withFile(text) { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("libdefaults", "udp_preference_limit", of: configuration) == [limit])
         }
     }
 
-    @Test func theHostInTheURLIsNotRewrittenByDNS() throws {
+    @Test func `the host in the URLIs not rewritten by DNS`() throws {
         try withFile("[libdefaults]\nrdns = true\ndns_canonicalize_hostname = true\n") { path throws in
             var configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("libdefaults", "rdns", of: configuration) == ["false"])
@@ -115,20 +115,20 @@ import Testing
     }
 
     @Test(arguments: [.none, .files([]), .files(["/nonexistent/krb5.conf"])] as [RealmConfiguration.Base])
-    func noFileIsNeeded(base: RealmConfiguration.Base) async throws {
+    func `no file is needed`(base: RealmConfiguration.Base) async throws {
         let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: ["kdc.a.test"], base: base)
         #expect(try values("realms", "A.TEST", "kdc", of: configuration) == ["kdc.a.test"])
         #expect(try await KerberosClient(configuration).defaultRealm() == "A.TEST")
     }
 
-    @Test func aFileThatIsMissingIsPassedOver() throws {
+    @Test func `a file that is missing is passed over`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files(["/nonexistent/krb5.conf", path]))
             #expect(try values("realms", "B.TEST", "kdc", of: configuration) == ["kdc.b.test"])
         }
     }
 
-    @Test func theDefaultCacheIsTheOneGiven() async throws {
+    @Test func `the default cache is the one given`() async throws {
         let configuration = RealmConfiguration(realm: "A.TEST", base: .none, defaultCacheName: "MEMORY:given")
         #expect(try await KerberosClient(configuration).defaultCacheName().rawValue == "MEMORY:given")
     }
@@ -137,7 +137,7 @@ import Testing
         "[libdefaults\n", "[libdefaults]\nnonsense\n", "[realms]\n}\n", "[realms]\nA.TEST = {\nkdc\n}\n", "[libdefaults]\n = x\n",
         "includedir /nonexistent/folder\n", "include /nonexistent/file\n",
     ])
-    func aFaultInTheFileNamesTheFile(text: String) async throws {
+    func `a fault in the file names the file`(text: String) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "kerberos-tests-\(UUID().uuidString).conf").path
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.libraryMessage.isEmpty == false)
     }
 
-    @Test func aRealmIsReachedWithNoFileAtAll() async throws {
+    @Test func `a realm is reached with no file at all`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let client = KerberosClient(
                 RealmConfiguration(
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func theSecondKDCIsTriedWhenTheFirstRefuses() async throws {
+    @Test func `the second KDCIs tried when the first refuses`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             var configuration = realm.configuration
             configuration.preferredKDCs = ["127.0.0.1:1", "[::1]:1"]

@@ -23,7 +23,7 @@ import Testing
     /// Another mechanism selected (CVE-2014-4343), an unknown one, request-mic, reject, "accepted" without an AP-REP: an error each time,
     /// and nothing is sent.
     @Test(arguments: try fixture("answers", as: [Answer].self))
-    func theClientTakesNoAnswerWithoutProof(answer: Answer) async throws {
+    func `the client takes no answer without proof`(answer: Answer) async throws {
         let (credential, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
         let code = KerberosError.Code(rawValue: answer.code ?? KerberosError.Code.invalidToken.rawValue)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: try fixture("answers", as: [Answer].self))
-    func theServerTakesNoSuchFirstToken(answer: Answer) async throws {
+    func `the server takes no such first token`(answer: Answer) async throws {
         let (_, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
         // Where an NTLM mechanism is installed GSSAPI knows whose message it is, and that we have no credential for it.
@@ -43,7 +43,7 @@ import Testing
 
     /// `accept-completed` alone is what a relay without the service's key can say: it counts where no proof was asked for, and nowhere
     /// else.
-    @Test func acceptCompletedWithoutAnAPREPIsNoMutualAuthentication() async throws {
+    @Test func `accept completed without an APREPIs no mutual authentication`() async throws {
         let (credential, _) = try await ends()
         let answer = try bytes(hexadecimal: "a1 14 30 12 a0 03 0a 01 00 a1 0b 06 09 2a 86 48 86 f7 12 01 02 02")
         await expectFailure(.flagsNotGranted) { _ = try initiatorEnd(from: credential, answer: answer) }
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Whatever is installed: NTLM is never offered, so no server can ask for it.
-    @Test func theFirstTokenOffersKerberosAlone() async throws {
+    @Test func `the first token offers Kerberos alone`() async throws {
         let (credential, _) = try await ends()
         let token = try firstToken(from: credential)
         let offered = try bytes(hexadecimal: "a0 0d 30 0b 06 09 2a 86 48 86 f7 12 01 02 02")
@@ -61,7 +61,7 @@ import Testing
         #expect(!token.contains(try bytes(hexadecimal: "2b 06 01 04 01 82 37 02 02 0a")))
     }
 
-    @Test func noPrefixOfAnAnswerIsTaken() async throws {
+    @Test func `no prefix of an answer is taken`() async throws {
         let (credential, acceptor) = try await ends()
         let whole = try acceptorEnd(acceptor, token: firstToken(from: credential)).answer
         #expect(whole.count > 100)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func noPrefixOfAFirstTokenIsTaken() async throws {
+    @Test func `no prefix of a first token is taken`() async throws {
         let (credential, acceptor) = try await ends()
         let whole = try firstToken(from: credential)
         for length in whole.indices {
@@ -83,20 +83,20 @@ import Testing
         #expect(try acceptorEnd(acceptor, token: whole).end.initiator == "alice@EXAMPLE.TEST")
     }
 
-    @Test func theProofOfAnotherExchangeIsNotTaken() async throws {
+    @Test func `the proof of another exchange is not taken`() async throws {
         let (credential, acceptor) = try await ends()
         let other = try acceptorEnd(acceptor, token: firstToken(from: credential)).answer
         #expect(throws: KerberosError.self) { _ = try initiatorEnd(from: credential, answer: other) }
     }
 
-    @Test func anAnswerThatIsTheClientsOwnTokenIsNotTaken() async throws {
+    @Test func `an answer that is the clients own token is not taken`() async throws {
         let (credential, _) = try await ends()
         let own = try firstToken(from: credential)
         await expectFailure(.invalidToken) { _ = try initiatorEnd(from: credential, answer: own) }
     }
 
     /// The error paths over and over, contexts dropped half made among them: the address sanitizer sees what they leave.
-    @Test func manyFailuresLeaveTheCredentialsAsTheyWere() async throws {
+    @Test func `many failures leave the credentials as they were`() async throws {
         let (credential, acceptor) = try await ends()
         let answers = try fixture("answers", as: [Answer].self).map { try bytes(hexadecimal: $0.bytes) }
         for _ in 0..<25 {
@@ -112,7 +112,7 @@ import Testing
 
     /// DCE style has three legs where Kerberos has two: the acceptor waits for a second token.
     @Test(arguments: try fixture("answers", as: [Answer].self))
-    func theServerTakesNoSuchSecondToken(answer: Answer) async throws {
+    func `the server takes no such second token`(answer: Answer) async throws {
         let (credential, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
         let error = #expect(throws: KerberosError.self) { _ = try halfMade(acceptor, from: credential).step(bytes) }
@@ -120,7 +120,7 @@ import Testing
         if answer.bytes.isEmpty { #expect(error?.code == .invalidToken) }
     }
 
-    @Test func noPrefixOfASecondTokenIsTaken() async throws {
+    @Test func `no prefix of a second token is taken`() async throws {
         let (credential, acceptor) = try await ends()
         let whole = try threeLegs(credential, acceptor).second
         #expect(whole.count > 30)
@@ -138,7 +138,7 @@ import Testing
 
     /// A first token that names the mechanism and brings nothing: the acceptor asks for more, and gets nothing or half of it.
     @Test(arguments: ["", "a1", "a1 03 30 01", "a1 07 30 05 a2 03 04 01", "60", "6e 82"])
-    func theServerTakesNoEmptyOrTruncatedTokenAfterABareOffer(second: String) async throws {
+    func `the server takes no empty or truncated token after a bare offer`(second: String) async throws {
         let (_, acceptor) = try await ends()
         let offer = try bytes(hexadecimal: "60 1b 06 06 2b 06 01 05 05 02 a0 11 30 0f a0 0d 30 0b 06 09 2a 86 48 86 f7 12 01 02 02")
         guard case .proceed(_, let state) = try SPNEGOAcceptor(credential: acceptor).step(offer) else {
@@ -148,7 +148,7 @@ import Testing
         await expectFailure(.invalidToken) { _ = try held.take()?.step(bytes(hexadecimal: second)) }
     }
 
-    @Test func noChangedByteLetsAnotherIn() async throws {
+    @Test func `no changed byte lets another in`() async throws {
         let (credential, acceptor) = try await ends()
         let whole = try firstToken(from: credential)
         for index in whole.indices {

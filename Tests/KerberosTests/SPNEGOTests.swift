@@ -12,7 +12,7 @@ import Testing
         return (credential, try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
     }
 
-    @Test func bothEndsProveThemselves() async throws {
+    @Test func `both ends prove themselves`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor)
         for end in [client, server] {
@@ -46,12 +46,12 @@ import Testing
             [.mutualAuthentication], [.mutualAuthentication, .integrity], [.mutualAuthentication, .integrity, .replayDetection],
         ] as [ContextFlags]
     )
-    func whatIsAskedIsGranted(flags: ContextFlags) async throws {
+    func `what is asked is granted`(flags: ContextFlags) async throws {
         let (credential, acceptor) = try await ends()
         #expect(try establish(credential, acceptor, flags: flags).client.flags.isSuperset(of: flags))
     }
 
-    @Test func aCredentialKnowsItsTicket() async throws {
+    @Test func `a credential knows its ticket`() async throws {
         let (credential, _) = try await ends()
         #expect(credential.client.description == "alice@EXAMPLE.TEST")
         #expect(credential.server.description == "HTTP/www.example.test@EXAMPLE.TEST")
@@ -59,21 +59,21 @@ import Testing
     }
 
     /// Nothing that is not asked for is granted, and a user's ticket is never passed on unasked (CVE-2011-2192).
-    @Test func theDefaultFlagsDelegateNothing() async throws {
+    @Test func `the default flags delegate nothing`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor)
         for end in [client, server] { #expect(end.flags.isDisjoint(with: [.delegation, .delegationByPolicy])) }
     }
 
     @Test(arguments: [.delegation, .delegationByPolicy] as [ContextFlags])
-    func delegationThatIsNotGrantedIsNoErrorAndIsSeen(flag: ContextFlags) async throws {
+    func `delegation that is not granted is no error and is seen`(flag: ContextFlags) async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, flag])
         for end in [client, server] { #expect(end.flags.isDisjoint(with: [.delegation, .delegationByPolicy])) }
     }
 
     /// Requested is not granted: GSSAPI makes a context all the same. An anonymous client is what Kerberos does not grant here.
-    @Test func flagsThatAreAskedForAndNotGrantedAreAnError() async throws {
+    @Test func `flags that are asked for and not granted are an error`() async throws {
         let (credential, acceptor) = try await ends()
         let anonymous = ContextFlags(rawValue: 0x40)
         let error = await expectFailure(.flagsNotGranted) {
@@ -83,14 +83,14 @@ import Testing
     }
 
     /// libkrb5's SPNEGO waits for the acceptor's word even where it is not asked for proof.
-    @Test func withoutMutualAuthenticationTheServerProvesNothing() async throws {
+    @Test func `without mutual authentication the server proves nothing`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor, flags: [.integrity])
         for end in [client, server] { #expect(!end.flags.contains(.mutualAuthentication)) }
         #expect(client.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
-    @Test func tokensNeedNoKDC() async throws {
+    @Test func `tokens need no KDC`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
             try await realm.stopKDC()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func manyThreadsMakeTokensFromOneCredential() async throws {
+    @Test func `many threads make tokens from one credential`() async throws {
         let (credential, acceptor) = try await ends()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<16 {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func manyCredentialsComeAndGoAtOnce() async throws {
+    @Test func `many credentials come and go at once`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let ticket = try await user.serviceTicket(realm.principal("HTTP/www.example.test"))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func aCredentialOfTheTicketGrantingTicketMakesNoTokenForAService() async throws {
+    @Test func `a credential of the ticket granting ticket makes no token for a service`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let credential = try await user.client.initiatorCredential(for: user.ticket)
@@ -133,7 +133,7 @@ import Testing
         #expect(throws: KerberosError.self) { _ = try establish(credential, acceptor) }
     }
 
-    @Test func anotherServicesKeysDoNotAccept() async throws {
+    @Test func `another services keys do not accept`() async throws {
         let (credential, _) = try await ends()
         try await withTestRealm(users: [:], services: ["HTTP/www.example.test"]) { other in
             let acceptor = try AcceptorCredential(keytab: other.keytabPath, replayCache: .disabled)
@@ -148,7 +148,7 @@ import Testing
 
     /// The last column: whether the server learns that both have the same.
     @Test(arguments: [(nil, nil, false), (one, nil, false), (one, one, true), (nil, one, false), (two, two, true)])
-    func theseBindingsAreLetIn(client: ChannelBindings?, server: ChannelBindings?, isBound: Bool) async throws {
+    func `these bindings are let in`(client: ChannelBindings?, server: ChannelBindings?, isBound: Bool) async throws {
         let (credential, acceptor) = try await ends()
         let result = try establish(credential, acceptor, clientBindings: client, serverBindings: server)
         #expect(result.server.flags.contains(.channelBound) == isBound)
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [(one, two), (two, one), (one, ChannelBindings(applicationData: []))])
-    func differentBindingsAreRefused(client: ChannelBindings, server: ChannelBindings) async throws {
+    func `different bindings are refused`(client: ChannelBindings, server: ChannelBindings) async throws {
         let (credential, acceptor) = try await ends()
         let error = await expectFailure(.channelBindingsDiffer) {
             _ = try establish(credential, acceptor, clientBindings: client, serverBindings: server)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret", "zoë": "pässwörd"])) struct SignInTests {
     @Test(arguments: [("alice", "secret"), ("zoë", "pässwörd")])
-    func aPasswordGetsATicketGrantingTicket(name: String, password: String) async throws {
+    func `a password gets a ticket granting ticket`(name: String, password: String) async throws {
         let realm = try TestRealm.required()
         let before = Date(timeIntervalSinceNow: -2)
         let ticket = try await realm.signIn(name, password: password, options: .init(lifetime: .seconds(3600))).ticket
@@ -21,14 +21,14 @@ import Testing
         #expect(ticket.times.renewUntil == nil)
     }
 
-    @Test func aTicketIsStoredNowhere() async throws {
+    @Test func `a ticket is stored nowhere`() async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(realm.configuration(defaultCacheName: "FILE:\(realm.newPath())"))
         _ = try await client.initialCredential(for: realm.principal("alice"), using: .password(Secret("secret")))
         #expect(try await client.cacheNames().isEmpty)
     }
 
-    @Test func theDescriptionOfATicketHasNoKey() async throws {
+    @Test func `the description of a ticket has no key`() async throws {
         let ticket = try await TestRealm.required().signIn().ticket
         var dumped = ""
         dump(ticket, to: &dumped)
@@ -36,7 +36,7 @@ import Testing
         #expect("\(ticket)".hasPrefix("krbtgt/EXAMPLE.TEST@EXAMPLE.TEST for alice@EXAMPLE.TEST, until "))
     }
 
-    @Test func manyPeopleSignInAtOnce() async throws {
+    @Test func `many people sign in at once`() async throws {
         let realm = try TestRealm.required()
         let client = realm.client
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func theTraceTellsWhatHappens() async throws {
+    @Test func `the trace tells what happens`() async throws {
         let realm = try TestRealm.required()
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         let client = KerberosClient(realm.configuration) { continuation.yield($0) }
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func theCodeSaysWhy(flags: [String], code: KerberosError.Code) async throws {
+    func `the code says why`(flags: [String], code: KerberosError.Code) async throws {
         let realm = try TestRealm.required()
         let name = "user\(UUID().uuidString)"
         try await realm.addUser(name, password: "secret", flags: flags)
@@ -78,12 +78,12 @@ import Testing
     }
 
     @Test(arguments: ["nobody", "nobody/admin", "Alice"])
-    func anUnknownPrincipalIsSaidToBeUnknown(name: String) async throws {
+    func `an unknown principal is said to be unknown`(name: String) async throws {
         let realm = try TestRealm.required()
         await expectFailure(.unknownPrincipal) { _ = try await realm.signIn(name) }
     }
 
-    @Test func tooManyWrongPasswordsLockTheAccount() async throws {
+    @Test func `too many wrong passwords lock the account`() async throws {
         let realm = try TestRealm.required()
         _ = try await realm.kadmin(["add_policy", "-maxfailure", "2", "-failurecountinterval", "0", "-lockoutduration", "0", "strict"])
         try await realm.addUser("locked", password: "secret", flags: ["-policy strict"])
@@ -93,7 +93,7 @@ import Testing
         _ = try await realm.signIn("locked")
     }
 
-    @Test func aRealmThatNobodyKnowsHasNoKDC() async throws {
+    @Test func `a realm that nobody knows has no KDC`() async throws {
         let realm = try TestRealm.required()
         await expectFailure(.realmUnknown) { _ = try await realm.signIn("alice@ELSEWHERE.TEST") }
     }

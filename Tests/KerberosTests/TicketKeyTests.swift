@@ -12,7 +12,7 @@ import Testing
 
     init() throws { realm = try TestRealm.required() }
 
-    @Test func theKeytabsKeyIsTheTickets() async throws {
+    @Test func `the keytabs key is the tickets`() async throws {
         let user = try await realm.signIn()
         let ticket = try await user.serviceTicket(realm.principal(Self.service))
         let key = try await user.client.key(of: ticket)
@@ -22,11 +22,11 @@ import Testing
         try await user.client.checkDecryption(of: ticket, with: realm.keytabPath)
     }
 
-    @Test func withNoNameTheDefaultKeytabIsMeant() async throws {
+    @Test func `with no name the default keytab is meant`() async throws {
         #expect(try await realm.client.keytabContents(nil).name == "FILE:\(realm.keytabPath)")
     }
 
-    @Test func anotherKeyOfTheSameNumberIsNoKey() async throws {
+    @Test func `another key of the same number is no key`() async throws {
         let name = "HTTP/moved.example.test"
         _ = try await realm.kadmin(["add_principal", "-randkey", name])
         let old = try await realm.keytab(for: name)
@@ -39,7 +39,7 @@ import Testing
         await expectFailure(.other) { try await user.client.checkDecryption(of: ticket, with: old) }
     }
 
-    @Test func aKeytabThatIsNotThere() async throws {
+    @Test func `a keytab that is not there`() async throws {
         let client = realm.client
         await expectFailure(.keytabUnusable) { _ = try await client.keytabContents("/nonexistent/keytab") }
     }

@@ -28,7 +28,7 @@ import Testing
         try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
     }
 
-    @Test func theOffsetOfAnotherCacheIsNotTakenOver() async throws {
+    @Test func `the offset of another cache is not taken over`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func theKDCAnswersWhoHasReadAnotherCacheBefore() async throws {
+    @Test func `the KDC answers who has read another cache before`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// What the client keeps for its next context is what it learned last, though that is 0.
-    @Test func anOffsetOfNothingOutlivesAnAbandonedCall() async throws {
+    @Test func `an offset of nothing outlives an abandoned call`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aCacheThatIsNotThereLeavesTheClock() async throws {
+    @Test func `a cache that is not there leaves the clock`() async throws {
         try await withTestRealm(Self.options) { realm in
             let user = try await realm.signIn()
             let ticket = try await user.serviceTicket(realm.principal(Self.service))
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// So that no program reads another cache's offset into it.
-    @Test(arguments: [nil, 0, -7200.0]) func ourCachesSayIt(offset: Double?) async throws {
+    @Test(arguments: [nil, 0, -7200.0]) func `our caches say it`(offset: Double?) async throws {
         try await withTestRealm(Self.options) { realm in
             _ = try await far(realm)
             let near = try await near(realm)

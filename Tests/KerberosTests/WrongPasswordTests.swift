@@ -17,7 +17,7 @@ private let accounts = Dictionary(
 /// A wrong password is one failed attempt at the KDC, however many KDCs are configured.
 @Suite(.testRealm(users: accounts)) struct WrongPasswordTests {
     @Test(arguments: KDCSetup.allCases)
-    func itCostsOneAttempt(setup: KDCSetup) async throws {
+    func `it costs one attempt`(setup: KDCSetup) async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(try configuration(setup, realm: realm))
         let error = await expectFailure(.wrongPassword) {
@@ -29,7 +29,7 @@ private let accounts = Dictionary(
         #expect(try await realm.failedAttempts(of: setup.rawValue) == 0)
     }
 
-    @Test func itCostsOneAttemptWhenAPersonTypesIt() async throws {
+    @Test func `it costs one attempt when a person types it`() async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(try configuration(.primaryKDC, realm: realm))
         let prompter = RecordingPrompter { _ in [Secret("wrong")] }
@@ -40,7 +40,7 @@ private let accounts = Dictionary(
         #expect(try await realm.failedAttempts(of: "prompted") == 1)
     }
 
-    @Test func eachAttemptCounts() async throws {
+    @Test func `each attempt counts`() async throws {
         let realm = try TestRealm.required()
         for count in 1...3 {
             await expectFailure(.wrongPassword) { _ = try await realm.signIn("counted", password: "") }
@@ -49,7 +49,7 @@ private let accounts = Dictionary(
     }
 
     /// Shows that the set-up above is one in which libkrb5 by itself tries twice.
-    @Test func kinitTriesTwiceWithAPrimaryKDC() async throws {
+    @Test func `kinit tries twice with a primary KDC`() async throws {
         let realm = try TestRealm.required()
         let path = try realm.writeConfiguration(primaryKDC(named: "primary_kdc", realm: realm))
         let environment = ["KRB5_CONFIG": "\(path):\(realm.configurationPath)"]

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func idleClientsAreBounded(isMultiplexed: Bool) async throws {
+    @Test(arguments: [false, true]) func `idle clients are bounded`(isMultiplexed: Bool) async throws {
         let store = ClientStore(connections: .init(), eventLoopGroup: HTTPClient.defaultEventLoopGroup)
         let identities = try (0...ClientStore.maximumIdleClients).map { try identity("user\($0)@EXAMPLE.TEST") }
         var clients: [HTTPClient] = []

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
-    @Test(arguments: [false, true]) func aHeadThatIsCutOffIsAnError(onSecondLeg: Bool) async throws {
+    @Test(arguments: [false, true]) func `a head that is cut off is an error`(onSecondLeg: Bool) async throws {
         let reply = ScriptedServer.Reply.raw("HTTP/1.1 200 OK\r\nContent-Le")
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : reply }
         try await withServer(extension: ScriptedExtension(), script: script) { server, client in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func aNameWithoutAnAddressIsNotFound() async throws {
+    @Test func `a name without an address is not found`() async throws {
         // A label of more than 63 characters is refused by the resolver itself: no query leaves.
         let configuration = loopback { $0.connections.dnsOverride = ["a.localhost": String(repeating: "a", count: 64) + ".test"] }
         try await NegotiatingHTTPClient.withClient(extension: ScriptedExtension(), configuration: configuration) { client in
@@ -29,14 +29,14 @@ import Testing
     }
 
     /// Text that no `URL` can be made of.
-    @Test(arguments: ["", "http://a test/"]) func aURLThatCannotBeReadIsNotSent(url: String) async throws {
+    @Test(arguments: ["", "http://a test/"]) func `a URL that cannot be read is not sent`(url: String) async throws {
         try await NegotiatingHTTPClient.withClient(extension: ScriptedExtension(), configuration: loopback()) { client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.execute(HTTPClientRequest(url: url)) }
             #expect(error?.code == .invalidURL)
         }
     }
 
-    @Test func theBodyOfAResponseThatBreaksOffFailsWhereItIsRead() async throws {
+    @Test func `the body of a response that breaks off fails where it is read`() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nWWW-Authenticate: \(negotiate("final"))\r\n\r\nnot all"
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .raw(head) }
         try await withServer(extension: ScriptedExtension(), script: script) { server, client in

@@ -15,7 +15,7 @@ import Testing
     /// Challenges what has no ticket, and takes every ticket.
     private static let protected: HTTP2Server.Script = { $0.isAuthorized ? final : .status(401, [("WWW-Authenticate", "Negotiate")]) }
 
-    @Test func theTokenStaysOutOfCompressionTables() async throws {
+    @Test func `the token stays out of compression tables`() async throws {
         try await withHTTP2Server(extension: ScriptedExtension(), script: Self.protected) { server, url, client in
             let answer = try await client.negotiate(HTTPClientRequest(url: url))
             #expect(answer.delivery == .authenticated)
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// NIO sends no head over 16 KiB, as it is encoded; the sevens of these tokens take 6.5 bits a character.
-    @Test(arguments: [(11_000, 2), (16_000, 1), (24_000, 1), (60_000, 1)]) func aLongTokenGoesOverHTTP1(size: Int, version: Int)
+    @Test(arguments: [(11_000, 2), (16_000, 1), (24_000, 1), (60_000, 1)]) func `a long token goes over HTTP 1`(size: Int, version: Int)
         async throws
     {
         let sso = try ScriptedExtension { request in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func aServerThatWantsHTTP1GetsIt(isOnlyForTickets: Bool) async throws {
+    @Test(arguments: [false, true]) func `a server that wants HTTP 1 gets it`(isOnlyForTickets: Bool) async throws {
         let script: HTTP2Server.Script = { request in
             request.version == 2 && request.isAuthorized == isOnlyForTickets ? .requireHTTP1 : Self.protected(request)
         }
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// For a host that nobody covers the body is not read beforehand, and half of it would be worse than an error.
-    @Test func aBodyThatIsGoneIsNotSentOverHTTP1() async throws {
+    @Test func `a body that is gone is not sent over HTTP 1`() async throws {
         let sso = try ScriptedExtension(change: { $0.hosts = [] })
         try await withHTTP2Server(extension: sso, script: { $0.version == 2 ? .requireHTTP1 : .status(200) }) { server, url, client in
             var request = HTTPClientRequest(url: url)

@@ -18,7 +18,7 @@ import Testing
         return { request in kind(request) && seen.next(request.connection) > 1 ? .drop : script(request) }
     }
 
-    @Test(arguments: [HTTPMethod.GET, .HEAD, .PUT, .DELETE]) func aRequestThatMayBeRepeatedIs(method: HTTPMethod) async throws {
+    @Test(arguments: [HTTPMethod.GET, .HEAD, .PUT, .DELETE]) func `a request that may be repeated is`(method: HTTPMethod) async throws {
         try await withServer(extension: ScriptedExtension(), script: Self.closing({ _ in .page() })) { server, client in
             var request = server.request()
             request.method = method
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aRequestThatMayNotBeRepeatedIsNot() async throws {
+    @Test func `a request that may not be repeated is not`() async throws {
         try await withServer(extension: ScriptedExtension(), script: Self.closing({ _ in .page() })) { server, client in
             var request = server.request()
             request.method = .POST
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The ticket that was on its way is not sent again: the other connection gets a token of its own.
-    @Test func aRequestWithATicketIsRepeatedWithANewToken() async throws {
+    @Test func `a request with a ticket is repeated with a new token`() async throws {
         let sso = try ScriptedExtension()
         let script = Self.closing(ScriptedServer.protected, at: { $0.field("Authorization") != nil })
         try await withServer(extension: sso, script: script) { server, client in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatAlwaysClosesIsLeft() async throws {
+    @Test func `a server that always closes is left`() async throws {
         let served = Mutex(false)
         let script: ScriptedServer.Script = { request in
             served.withLock { served in

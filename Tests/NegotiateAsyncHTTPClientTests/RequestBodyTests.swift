@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
-    @Test func theLengthOfAStreamIsSentWithIt() async throws {
+    @Test func `the length of a stream is sent with it`() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 10 }
         let script: ScriptedServer.Script = { _ in .challenge }
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: script) { server, client in
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func aClosureMakesTheBodyEachTime() async throws {
+    @Test func `a closure makes the body each time`() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 1 }
         let count = Counter()
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: ScriptedServer.protected) {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatFailsIsNotSent() async throws {
+    @Test func `a body that fails is not sent`() async throws {
         struct Broken: Error {}
         try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
             await #expect(throws: Broken.self) { try await client.execute(server.request()) { throw Broken() } }

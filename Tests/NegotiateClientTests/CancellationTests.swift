@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, Phase.allCases)
-    func theDeadlineCoversEverything(library: ClientLibrary, phase: Phase) async throws {
+    func `the deadline covers everything`(library: ClientLibrary, phase: Phase) async throws {
         let (_, continuation) = AsyncStream<Void>.makeStream()
         let sso = try phase.makeExtension(asked: continuation)
         let settings = ClientSettings(timeout: .milliseconds(200))
@@ -41,7 +41,7 @@ import Testing
 
     /// `.seconds(Int64.max)` is how one writes "no limit".
     @Test(arguments: ClientLibrary.allCases, [Duration.seconds(Int64.max), .seconds(-5), .zero])
-    func anyTimeIsTaken(library: ClientLibrary, timeout: Duration) async throws {
+    func `any time is taken`(library: ClientLibrary, timeout: Duration) async throws {
         let settings = ClientSettings(timeout: timeout)
         let script: ScriptedServer.Script = { timeout > .zero ? ScriptedServer.protected($0) : .silence }
         try await library.withServer(settings: settings, script: script) { server, client in
@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases, Phase.allCases) func aCancelledCallEnds(library: ClientLibrary, phase: Phase) async throws {
+    @Test(arguments: ClientLibrary.allCases, Phase.allCases) func `a cancelled call ends`(library: ClientLibrary, phase: Phase) async throws
+    {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let sso = try phase.makeExtension(asked: continuation)
         try await library.withServer(extension: sso, script: phase.script) { server, client in

@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
-    @Test(arguments: ClientLibrary.allCases) func aConnectionThatCarriedATicketCarriesNothingElse(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a connection that carried a ticket carries nothing else`(library: ClientLibrary)
+        async throws
+    {
         let script: ScriptedServer.Script = { request in
             request.target == "/open" || request.field("Authorization") != nil ? .page() : .challenge
         }
@@ -17,7 +19,7 @@ import Testing
     }
 
     /// Many requests at once, signed now for one principal and now for the other.
-    @Test(arguments: ClientLibrary.allCases) func principalsDoNotShareAConnection(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `principals do not share a connection`(library: ClientLibrary) async throws {
         let count = Mutex(0)
         let sso = try ScriptedExtension { request in
             var request = request
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func originsDoNotShareAConnection(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `origins do not share a connection`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             for host in ["a.localhost", "b.localhost", "a.localhost", "b.localhost"] { _ = try await client.send(server.request(host)) }
             let hosts = Dictionary(grouping: server.requests, by: \.connection).mapValues { Set($0.map { $0.field("Host") }) }
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aConnectionWhoseTicketWasRefusedIsNotKept(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a connection whose ticket was refused is not kept`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .challenge }) { server, client in
             for _ in 1...2 { _ = try await client.send(server.request()) }
             #expect(Set(server.traffic.filter(\.isAuthorized).map(\.connection)).count == 2)
@@ -91,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aLongBodyOfAChallengeIsNotReadToItsEnd(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a long body of a challenge is not read to its end`(library: ClientLibrary) async throws {
         let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 1000000000\r\n\r\n"
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .partial(head + String(repeating: "x", count: 1 << 20)) : .page()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
-    @Test(arguments: ClientLibrary.allCases) func aPageWithoutAChallengeTakesOneRequest(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a page without a challenge takes one request`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .page(token: nil) }) { server, client in
             let reply = try await client.send(server.request())
             #expect(reply.body == "hello")
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aChallengeIsAnswered(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a challenge is answered`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request("a.localhost", "/page?x=1"))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["NTLM", "NTLM TlRMTVNTUAACAAAA", #"Basic realm="a, Negotiate Zm9v""#])
-    func aSwitchToAnotherSchemeIsNotFollowed(library: ClientLibrary, challenge: String) async throws {
+    func `a switch to another scheme is not followed`(library: ClientLibrary, challenge: String) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .response(401, [("WWW-Authenticate", challenge)])
         }
@@ -71,7 +71,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func anExtensionThatDeclinesLeavesTheResponseAlone(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `an extension that declines leaves the response alone`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request("elsewhere.localhost"))
             #expect(reply.status == 401)
@@ -81,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func whatTheExtensionThrowsIsThrown(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `what the extension throws is thrown`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension { _ in throw AuthorizationError(.notSignedIn, "Nobody is signed in.") }
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
@@ -90,7 +92,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aServerThatAlwaysRefusesIsAskedTwice(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a server that always refuses is asked twice`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request())
             #expect(reply.status == 401)
@@ -101,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["Negotiate", #"Basic realm="x", Negotiate"#])
-    func aProxysChallengeIsNeverAnswered(library: ClientLibrary, challenge: String) async throws {
+    func `a proxys challenge is never answered`(library: ClientLibrary, challenge: String) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { _ in
             .response(407, [("Proxy-Authenticate", challenge), ("WWW-Authenticate", "Negotiate")])
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func thePrincipalAndTheFieldsReachTheExtension(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the principal and the fields reach the extension`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         let settings = ClientSettings(principal: "bob@EXAMPLE.TEST", isUserInterfaceEnabled: true)
         try await library.withServer(extension: sso, settings: settings, script: ScriptedServer.protected) { server, client in
@@ -126,7 +128,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aTokenOf64KiBIsSentWhole(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a token of 64 ki BIs sent whole`(library: ClientLibrary) async throws {
         let token = [UInt8](repeating: 0x41, count: 65536)
         let sso = try ScriptedExtension { try ScriptedExtension.grant(for: $0, token: token) }
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in

@@ -23,7 +23,7 @@ import Testing
     ].flatMap { [($0, false), ($0, true)] }
 
     @Test(arguments: ClientLibrary.allCases, faults)
-    func aBrokenAnswerIsAnError(library: ClientLibrary, on leg: (fault: Fault, isSecond: Bool)) async throws {
+    func `a broken answer is an error`(library: ClientLibrary, on leg: (fault: Fault, isSecond: Bool)) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && leg.isSecond ? .challenge : leg.fault.reply }
         try await library.withServer(script: script) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aPortWhereNobodyListensIsRefusedAtOnce(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a port where nobody listens is refused at once`(library: ClientLibrary) async throws {
         let url = try await ScriptedServer.run({ _ in .silence }) { $0.url() }
         try await library.withClient(extension: ScriptedExtension()) { client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(ClientRequest(url: url)) }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aServerWithoutTLSIsNamedSo(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a server without TLSIs named so`(library: ClientLibrary) async throws {
         try await ScriptedServer.run({ _ in .silence }, greeting: "220 mail.test ready\r\n") { server in
             try await library.withClient(extension: ScriptedExtension()) { client in
                 let request = ClientRequest(url: "https://a.localhost:\(server.port)/")
@@ -69,7 +69,7 @@ import Testing
         arguments: ClientLibrary.allCases,
         ["relative", "ftp://a.localhost/", "file:///etc/passwd", "http+unix://%2Frun%2Fx/", "http://a.localhost:0/", "http:///x"]
     )
-    func aURLThatIsNoneIsNotSent(library: ClientLibrary, url: String) async throws {
+    func `a URL that is none is not sent`(library: ClientLibrary, url: String) async throws {
         try await library.withClient(extension: ScriptedExtension()) { client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .invalidURL)

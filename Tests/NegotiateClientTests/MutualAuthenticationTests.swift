@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: ClientLibrary.allCases, answers)
-    func aServerThatDoesNotProveItselfIsAnError(library: ClientLibrary, answer: Answer) async throws {
+    func `a server that does not prove itself is an error`(library: ClientLibrary, answer: Answer) async throws {
         try await library.withServer(script: { $0.field("Authorization") == nil ? .challenge : answer.reply }) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == answer.code)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Some clients keep "the server has proved itself" for all that follows.
-    @Test(arguments: ClientLibrary.allCases) func aServerThatHasProvedItselfMustDoSoAgain(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a server that has proved itself must do so again`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/" ? "final" : nil)
         }
@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
-    func aMissingProofIsTakenWhereNoneIsRequired(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws {
+    func `a missing proof is taken where none is required`(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws
+    {
         let settings = ClientSettings(mutualAuthentication: mutualAuthentication)
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/forged" ? "forged" : nil)
@@ -102,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func aConnectionOfAServerThatFailedToProveItselfIsClosed(library: ClientLibrary) async throws {
+    func `a connection of a server that failed to prove itself is closed`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: "forged") }
         try await library.withServer(script: script) { server, client in
             for _ in 1...2 { _ = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) } }

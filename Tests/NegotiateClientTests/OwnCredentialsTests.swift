@@ -5,7 +5,7 @@ import Testing
 
 /// Credentials that the user brings.
 @Suite(.timeLimit(.minutes(5))) struct OwnCredentialsTests {
-    @Test(arguments: ClientLibrary.allCases) func theUsersOwnCredentialsEndTheMatter(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the users own credentials end the matter`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         try await library.withServer(extension: sso, script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request(fields: ["authorization": "Bearer mine"]))
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func theUsersOwnCredentialsHaveAConnectionEach(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the users own credentials have a connection each`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .page() }) { server, client in
             for value in ["Basic QQ==", "Basic Qg==", nil, "Basic QQ=="] {
                 _ = try await client.send(server.request(fields: value.map { ["Authorization": $0] } ?? [:]))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func theUsersAuthorizationStaysWithItsOrigin(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the users authorization stays with its origin`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             switch request.target {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RedirectTests {
-    @Test(arguments: ClientLibrary.allCases) func eachHopIsDecidedByItself(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `each hop is decided by itself`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             switch (request.target, request.field("Authorization")) {
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func nothingOfOursOrTheUsersLeavesForAnotherHost(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `nothing of ours or the users leaves for another host`(library: ClientLibrary)
+        async throws
+    {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             guard request.target == "/start", request.field("Authorization") != nil else { return .challenge }
@@ -48,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aRedirectMustBeProvenToo(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a redirect must be proven too`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .redirect(302, to: "/end") }
         try await library.withServer(script: script) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
@@ -65,7 +67,7 @@ import Testing
             (302, "DELETE", "DELETE"),
         ]
     )
-    func theMethodFollowsTheStatus(library: ClientLibrary, hop: (status: Int, method: String, expected: String)) async throws {
+    func `the method follows the status`(library: ClientLibrary, hop: (status: Int, method: String, expected: String)) async throws {
         let script: ScriptedServer.Script = { $0.target == "/start" ? .redirect(hop.status, to: "end") : .page(token: nil) }
         try await library.withServer(script: script) { server, client in
             var request = server.request("a.localhost", "/start", method: hop.method)
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aBodyThatCannotBeSentAgainEndsTheChain(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a body that cannot be sent again ends the chain`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .redirect(307, to: "/end") }) { server, client in
             let reply = try await client.send(server.request("elsewhere.localhost", "/start", method: "POST", body: .stream(["data"])))
             #expect(reply.status == 307)
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases, [nil, 1]) func redirectsAreBounded(library: ClientLibrary, limit: Int?) async throws {
+    @Test(arguments: ClientLibrary.allCases, [nil, 1]) func `redirects are bounded`(library: ClientLibrary, limit: Int?) async throws {
         let settings = ClientSettings(maximumRedirects: limit)
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: "/again") }) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["/end", "http://["])
-    func withNoneAllowedTheResponseIsHandedOn(library: ClientLibrary, location: String) async throws {
+    func `with none allowed the response is handed on`(library: ClientLibrary, location: String) async throws {
         let settings = ClientSettings(maximumRedirects: 0)
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: location) }) { server, client in
             let reply = try await client.send(server.request())

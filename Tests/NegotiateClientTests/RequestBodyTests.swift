@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     static let stream = ClientRequest.Body.stream(["one ", "two ", "three"])
 
-    @Test(arguments: ClientLibrary.allCases) func aBodyInMemoryIsSentAgain(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a body in memory is sent again`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request(method: "POST", body: .text("name=alice")))
             #expect(reply.status == 200)
@@ -14,7 +14,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aBodyInOnePieceIsSentAgainWhateverItsSize(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a body in one piece is sent again whatever its size`(library: ClientLibrary) async throws
+    {
         let settings = ClientSettings(maximumReplayableBody: 10)
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
             let body = ClientRequest.Body.text(String(repeating: "x", count: 1000))
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aShortStreamIsReadFirstAndSentAgain(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a short stream is read first and sent again`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request(method: "POST", body: Self.stream))
             #expect(reply.status == 200)
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [0, 12])
-    func aLongStreamIsRefusedBeforeAnythingIsSent(library: ClientLibrary, limit: Int) async throws {
+    func `a long stream is refused before anything is sent`(library: ClientLibrary, limit: Int) async throws {
         let settings = ClientSettings(maximumReplayableBody: limit)
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
             let error = await #expect(throws: AuthorizationError.self) {
@@ -45,7 +46,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func aStreamToAHostThatIsNotCoveredIsSentAsItIs(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a stream to a host that is not covered is sent as it is`(library: ClientLibrary)
+        async throws
+    {
         let settings = ClientSettings(maximumReplayableBody: 10)
         try await library.withServer(settings: settings, script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request("elsewhere.localhost", method: "POST", body: Self.stream))

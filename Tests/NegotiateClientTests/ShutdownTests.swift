@@ -4,7 +4,7 @@ import Testing
 
 /// The end of a client that makes its connections; a given client is its owner's to shut down.
 @Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
-    @Test(arguments: ClientLibrary.makingConnections) func afterAShutdownNothingIsSent(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.makingConnections) func `after a shutdown nothing is sent`(library: ClientLibrary) async throws {
         let client = library.makeClient(extension: try ScriptedExtension())
         try await ScriptedServer.run(ScriptedServer.protected) { server in
             _ = try await client.send(server.request())
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.makingConnections, [false, true])
-    func aShutdownEndsWhatIsInProgress(library: ClientLibrary, onSecondLeg: Bool) async throws {
+    func `a shutdown ends what is in progress`(library: ClientLibrary, onSecondLeg: Bool) async throws {
         let client = library.makeClient(extension: try ScriptedExtension())
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : .silence }
         try await ScriptedServer.run(script) { server in
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// A call that waits for a ticket has no request that could be ended.
-    @Test(arguments: ClientLibrary.makingConnections) func aShutdownEndsWhatWaitsForATicket(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.makingConnections) func `a shutdown ends what waits for a ticket`(library: ClientLibrary) async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let sso = try ScriptedExtension { _ in
             continuation.yield()
@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.makingConnections) func aClientThatIsDroppedClosesItsConnections(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.makingConnections) func `a client that is dropped closes its connections`(library: ClientLibrary)
+        async throws
+    {
         try await ScriptedServer.run(ScriptedServer.protected) { server in
             do {
                 let client = library.makeClient(extension: try ScriptedExtension())

@@ -64,7 +64,7 @@ import UnixSystem
         reply("[1"),
         reply("", status: "500 Internal Server Error"), reply("{}", status: "404 Not Found"),
     ])
-    func whatIsNoAnswerIsSaid(answer: String) async throws {
+    func `what is no answer is said`(answer: String) async throws {
         try await withAgent({ _ in answer }) { (path: String, _: Requests) async throws -> Void in
             let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: path).status() }
             #expect(error?.code == .agentUnavailable)
@@ -81,7 +81,7 @@ import UnixSystem
         }
     }
 
-    @Test func aKeptConnectionThatIsGoneIsOpenedAnew() async throws {
+    @Test func `a kept connection that is gone is opened anew`() async throws {
         try await withAgent({ $0 == 2 ? "" : Self.status }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)
             #expect(try await client.status().agent)
@@ -92,7 +92,7 @@ import UnixSystem
     }
 
     /// An agent that goes away with a request unread has the kernel reset the connection, which says no more than its end.
-    @Test func aKeptConnectionThatIsResetIsOpenedAnew() async throws {
+    @Test func `a kept connection that is reset is opened anew`() async throws {
         let path = "/tmp/ksso-fault-\(UUID().uuidString.prefix(8)).sock"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         defer {
@@ -122,7 +122,7 @@ import UnixSystem
         return connection
     }
 
-    @Test func aSignInIsNeverSentTwice() async throws {
+    @Test func `a sign-in is never sent twice`() async throws {
         try await withAgent({ $0 == 1 ? Self.status : "" }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)
             _ = try await client.status()
@@ -131,7 +131,7 @@ import UnixSystem
         }
     }
 
-    @Test func cancellingATaskEndsItsWait() async throws {
+    @Test func `cancelling a task ends its wait`() async throws {
         try await withAgent({ _ in nil }) { (path: String, count: Requests) async throws -> Void in
             let task = Task<StatusDocument, any Error> { try await AgentClient(socketPath: path).status() }
             _ = try await comesTrue { count.value.withLock { $0 } == 1 }
@@ -141,7 +141,7 @@ import UnixSystem
         }
     }
 
-    @Test func theFallbackServesWhileNoAgentRuns() async throws {
+    @Test func `the fallback serves while no agent runs`() async throws {
         let fallback = try ScriptedExtension()
         let url = try #require(URL(string: "https://a.localhost/"))
         let client = try await AgentClient.connect(socketPath: "/nonexistent/agent.sock", fallback: fallback)

@@ -25,12 +25,12 @@ import Testing
     }
 
     @Test(arguments: ["SSOAgentClient", "HTTPNegotiate"])
-    func theModuleRefersToNothingOfKerberos(module: String) async throws {
+    func `the module refers to nothing of Kerberos`(module: String) async throws {
         #expect(try await undefinedSymbols(of: module).filter(isKerberos).isEmpty)
     }
 
     /// The look would find it.
-    @Test func theModuleThatDoesIsFound() async throws {
+    @Test func `the module that does is found`() async throws {
         #expect(try await undefinedSymbols(of: "Kerberos").contains(where: isKerberos))
     }
 }

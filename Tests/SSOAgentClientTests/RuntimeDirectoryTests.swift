@@ -10,12 +10,12 @@ struct RuntimeDirectoryTests {
         (["KSSO_RUNTIME_DIR": "relative", "XDG_RUNTIME_DIR": "/run/x"], "/run/x/ksso"),
         (["KSSO_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": "/run/x"], "/run/x/ksso"),
     ])
-    func whatTheEnvironmentSays(environment: [String: String], path: String) {
+    func `what the environment says`(environment: [String: String], path: String) {
         #expect(RuntimeDirectory(environment: environment).path == path)
     }
 
     @Test(arguments: [[:], ["XDG_RUNTIME_DIR": "relative"], ["KSSO_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": ""]])
-    func whereTheEnvironmentSaysNothing(environment: [String: String]) {
+    func `where the environment says nothing`(environment: [String: String]) {
         let user = geteuid()
         let choices = ["/run/user/\(user)/ksso", "/tmp/ksso-\(user)"]
         let path = RuntimeDirectory(environment: environment).path

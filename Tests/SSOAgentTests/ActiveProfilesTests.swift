@@ -37,7 +37,7 @@ import Testing
         return folder
     }
 
-    @Test func whatIsTheSameChangesNothing() throws {
+    @Test func `what is the same changes nothing`() throws {
         let folder = try Self.folder()
         let inForce = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
@@ -45,7 +45,7 @@ import Testing
         #expect(inForce.verdict(on: folder.search.runAgain()) == .unchanged && !inForce.mayPass(folder.search.runAgain()))
     }
 
-    @Test func anotherHostIsNoOtherRealm() throws {
+    @Test func `another host is no other realm`() throws {
         let folder = try Self.folder()
         let inForce = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test, .c.test")
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A policy that wants signatures ends what has none; one that can't be read changes nothing.
-    @Test func thePolicyOfTheMachineCounts() throws {
+    @Test func `the policy of the machine counts`() throws {
         let folder = try Self.folder()
         let machine = try Folder()
         try machine.chmod(0o755)
@@ -70,7 +70,7 @@ import Testing
         #expect(inForce.verdict(on: search.runAgain()) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
     }
 
-    @Test func aFileThatIsGoneMayBeOneThatIsReplaced() throws {
+    @Test func `a file that is gone may be one that is replaced`() throws {
         let folder = try Self.folder()
         var inForce = ActiveProfiles(try folder.search.run())
         try folder.remove("a.yaml")
@@ -80,7 +80,7 @@ import Testing
         #expect(inForce.verdict(on: found) == .unchanged)
     }
 
-    @Test func aRealmThatAnotherFileNamesStays() throws {
+    @Test func `a realm that another file names stays`() throws {
         let folder = try Self.folder()
         try folder.write("c.yaml", realm: "A.TEST", hosts: ".c.test")
         let inForce = ActiveProfiles(try folder.search.run())
@@ -90,7 +90,7 @@ import Testing
 
     /// Each file counts by itself: the broken one stays as it was, and the others are as they are found.
     @Test(arguments: ["broken", "repeated", "changed", "untrusted"])
-    func whatIsInForceAndCanNotBeUsedStaysAsItWas(_ fault: String) throws {
+    func `what is in force and cannot be used stays as it was`(_ fault: String) throws {
         let folder = try Self.folder()
         let inForce = ActiveProfiles(try folder.search.run())
         try folder.remove("b.yaml")
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// A policy that wants signatures now is no less obeyed because a file is broken: what was read without one goes.
-    @Test func aBrokenFileDoesNotHoldUpThePolicy() throws {
+    @Test func `a broken file does not hold up the policy`() throws {
         let folder = try Self.folder()
         let machine = try Folder()
         try machine.chmod(0o755)
@@ -139,7 +139,7 @@ import Testing
         #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
     }
 
-    @Test func aNewFileThatIsBrokenIsLeftOutAndToldOnce() throws {
+    @Test func `a new file that is broken is left out and told once`() throws {
         let folder = try Self.folder()
         var inForce = ActiveProfiles(try folder.search.run())
         try folder.text("Hosts: [", to: "c.yaml")
@@ -153,7 +153,7 @@ import Testing
         #expect(mended.warnings.isEmpty && mended.settled.map(\.source) == ["\(folder.path)/c.yaml"])
     }
 
-    @Test func aNamedFileThatIsGoneLeavesTheFoldersAlone() throws {
+    @Test func `a named file that is gone leaves the folders alone`() throws {
         let folder = try Self.folder()
         var search = folder.search
         search.explicitPaths = ["\(folder.path)/a.yaml"]
@@ -166,7 +166,7 @@ import Testing
 
     /// Whoever named it chose what stood there then; another user may have put another file in its place.
     @Test(arguments: [0o666, 0o620])
-    func aNamedFileThatOthersCanWriteIsNotReadAgain(mode: Int) throws {
+    func `a named file that others can write is not read again`(mode: Int) throws {
         let folder = try Self.folder()
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func aNamedFileOfSomebodyElseIsNotReadAgain() throws {
+    func `a named file of somebody else is not read again`() throws {
         let folder = try Self.folder()
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
@@ -189,7 +189,7 @@ import Testing
         #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
     }
 
-    @Test func theLastFailureStaysInTheJournal() {
+    @Test func `the last failure stays in the journal`() {
         let journal = Journal { _ in }
         journal.note("first")
         journal.failure("it failed")

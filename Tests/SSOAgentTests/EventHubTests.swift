@@ -7,7 +7,7 @@ import Testing
 @Suite struct EventHubTests {
     private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 0))
 
-    @Test func everyListenerGetsEachEvent() async {
+    @Test func `every listener gets each event`() async {
         let hub = EventHub()
         let (one, other) = (hub.events(), hub.events())
         hub.send(event)
@@ -19,14 +19,14 @@ import Testing
         }
     }
 
-    @Test func aListenerThatComesAfterTheEndGetsNothing() async {
+    @Test func `a listener that comes after the end gets nothing`() async {
         let hub = EventHub()
         hub.close()
         for await event in hub.events() { Issue.record("\(event)") }
         #expect(hub.listenerCount == 0)
     }
 
-    @Test func aListenerThatLeavesIsForgotten() async {
+    @Test func `a listener that leaves is forgotten`() async {
         let hub = EventHub()
         do { _ = hub.events() }
         #expect(hub.listenerCount == 0)

@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: fileChanges, ["a/b", "a/b/c"])
-    func aChangeIsSeen(_ change: Change, of watched: String) async throws {
+    func `a change is seen`(_ change: Change, of watched: String) async throws {
         try await expect(change, isSeenOf: watched) { place in
             try place.make("a/b")
             try place.write("old", to: "a/b/c")
@@ -68,14 +68,14 @@ import Testing
         Change("opened to others") { try $0.chmod("a/b", 0o777) },
         Change("its folder opened to others") { try $0.chmod("a", 0o777) },
     ])
-    func aFoldersContentIsSeen(_ change: Change) async throws {
+    func `a folders content is seen`(_ change: Change) async throws {
         try await expect(change, isSeenOf: "a/b") { place in
             try place.make("a/b")
             try place.write("text", to: "t")
         }
     }
 
-    @Test(arguments: ["t", "t2"]) func whatALinkLeadsToIsSeen(_ name: String) async throws {
+    @Test(arguments: ["t", "t2"]) func `what a link leads to is seen`(_ name: String) async throws {
         let change =
             name == "t"
             ? Change("written") { try $0.write("more", to: "t") }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func aFolderThatIsMissingIsSeenOnceItIsMade() async throws {
+    @Test func `a folder that is missing is seen once it is made`() async throws {
         let place = try Place()
         defer { place.remove() }
         let folder = place.path("x/y/z")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotConcernItIsNotSeen() async throws {
+    @Test func `what does not concern it is not seen`() async throws {
         let place = try Place()
         defer { place.remove() }
         try place.make("a/b")

@@ -31,12 +31,12 @@ struct RefreshOutcomeTests {
         return outcome
     }
 
-    @Test func aTicketThatNobodyCanReadIsNotShownAgain() async throws {
+    @Test func `a ticket that nobody can read is not shown again`() async throws {
         #expect(try await outcome { _, renew in try await withTestRealm(Self.options) { try await renew($0) } } == .refused)
     }
 
     /// The KDC may as well have lost its database for a while.
-    @Test func aTicketWhoseKeyIsNotFoundIsShownAgain() async throws {
+    @Test func `a ticket whose key is not found is shown again`() async throws {
         let outcome = try await outcome { realm, renew in
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
             try await renew(realm)

@@ -5,7 +5,7 @@ import Testing
 /// Certificates with damaged bytes; the seed is fixed, so a failure comes again.
 struct DamagedCertificateTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func anyBytesAreReadWithoutATrap(seed: UInt64) throws {
+    func `any bytes are read without a trap`(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed)
         let certificates = try ["ecdsa-sha256", "pss-sha384", "pss-default", "ed25519"].map { try Certificate.named($0).bytes() }
         for _ in 0..<300 {

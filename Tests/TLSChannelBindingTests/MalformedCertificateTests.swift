@@ -6,7 +6,7 @@ struct MalformedCertificateTests {
     private static let algorithm = der(Tag.sequence, Identifier.ecdsaSHA256)
 
     @Test(arguments: ["ecdsa-sha256", "pss-sha384", "ed25519"])
-    func everyCutIsMalformed(name: String) throws {
+    func `every cut is malformed`(name: String) throws {
         let bytes = try Certificate.named(name).bytes()
         for length in bytes.indices {
             #expect(outcome(of: Array(bytes[..<length])).code == .malformed, "cut to \(length)")
@@ -14,7 +14,7 @@ struct MalformedCertificateTests {
     }
 
     @Test(arguments: [[0x00], [0x05, 0x00], [0x0A], [0x30, 0x00]] as [[UInt8]])
-    func nothingMayFollow(trailer: [UInt8]) throws {
+    func `nothing may follow`(trailer: [UInt8]) throws {
         for name in ["rsa-sha256", "ed25519"] {
             let bytes = try Certificate.named(name).bytes()
             #expect(outcome(of: bytes + trailer).code == .malformed)
@@ -30,7 +30,7 @@ struct MalformedCertificateTests {
             [0x89, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00], [0xFE] + Array(repeating: 0xFF, count: 126), [0xFF],
         ] as [[UInt8]]
     )
-    func lengthsOfOtherFormsAreMalformed(length: [UInt8]) throws {
+    func `lengths of other forms are malformed`(length: [UInt8]) throws {
         let content = der(Tag.sequence) + Self.algorithm + [0x03, 0x01, 0x00]
         #expect(outcome(of: der(Tag.sequence, content)).code == nil)
         #expect(outcome(of: [Tag.sequence] + length + content).code == .malformed)
@@ -67,11 +67,11 @@ struct MalformedCertificateTests {
         certificate(algorithm: algorithm, signature: [0x04, 0x01, 0x00]),
         certificate(algorithm: algorithm, signature: [0x03, 0x01, 0x00, 0x05, 0x00]),
     ])
-    func whatIsNoCertificateIsMalformed(_ bytes: [UInt8]) {
+    func `what is no certificate is malformed`(_ bytes: [UInt8]) {
         #expect(outcome(of: bytes).code == .malformed)
     }
 
-    @Test func theCauseIsKept() {
+    @Test func `the cause is kept`() {
         guard case .failure(let error) = outcome(of: []) else {
             Issue.record("nothing is no certificate")
             return
@@ -81,7 +81,7 @@ struct MalformedCertificateTests {
         #expect(error == TLSServerEndPointError(.malformed, error.message))
     }
 
-    @Test func deepNestingIsMalformed() {
+    @Test func `deep nesting is malformed`() {
         var body = der(Tag.sequence)
         for _ in 0..<20_000 { body = der(Tag.sequence, body) }
         #expect(outcome(of: certificate(algorithm: Self.algorithm, body: body)).code == .malformed)
@@ -95,11 +95,11 @@ struct MalformedCertificateTests {
             Array(repeating: [0x30, 0x02, 0x30, 0x00], count: 250_000).flatMap { $0 },
         ] as [[UInt8]]
     )
-    func aLongCertificateIsReadOnce(content: [UInt8]) {
+    func `a long certificate is read once`(content: [UInt8]) {
         #expect(outcome(of: certificate(algorithm: Self.algorithm, body: der(Tag.sequence, content))).code == nil)
     }
 
-    @Test func aCertificateHasALimit() {
+    @Test func `a certificate has a limit`() {
         let room = (1 << 20) - certificate(algorithm: Self.algorithm, body: der(0x04, Array(repeating: 0, count: 1 << 19))).count
         for (surplus, code) in [(0, nil), (1, .malformed)] as [(Int, TLSServerEndPointError.Code?)] {
             let content = der(0x04, Array(repeating: 0, count: (1 << 19) + room + surplus - 5))

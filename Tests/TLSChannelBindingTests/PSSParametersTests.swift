@@ -26,7 +26,7 @@ struct PSSParametersTests {
         (der(Tag.sequence, hash(sha256), mask(Identifier.mgf1, sha256)), 32),
         (der(Tag.sequence, hash(sha384), mask(Identifier.mgf1, sha384), salt, trailer), 48),
     ])
-    func oneHashFunctionIsTaken(parameters: [UInt8], length: Int) {
+    func `one hash function is taken`(parameters: [UInt8], length: Int) {
         #expect(outcome(parameters: parameters).digest?.count == 2 * length)
     }
 
@@ -41,7 +41,7 @@ struct PSSParametersTests {
         // A hash function that nobody knows.
         der(Tag.sequence, hash(der(Tag.sequence, Identifier.pss)), mask(Identifier.mgf1, der(Tag.sequence, Identifier.pss))),
     ])
-    func noneOrTwoHashFunctionsAreNotGuessed(parameters: [UInt8]) {
+    func `none or two hash functions are not guessed`(parameters: [UInt8]) {
         #expect(outcome(parameters: parameters).code == .undefined)
     }
 
@@ -60,7 +60,7 @@ struct PSSParametersTests {
         der(Tag.sequence, hash(sha256), mask(Identifier.mgf1, sha256), salt, trailer, der(Tag.field(4), der(Tag.null))),
         der(Tag.sequence) + der(Tag.null),
     ])
-    func whatIsNoParametersIsMalformed(parameters: [UInt8]) {
+    func `what is no parameters is malformed`(parameters: [UInt8]) {
         #expect(outcome(parameters: parameters).code == .malformed)
     }
 }

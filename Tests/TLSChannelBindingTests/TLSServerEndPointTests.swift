@@ -6,7 +6,7 @@ import Testing
 
 struct TLSServerEndPointTests {
     @Test(arguments: try Certificate.all())
-    func everyCertificateHasItsBindings(_ certificate: Certificate) throws {
+    func `every certificate has its bindings`(_ certificate: Certificate) throws {
         let outcome = try outcome(of: certificate.bytes())
         #expect(outcome.digest == certificate.digest)
         #expect(outcome.code == (certificate.digest == nil ? .undefined : nil))
@@ -14,7 +14,7 @@ struct TLSServerEndPointTests {
 
     /// The files are what the list says, and openssl still makes the same of them.
     @Test(arguments: try Certificate.all())
-    func opensslAgrees(_ certificate: Certificate) async throws {
+    func `openssl agrees`(_ certificate: Certificate) async throws {
         let path = try certificate.path()
         // Identifiers instead of names are those that some version of openssl has no name for.
         if certificate.algorithm.contains(where: \.isLetter) {
@@ -40,13 +40,13 @@ struct TLSServerEndPointTests {
         return result.standardOutput
     }
 
-    @Test func thePrefixIsThatOfTheRegistry() throws {
+    @Test func `the prefix is that of the registry`() throws {
         let bindings = try TLSServerEndPoint(certificate: Certificate.named("ecdsa-sha256").bytes())
         #expect(bindings.applicationData.count == 21 + 32)
         #expect(String(decoding: bindings.applicationData.prefix(21), as: UTF8.self) == "tls-server-end-point:")
     }
 
-    @Test func bindingsAreEqualForOneCertificateOnly() throws {
+    @Test func `bindings are equal for one certificate only`() throws {
         let first = try TLSServerEndPoint(certificate: Certificate.named("rsa-sha1").bytes())
         #expect(try first == TLSServerEndPoint(certificate: Certificate.named("rsa-sha1").bytes()))
         #expect(try first != TLSServerEndPoint(certificate: Certificate.named("rsa-sha256").bytes()))
@@ -58,13 +58,13 @@ struct TLSServerEndPointTests {
         ("pss-sha256-mgf1-sha1", "signed with RSASSA-PSS and two hash functions "),
         ("unknown", "signed with the unknown algorithm 1.2.840.113549.1.1.127 "),
     ])
-    func theErrorNamesTheAlgorithm(name: String, clause: String) throws {
+    func `the error names the algorithm`(name: String, clause: String) throws {
         let message = try #require(try outcome(of: Certificate.named(name).bytes()).message)
         #expect(message.contains(clause), "\(message)")
         #expect(message.contains("Connect without channel bindings"))
     }
 
-    @Test func aLongIdentifierIsCutInTheError() throws {
+    @Test func `a long identifier is cut in the error`() throws {
         let identifier = der(0x06, Array(repeating: 0x2A, count: 100_000))
         let outcome = outcome(of: certificate(algorithm: der(Tag.sequence, identifier)))
         #expect(outcome.code == .undefined)
@@ -73,7 +73,7 @@ struct TLSServerEndPointTests {
 
     /// Parameters that should not be there, and missing ones that should, do not change the hash.
     @Test(arguments: [[], der(Tag.null), der(Tag.sequence)])
-    func parametersOtherThanThoseOfPSSDoNotCount(_ parameters: [UInt8]) {
+    func `parameters other than those of PSS do not count`(_ parameters: [UInt8]) {
         for identifier in [Identifier.ecdsaSHA256, Identifier.oldRSASHA1] {
             let bytes = certificate(algorithm: der(Tag.sequence, identifier, parameters))
             #expect(outcome(of: bytes).digest == hexadecimal(SHA256.hash(data: bytes)))

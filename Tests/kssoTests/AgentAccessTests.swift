@@ -32,7 +32,7 @@ struct AgentAccessTests {
         return (lines.last ?? "", lines.dropLast().joined(separator: "\n"))
     }
 
-    @Test func onlyTheProgramsThatAreNamedAreServed() async throws {
+    @Test func `only the programs that are named are served`() async throws {
         let (kvno, klist) = (try file(of: "kvno"), try file(of: "klist"))
         try station.install(profile(data: ["credentialBundleIdACL: [com.apple.Safari, \(kvno)]"]))
         try await station.withAgent { _ async throws in
@@ -55,7 +55,7 @@ struct AgentAccessTests {
         }
     }
 
-    @Test func theAPIServesTheProgramsThatAreNamed() async throws {
+    @Test func `the API serves the programs that are named`() async throws {
         let named = [try file(of: "curl"), try file(of: "klist")]
         try station.install(profile(data: ["credentialBundleIdACL: [\(named.joined(separator: ", "))]"]))
         try await station.withAgent { _ async throws in
@@ -69,7 +69,7 @@ struct AgentAccessTests {
 
     /// By their numbers alone: 12345 need not have an account. The files are open to them here, so that the agent alone decides.
     @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
-    func anotherUserGetsTheHostThatAllowedPeersGrants() async throws {
+    func `another user gets the host that allowed peers grants`() async throws {
         let rules = profile(hosts: ["localhost", "other.example.test"])
         try station.install(rules + "\nAllowedPeers: {'uid:12345': [localhost]}\n")
         try await station.withAgent { _ async throws in

@@ -23,7 +23,7 @@ struct AgentColdRequestTests {
         wait
         """
 
-    @Test func oneTicket() async throws {
+    @Test func `one ticket`() async throws {
         try await withStation { station in
             try await station.withAgent { _ in
                 try await station.signIn()
@@ -35,7 +35,7 @@ struct AgentColdRequestTests {
     }
 
     /// Nobody is signed in yet, and the agent has a key: all wait for its sign-in.
-    @Test func oneSignIn() async throws {
+    @Test func `one sign in`() async throws {
         try await withStation { station in
             let keytab = try await station.realm.keytab(for: "alice")
             let answers = Task { try await park(on: station) }

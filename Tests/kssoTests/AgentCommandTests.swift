@@ -14,7 +14,7 @@ struct AgentCommandTests {
     private var isRunning: String { "an agent is already running in \(station.runtime). See: ksso agent status" }
     private var isNotRunning: String { "no agent is running in \(station.runtime). Start one with: ksso agent run --background" }
 
-    @Test func inTheBackground() async throws {
+    @Test func `in the background`() async throws {
         try await station.withBackgroundAgent { result in
             #expect(result == .done("The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"))
             let document = try await station.agentStatus()
@@ -38,13 +38,13 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func oneThatNobodyNeedsEndsByItself() async throws {
+    @Test func `one that nobody needs ends by itself`() async throws {
         let result = try await station.ksso("agent", "run", "--idle-exit", "1s")
         let sentence = "the agent was idle for 1.0 seconds: it exits. Its tickets are kept for the next start."
         #expect(result == CommandResult(exitStatus: 0, output: "", errors: "ksso: \(sentence)\n"))
     }
 
-    @Test func whereNoneRuns() async throws {
+    @Test func `where none runs`() async throws {
         for command in [["status"], ["status", "--json"], ["stop"]] {
             #expect(try await station.run(["ksso", "agent"] + command) == .failure(1, isNotRunning))
         }
@@ -53,7 +53,7 @@ struct AgentCommandTests {
         #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
     }
 
-    @Test func aPinentryThatIsNoProgramIsRefused() async throws {
+    @Test func `a pinentry that is no program is refused`() async throws {
         let sentence = "nosuch: there is no such program. Give --pinentry the path of one."
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch", "--background") == .failure(1, sentence))
@@ -61,7 +61,7 @@ struct AgentCommandTests {
 
     /// A request that may ask, where nobody can be: the journal says why, once.
     @Test(arguments: [[], ["--pinentry", "/bin/false"]])
-    func whyNobodyCanBeAskedStandsInTheJournal(arguments: [String]) async throws {
+    func `why nobody can be asked stands in the journal`(arguments: [String]) async throws {
         try station.install(profile())
         let (_, transcript) = try await station.withAgent(arguments) { _ async throws in
             for path in ["authorize", "login", "login"] {
@@ -81,7 +81,7 @@ struct AgentCommandTests {
     }
 
     /// Whoever signed in before there was an agent is not signed in again by the next one.
-    @Test func aSignOutHoldsForTheNextAgent() async throws {
+    @Test func `a sign-out holds for the next agent`() async throws {
         try await station.signIn()
         try await station.withAgent { _ async throws in
             try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
@@ -93,7 +93,7 @@ struct AgentCommandTests {
     }
 
     /// A ticket of kinit stays in the system's cache, and goes with all others.
-    @Test func aSignOutOfAllHoldsForTheNextAgent() async throws {
+    @Test func `a sign-out of all holds for the next agent`() async throws {
         #expect(try await station.run(["kinit", "alice"], input: "secret\n").exitStatus == 0)
         try await station.withAgent { _ async throws in
             try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
@@ -107,7 +107,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func aSecondOneIsRefused() async throws {
+    @Test func `a second one is refused`() async throws {
         try await station.withAgent { _ async throws in
             #expect(try await station.ksso("agent", "run") == .failure(1, isRunning))
             #expect(try await station.ksso("agent", "run", "--background") == .failure(1, isRunning))
@@ -116,12 +116,12 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: [0o777, 0o750, 0o701])
-    func aFolderThatIsOpenToOthers(mode: Int) async throws {
+    func `a folder that is open to others`(mode: Int) async throws {
         try RuntimeFolder.make(station, mode: mode)
         try await expectUnusableFolder()
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a file away")) func aFolderOfSomebodyElse() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away")) func `a folder of somebody else`() async throws {
         try RuntimeFolder.make(station)
         #expect(chown(station.runtime, 65534, 65534) == 0)
         try await expectUnusableFolder()
@@ -136,7 +136,7 @@ struct AgentCommandTests {
     }
 
     /// Neither socket is believed where others could have put it there.
-    @Test func anAgentInAFolderThatWasOpened() async throws {
+    @Test func `an agent in a folder that was opened`() async throws {
         try await station.withAgent { _ in
             // An agent that answers has finished its start. One that is still starting would take over the tickets of the sign-in below.
             _ = try await station.agentStatus()
@@ -149,7 +149,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func socketsThatAreStaleAreReplaced() async throws {
+    @Test func `sockets that are stale are replaced`() async throws {
         try RuntimeFolder.make(station)
         for name in ["agent.sock", "kcm.sock"] { try UnixSocket.leave(at: "\(station.runtime)/\(name)") }
         let end = try await station.withAgent { _ in
@@ -160,7 +160,7 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: ["agent.sock", "kcm.sock"])
-    func somethingElseInASocketsPlace(name: String) async throws {
+    func `something else in a sockets place`(name: String) async throws {
         try RuntimeFolder.make(station)
         let path = try station.write("mine", to: "run/\(name)")
         let sentence = "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR."
@@ -169,7 +169,7 @@ struct AgentCommandTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
     }
 
-    @Test func oneThatWasKilledIsReplaced() async throws {
+    @Test func `one that was killed is replaced`() async throws {
         let killed = try await station.withAgent { agent in
             try await station.signIn()
             kill(agent.process, SIGKILL)
@@ -184,7 +184,7 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func aSignalEndsItInOrder(signal: Int32) async throws {
+    func `a signal ends it in order`(signal: Int32) async throws {
         let end = try await station.withAgent { agent in
             try await station.signIn()
             kill(agent.process, signal)
@@ -210,7 +210,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func theTicketsAreInTheFolderThatIsNamed() async throws {
+    @Test func `the tickets are in the folder that is named`() async throws {
         let folder = "\(station.directory)/kept"
         try await station.withAgent(["--tickets", folder]) { _ in try await station.signIn() }
         try FileManager.default.removeItem(atPath: station.runtime)
@@ -219,7 +219,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func itLeavesNoCoreDump() async throws {
+    @Test func `it leaves no core dump`() async throws {
         try await station.withAgent { agent in
             let limits = String.contents(ofKernelFile: "/proc/\(agent.process)/limits") ?? ""
             let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") } ?? ""
@@ -227,7 +227,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func optionsThatExcludeEachOther() async throws {
+    @Test func `options that exclude each other`() async throws {
         for options in [["--principal", "alice"], ["--system", "--tickets", "/tmp"]] {
             #expect(try await station.run(["ksso", "agent", "run"] + options).exitStatus == 64)
         }

@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized, .protectedWeb, .timeLimit(.minutes(5)))
 struct AgentKDCFaultTests {
     @Test(arguments: [true, false])
-    func programsWithTicketsNoticeNothing(isSilent: Bool) async throws {
+    func `programs with tickets notice nothing`(isSilent: Bool) async throws {
         let station = try Workstation()
         try station.install(profile(hosts: ["localhost"]))
         let page = "\(try #require(WebTrait.server).url)/hello"

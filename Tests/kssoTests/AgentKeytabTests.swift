@@ -19,14 +19,14 @@ struct AgentKeytabTests {
     }
 
     @Test(arguments: [[], ["--principal", "alice"], ["--system"]])
-    func itSignsIn(options: [String]) async throws {
+    func `it signs in`(options: [String]) async throws {
         try await withKeytab { station, keytab in
             let end = try await station.withAgent(["--keytab", keytab] + options) { _ in try await waitForSession(on: station) }
             #expect(end.status == 0 && end.transcript == "", "\(end)")
         }
     }
 
-    @Test func theKDCComesUpLater() async throws {
+    @Test func `the KDC comes up later`() async throws {
         try await withKeytab { station, keytab in
             try await station.realm.stopKDC()
             try await station.withAgent(["--keytab", keytab]) { agent in
@@ -60,7 +60,7 @@ struct AgentKeytabTests {
         ]).output
     }
 
-    @Test func aRealmThatComesBackIsSignedInAgain() async throws {
+    @Test func `a realm that comes back is signed in again`() async throws {
         try await withKeytab { station, keytab in
             let path = try station.install(profile())
             try await station.withAgent(["--keytab", keytab]) { _ in
@@ -73,7 +73,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func afterASignOutTheNextRequestSignsIn() async throws {
+    @Test func `after a sign-out the next request signs in`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try await station.withAgent(["--keytab", keytab]) { _ in
@@ -87,7 +87,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func anotherRealmsRequestWaitsForNoKDCOfTheKeytabs() async throws {
+    @Test func `another realms request waits for no KDC of the keytabs`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try station.install(profile(hosts: [".other.test"], realm: "OTHER.TEST"), as: "other.yaml")
@@ -102,7 +102,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func theEndOfTheAgentEndsTheWait() async throws {
+    @Test func `the end of the agent ends the wait`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try await station.realm.pauseKDC()
@@ -119,7 +119,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func inTheBackgroundTheFirstSignInIsReported() async throws {
+    @Test func `in the background the first sign-in is reported`() async throws {
         try await withKeytab { station, keytab in
             try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
                 let first = "The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"
@@ -129,7 +129,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func inTheBackgroundAKeyThatTheKDCRefusesIsReported() async throws {
+    @Test func `in the background a key that the KDC refuses is reported`() async throws {
         try await withKeytab { station, keytab in
             _ = try await station.realm.kadmin(["change_password", "-pw", "another", "alice"])
             try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
@@ -143,7 +143,7 @@ struct AgentKeytabTests {
     }
 
     /// Nothing that could lock an account is tried again, and the agent serves all the same.
-    @Test func aKeyThatIsNotThere() async throws {
+    @Test func `a key that is not there`() async throws {
         try await withKeytab { station, keytab in
             try await station.withAgent(["--keytab", keytab, "--principal", "bob"]) { agent in
                 try await agent.wait(for: "ksso: the sign-in with the keytab \(keytab) failed: bob@EXAMPLE.TEST")

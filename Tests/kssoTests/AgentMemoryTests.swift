@@ -17,7 +17,7 @@ struct AgentMemoryTests {
     }
 
     @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"))
-    func aSignOutLeavesNoKey() async throws {
+    func `a sign-out leaves no key`() async throws {
         try await station.withAgent { agent in
             try await station.signIn()
             let body = "{\"url\": \"\(server.url)/hello\", \"keepsExchange\": false}"

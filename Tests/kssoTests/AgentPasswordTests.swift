@@ -11,7 +11,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], services: ["H
 
 /// A password that is changed while an agent keeps the tickets.
 @Suite(.testRealm(options), .timeLimit(.minutes(5))) struct AgentPasswordTests {
-    @Test func aChangeIsToldWhoeverMakesItAndNoTicketIsLost() async throws {
+    @Test func `a change is told whoever makes it and no ticket is lost`() async throws {
         let station = try Workstation()
         try station.install(profile())
         try await station.withAgent { _ in

@@ -27,7 +27,7 @@ struct AgentProfileTests {
     }
 
     @Test(arguments: Way.allCases)
-    func aHostThatIsAddedIsAnswered(way: Way) async throws {
+    func `a host that is added is answered`(way: Way) async throws {
         let first = profile(hosts: [".first.test"])
         let second = profile(hosts: [".first.test", ".later.test"])
         var arguments: [String] = []
@@ -71,7 +71,7 @@ struct AgentProfileTests {
     }
 
     @Test(arguments: [[], ["--system"], ["--profile"]])
-    func aRealmThatIsGoneTakesItsSessionsWithIt(arguments: [String]) async throws {
+    func `a realm that is gone takes its sessions with it`(arguments: [String]) async throws {
         let isNamed = arguments == ["--profile"]
         let text = profile(hosts: [".later.test"])
         let path = isNamed ? try station.write(text, to: "named.yaml") : try station.install(text)
@@ -106,7 +106,7 @@ struct AgentProfileTests {
     }
 
     @Test(arguments: ["Hosts: [", "", "Realm: EXAMPLE.TEST", "chmod"])
-    func aFileThatIsBrokenSignsNobodyOut(text: String) async throws {
+    func `a file that is broken signs nobody out`(text: String) async throws {
         try station.install(profile(hosts: [".first.test"]))
         try await station.withAgent { agent in
             try await station.signIn()
@@ -138,7 +138,7 @@ struct AgentProfileTests {
         }
     }
 
-    @Test func theListOfProgramsCountsForTheCachesAtOnce() async throws {
+    @Test func `the list of programs counts for the caches at once`() async throws {
         try station.install(profile())
         try await station.withAgent { agent in
             try await station.signIn()
@@ -153,7 +153,7 @@ struct AgentProfileTests {
         }
     }
 
-    @Test func aHangUpHasTheBackgroundsAgentReadThemAgain() async throws {
+    @Test func `a hang up has the backgrounds agent read them again`() async throws {
         try station.install(profile())
         try await station.withBackgroundAgent { result in
             #expect(result.exitStatus == 0)
@@ -171,7 +171,7 @@ struct AgentProfileTests {
     }
 
     @Test(.enabled(if: UnwatchedFiles.arePossible, "this needs a user namespace"))
-    func whereNothingIsSeenAHangUpDoes() async throws {
+    func `where nothing is seen a hang up does`() async throws {
         try station.install(profile(hosts: [".first.test"]))
         // In a session of its own: whoever runs the tests may have a terminal.
         let command = ["setsid", "--wait"] + UnwatchedFiles.command(["ksso", "agent", "run"])
@@ -188,7 +188,7 @@ struct AgentProfileTests {
         }
     }
 
-    @Test func aTerminalThatIsGoneEndsIt() async throws {
+    @Test func `a terminal that is gone ends it`() async throws {
         let command = "ksso agent run"
         let end = try await Conversation.atTerminal("\(command); echo ended $?", on: station) { _ in
             try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }

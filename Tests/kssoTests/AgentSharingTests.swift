@@ -20,7 +20,7 @@ struct AgentSharingTests {
         try await station.run(["ksso", "exec", "--"] + command, input: input)
     }
 
-    @Test func everyProgramSeesTheSession() async throws {
+    @Test func `every program sees the session`() async throws {
         try await station.withAgent { _ in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
             let cache = "KCM:\(geteuid()):default"
@@ -41,7 +41,7 @@ struct AgentSharingTests {
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/cache"))
     }
 
-    @Test func kinitSignsIn() async throws {
+    @Test func `kinit signs in`() async throws {
         try await station.withAgent { _ in
             #expect(try await exec("kinit", "alice", input: "secret\n").exitStatus == 0)
             let sessions = try await station.status().sessions
@@ -54,7 +54,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func ofTwoPrincipalsTheDefaultAnswers() async throws {
+    @Test func `of two principals the default answers`() async throws {
         try await station.withAgent { _ in
             try await station.signIn("alice")
             try await station.signIn("bob")
@@ -71,7 +71,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func aProfileOfTheVariable() async throws {
+    @Test func `a profile of the variable`() async throws {
         let other = try Workstation()
         let variables = ["KSSO_PROFILE": try other.write(profile(), to: "named.yaml")]
         let end = try await other.withAgent(environment: variables) { _ in
@@ -84,7 +84,7 @@ struct AgentSharingTests {
     }
 
     /// The agent's krb5.conf alone, as the set-up of a session names it.
-    @Test func theSessionsConfiguration() async throws {
+    @Test func `the sessions configuration`() async throws {
         try await station.withAgent { _ async throws in
             let variables = ["KRB5_CONFIG": "\(station.runtime)/krb5.conf:\(station.realm.configurationPath)"]
             let shell = ["env", "-u", "KRB5CCNAME"]
@@ -95,7 +95,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func inSystemModeTheTicketsStayWhereTheyAre() async throws {
+    @Test func `in system mode the tickets stay where they are`() async throws {
         let end = try await station.withAgent(["--system"]) { _ in
             try await station.signIn()
             let status = try await station.status()

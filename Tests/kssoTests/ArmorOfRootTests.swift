@@ -13,7 +13,7 @@ import Testing
     }
 
     /// The protection has a time in it: without the KDC's, which the cache knows, it is refused.
-    @Test(arguments: [0, 3600, -3600]) func itHasTheClockOfItsKDC(seconds: Int) async throws {
+    @Test(arguments: [0, 3600, -3600]) func `it has the clock of its KDC`(seconds: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds), demandsFAST: true)
         try await withTestRealm(options) { realm in
             let station = try Workstation(realm: realm)

@@ -22,7 +22,7 @@ struct BrokenPipeTests {
         return try await station.run(["sh", "-c", script])
     }
 
-    @Test func theResultEndsQuietly() async throws {
+    @Test func `the result ends quietly`() async throws {
         try await station.signIn()
         let page = "\(try #require(WebTrait.server).url)/hello"
         for command in ["status", "status --json", "header \(page)", "fetch \(page)", "explain \(page)", "env", "--help"] {

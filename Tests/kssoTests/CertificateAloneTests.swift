@@ -20,7 +20,7 @@ struct CertificateAloneTests {
 
     /// A file that is not there, and one whose PIN is another; at a KDC that would take the password.
     @Test(arguments: [nil, "1234"], [false, true])
-    func nothingElseIsTried(pin: String?, isProtected: Bool) async throws {
+    func `nothing else is tried`(pin: String?, isProtected: Bool) async throws {
         let plugin = try #require(LoadableLibrary.pkinit)
         let options = TestRealmOptions(
             users: ["alice": "secret"],

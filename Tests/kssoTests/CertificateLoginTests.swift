@@ -30,7 +30,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func aCertificateSignsIn() async throws {
+    @Test func `a certificate signs in`() async throws {
         try await withKDC { station, identity in
             let login = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(login.exitStatus == 0 && login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
@@ -50,7 +50,7 @@ struct CertificateLoginTests {
     }
 
     /// The tickets hold for minutes, so that a second one is told from the first; none is renewable.
-    @Test func aRefreshSignsInAgainWithTheCertificate() async throws {
+    @Test func `a refresh signs in again with the certificate`() async throws {
         try await withKDC { station, identity in
             // A path that depends on the folder.
             let relative = identity.replacing("\(station.realm.directory)/", with: "")
@@ -70,7 +70,7 @@ struct CertificateLoginTests {
     }
 
     /// A comma parts the paths of a certificate and its key only.
-    @Test func aFilesNameMayHaveAComma() async throws {
+    @Test func `a files name may have a comma`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let folder = "\(station.realm.directory)/a,b"
@@ -92,7 +92,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func aRefreshAsksForThePINWhereItIsWanted() async throws {
+    @Test func `a refresh asks for the PIN where it is wanted`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let words = ["login", "alice", "--lifetime", "10m", "--certificate", protected, "--password-stdin"]
@@ -121,7 +121,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theAgentSignsInWithACertificate() async throws {
+    @Test func `the agent signs in with a certificate`() async throws {
         try await withKDC { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { _ async throws in
@@ -149,7 +149,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theAgentsClientSignsInWithACertificate() async throws {
+    @Test func `the agents client signs in with a certificate`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n") { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { _ async throws in
@@ -172,7 +172,7 @@ struct CertificateLoginTests {
     }
 
     /// The ticket holds for seconds and is not renewable.
-    @Test func theAgentGetsTheTicketAnewWithTheCertificate() async throws {
+    @Test func `the agent gets the ticket anew with the certificate`() async throws {
         try await withKDC { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { agent async throws in
@@ -190,7 +190,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theAgentTakesAModuleThatTheProfileNames() async throws {
+    @Test func `the agent takes a module that the profile names`() async throws {
         let module = "PKCS11:/nonexistent/module.so"
         try await withKDC("CertificateIdentity: '\(module)'\n") { station, _ in
             try await station.withAgent { _ async throws in
@@ -204,7 +204,7 @@ struct CertificateLoginTests {
     }
 
     /// A mark can be written by whoever can write to the cache.
-    @Test func aRefreshLoadsNoModule() async throws {
+    @Test func `a refresh loads no module`() async throws {
         try await withKDC { station, identity in
             #expect(try await station.ksso("login", "alice", "--lifetime", "10m", "--certificate", identity).exitStatus == 0)
             let cache = try #require(try await station.status().sessions.first?.cache)
@@ -219,7 +219,7 @@ struct CertificateLoginTests {
     }
 
     /// libkrb5 itself would go on to the password.
-    @Test func whatIsWrongWithACertificateAsksForNoPassword() async throws {
+    @Test func `what is wrong with a certificate asks for no password`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let none = try station.write("no certificate\n", to: "none.pem")
@@ -245,7 +245,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theProfileForbidsPasswords() async throws {
+    @Test func `the profile forbids passwords`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n", data: ["allowPassword: false"]) { station, _ in
             let password = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
             #expect(password.exitStatus == 1 && password.errors.contains("sets allowPassword to false"), "\(password)")
@@ -253,7 +253,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theProfileForbidsCertificates() async throws {
+    @Test func `the profile forbids certificates`() async throws {
         try await withKDC(data: ["allowSmartCard: false"]) { station, identity in
             let refused = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(refused.exitStatus == 1 && refused.errors.contains("sets allowSmartCard to false"), "\(refused)")
@@ -261,7 +261,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func theIssuerFilterLeavesOutOthers() async throws {
+    @Test func `the issuer filter leaves out others`() async throws {
         for (filter, status) in [("*Test CA*", 0), ("O=EXAMPLE.TEST,CN=Test CA", 0), ("*Other CA*", 1), ("Test CA", 1)] as [(String, Int)] {
             try await withKDC(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]) { station, identity in
                 let login = try await station.ksso("login", "alice", "--certificate", identity)
@@ -270,7 +270,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func krb5ConfNamesOneToo() async throws {
+    @Test func `krb 5 conf names one too`() async throws {
         try await withKDC { station, identity in
             let path = try station.write("[libdefaults]\n    pkinit_identities = \(identity)\n", to: "krb5.conf")
             let variables = ["KRB5_CONFIG": "\(path):\(station.realm.configurationPath)"]
@@ -284,7 +284,7 @@ struct CertificateLoginTests {
     }
 
     /// With no word of it on the command line, and with nobody at a terminal.
-    @Test func theProfileBeginsWithTheCertificate() async throws {
+    @Test func `the profile begins with the certificate`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n", data: ["startInSmartCardMode: true"]) { station, _ in
             let conversation = try await station.run(["script", "-qec", "ksso login alice", "/dev/null"])
             #expect(conversation.output.contains("alice@EXAMPLE.TEST is signed in until"), "\(conversation)")
@@ -296,7 +296,7 @@ struct CertificateLoginTests {
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct MissingCertificatePluginTests {
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func itIsNamed() async throws {
+    func `it is named`() async throws {
         let station = try Workstation()
         let file = try station.write("no certificate\n", to: "none.pem")
         let login = try await station.ksso("login", "alice", "--certificate", "FILE:\(file),\(file)")

@@ -46,7 +46,7 @@ struct CertificateQuestionTests {
 
     private func questions(_ transcript: String) -> Int { transcript.components(separatedBy: "Code or PIN:").count - 1 }
 
-    @Test func whoGivesUpThePINIsLeftInPeace() async throws {
+    @Test func `who gives up the PINIs left in peace`() async throws {
         try await withKDC { station, identity in
             let transcript = try await withAgent(on: station) { terminal in
                 async let canceled = login(station, identity)
@@ -66,7 +66,7 @@ struct CertificateQuestionTests {
         }
     }
 
-    @Test func tenProgramsCauseOneQuestionForAPIN() async throws {
+    @Test func `ten programs cause one question for a PIN`() async throws {
         try await withKDC { station, identity in
             let transcript = try await withAgent(on: station) { terminal in
                 try await withThrowingTaskGroup(of: String.self) { group in

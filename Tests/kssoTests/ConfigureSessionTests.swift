@@ -25,7 +25,7 @@ struct ConfigureSessionTests {
     /// Removes the variables by which tests keep their commands apart: a user has none of them.
     private let plain = ["env", "-u", "KSSO_RUNTIME_DIR", "-u", "KRB5CCNAME"]
 
-    @Test func itPrintsWhatItWouldInstall() async throws {
+    @Test func `it prints what it would install`() async throws {
         let printed = try await configure()
         #expect(printed.exitStatus == 0)
         #expect(printed.output.hasPrefix("# \(environmentFile)\n\(Self.mark)KRB5_CONFIG="))
@@ -37,7 +37,7 @@ struct ConfigureSessionTests {
         for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }
     }
 
-    @Test func theVariableOfSystemd() async throws {
+    @Test func `the variable of systemd`() async throws {
         let printed = try await station.run(plain + ["ksso", "configure", "session"])
         #expect(printed.output.contains("\nKRB5_CONFIG=${XDG_RUNTIME_DIR}/ksso/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}\n"))
         let named = try await configure()
@@ -48,7 +48,7 @@ struct ConfigureSessionTests {
 
     /// What systemd makes of the file, for graphical programs and services; with another value there before, and with none.
     @Test(.enabled(if: access(generator, X_OK) == 0, "systemd is not installed"), arguments: [nil, "/etc/corp.conf:/etc/krb5.conf"])
-    func whatSystemdReads(before: String?) async throws {
+    func `what systemd reads`(before: String?) async throws {
         #expect(try await station.run(plain + ["ksso", "configure", "session", "--install"]).exitStatus == 0)
         let value = before.map { ["KRB5_CONFIG=\($0)"] } ?? ["-u", "KRB5_CONFIG"]
         let words = plain + ["env"] + value + [Self.generator]
@@ -57,7 +57,7 @@ struct ConfigureSessionTests {
         #expect(result.output.split(separator: "\n").contains { $0 == expected }, "\(result)")
     }
 
-    @Test func whatIsThereStays() async throws {
+    @Test func `what is there stays`() async throws {
         let own = try station.write("export EDITOR=vi # caf\u{e9}", to: ".profile")
         let bytes = try Data(contentsOf: URL(fileURLWithPath: own)).dropLast(2) + [0xE9]
         try Data(bytes).write(to: URL(fileURLWithPath: own))
@@ -74,7 +74,7 @@ struct ConfigureSessionTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: own)) == changed)
     }
 
-    @Test func anOlderBlockIsReplaced() async throws {
+    @Test func `an older block is replaced`() async throws {
         let path = try station.write("one\n\(Self.mark)old\n\(Self.endMark)two\n", to: ".profile")
         #expect(try await configure("--install").exitStatus == 0)
         let text = try contents(path)
@@ -82,7 +82,7 @@ struct ConfigureSessionTests {
         #expect(text.components(separatedBy: Self.mark).count == 2)
     }
 
-    @Test func filesOfSomebodyElseAreNotTouched() async throws {
+    @Test func `files of somebody else are not touched`() async throws {
         try FileManager.default.createDirectory(atPath: "\(station.directory)/config/environment.d", withIntermediateDirectories: true)
         try station.write("KRB5_CONFIG=/mine\n", to: "config/environment.d/60-ksso.conf")
         #expect(
@@ -92,14 +92,14 @@ struct ConfigureSessionTests {
         #expect(try contents(environmentFile) == "KRB5_CONFIG=/mine\n")
     }
 
-    @Test func aBlockWithoutAnEnd() async throws {
+    @Test func `a block without an end`() async throws {
         let path = try station.write("\(Self.mark)umask 077\n", to: ".profile")
         let result = try await configure("--install")
         #expect(result.exitStatus == 1 && result.errors.contains("# <<< ksso <<<"))
         #expect(try contents(path) == "\(Self.mark)umask 077\n")
     }
 
-    @Test func aProfileThatIsALink() async throws {
+    @Test func `a profile that is a link`() async throws {
         let path = try station.write("one\n", to: "dotfile")
         try FileManager.default.createSymbolicLink(atPath: profileFile, withDestinationPath: path)
         #expect(try await configure("--install").exitStatus == 0)
@@ -111,14 +111,14 @@ struct ConfigureSessionTests {
         ("/bin/bash", [".profile"], ".profile"), ("/bin/bash", [".profile", ".bash_profile"], ".bash_profile"),
         ("/bin/bash", [], ".profile"), ("/usr/bin/zsh", [".profile"], ".zprofile"), ("/bin/dash", [".bash_profile"], ".profile"),
     ])
-    func theProfileThatTheShellReads(shell: String, present: [String], expected: String) async throws {
+    func `the profile that the shell reads`(shell: String, present: [String], expected: String) async throws {
         for name in present { try station.write("", to: name) }
         let result = try await configure("--install", environment: ["SHELL": shell])
         #expect(result.output.contains("\n\(station.directory)/\(expected): written\n"), "\(result)")
     }
 
     /// From nothing to a ticket, as a user without systemd has it: the shell starts the agent.
-    @Test(arguments: ["dash", "bash"]) func aLoginShell(shell: String) async throws {
+    @Test(arguments: ["dash", "bash"]) func `a login shell`(shell: String) async throws {
         let folder = "\(station.directory)/xdg"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let variables = ["XDG_RUNTIME_DIR": folder]
@@ -150,7 +150,7 @@ struct ConfigureSessionTests {
     }
 
     /// Under systemd its sockets are enabled, and the shell asks for the agent instead of starting one.
-    @Test func whereSystemdLooksAfterUsers() async throws {
+    @Test func `where systemd looks after users`() async throws {
         let script = try station.write("#!/bin/sh\necho \"$*\" >>\(station.directory)/calls\n", to: "bin/systemctl")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         let result = try await configure("--install")
@@ -179,7 +179,7 @@ struct ConfigureSessionTests {
     }
 
     /// The tests' ksso stands in no folder where a login shell looks by itself.
-    @Test func theProfileCallsTheProgramByItsPath() async throws {
+    @Test func `the profile calls the program by its path`() async throws {
         #expect(try await configure("--install").exitStatus == 0)
         #expect(try contents(profileFile).contains("\n\(station.directory)/bin/ksso agent run --background >/dev/null"))
         // Called by another name, it is the same.
@@ -189,7 +189,7 @@ struct ConfigureSessionTests {
         #expect(check.output.contains("ok: \(profileFile)\n"), "\(check)")
     }
 
-    @Test func aProgramThatHasMovedIsReported() async throws {
+    @Test func `a program that has moved is reported`() async throws {
         let old = "\(station.directory)/it's old"
         try FileManager.default.createSymbolicLink(atPath: old, withDestinationPath: CommandBinary.path())
         let path = ["PATH": "/usr/bin:/bin"]
@@ -205,7 +205,7 @@ struct ConfigureSessionTests {
     }
 
     /// The shell's lines go by the same rule as the program.
-    @Test(arguments: ["dash", "bash"]) func aRelativeRuntimeFolder(shell: String) async throws {
+    @Test(arguments: ["dash", "bash"]) func `a relative runtime folder`(shell: String) async throws {
         try await station.withAgent { _ async throws in
             let printed = try await configure()
             let lines = try #require(
@@ -223,7 +223,7 @@ struct ConfigureSessionTests {
         #expect(warned.errors.hasPrefix(sentence), "\(warned)")
     }
 
-    @Test func optionsThatExcludeEachOther() async throws {
+    @Test func `options that exclude each other`() async throws {
         #expect(try await configure("--install", "--check").exitStatus == 64)
     }
 }

@@ -21,7 +21,7 @@ struct DelegationTests {
         ]
     }
 
-    @Test(arguments: Case.all) func aServerGetsTheTicketWhereTheProfileSaysSo(variant: Case) async throws {
+    @Test(arguments: Case.all) func `a server gets the ticket where the profile says so`(variant: Case) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             if variant.isTrusted { _ = try await realm.kadmin(["modify_principal", "+ok_as_delegate", "HTTP/localhost"]) }
             let station = try Workstation(realm: realm)

@@ -44,7 +44,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func whatDNSNamesComesAfterThem() async throws {
+    @Test func `what DNS names comes after them`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
             station,
             environment in
@@ -73,7 +73,7 @@ struct DiscoveredKDCTests {
     }
 
     /// They take connections and packets, and say nothing: each way has the usual time for itself.
-    @Test(.timeLimit(.minutes(2))) func whatDNSNamesComesAfterThoseThatSwallowEverything() async throws {
+    @Test(.timeLimit(.minutes(2))) func `what DNS names comes after those that swallow everything`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { dead in
             try await dead.pauseKDC()
             let record = { (realm: TestRealm) in "SRV _kerberos._tcp.EXAMPLE.TEST localhost \(realm.kdcPort)" }
@@ -92,7 +92,7 @@ struct DiscoveredKDCTests {
     }
 
     /// A trust leads to a realm whose preferred KDC is out of reach: by the KDC's referral, or since the realm is known.
-    @Test(arguments: [false, true]) func aTrustedRealmsKDCsAreFoundInDNSToo(isMapped: Bool) async throws {
+    @Test(arguments: [false, true]) func `a trusted realms KDCs are found in DNS too`(isMapped: Bool) async throws {
         let libraries = [try #require(LoadableLibrary.resolver).path, try #require(LoadableLibrary.nameService).path]
         let options = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], clientRelations: ["dns_lookup_kdc": "true"])
         try await withTrustedRealms(options, TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"])) { first, second in
@@ -127,7 +127,7 @@ struct DiscoveredKDCTests {
     }
 
     /// Whoever has answered knows of the attempt. Another KDC would count it once more.
-    @Test func aPreferredOneThatDiesAfterItsFirstWordIsTheOnlyOneAsked() async throws {
+    @Test func `a preferred one that dies after its first word is the only one asked`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { real in
             try await withForgetfulRelay(to: real.kdcPort) { relay in
                 try await withDNS(preferred: ["127.0.0.1:\(relay)"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" })
@@ -149,7 +149,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func theDoctorLooksWhereTheSignInDoes() async throws {
+    @Test func `the doctor looks where the sign-in does`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
             station,
             environment in
@@ -162,7 +162,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func aPreferredOneThatAnswersLeavesDNSAlone() async throws {
+    @Test func `a preferred one that answers leaves DNS alone`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { real in
             try await withDNS(preferred: ["127.0.0.1:\(real.kdcPort)"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
                 station,
@@ -173,7 +173,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func wherePreferredOnesAndDNSAreDeadAnErrorNamesBoth() async throws {
+    @Test func `where preferred ones and DNS are dead an error names both`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
             station,
             environment in
@@ -183,7 +183,7 @@ struct DiscoveredKDCTests {
     }
 
     @Test(.enabled(if: !LibraryPlugin.tls.isInstalled, "krb5-k5tls is installed"))
-    func aProxyWithoutThePluginIsNamed() async throws {
+    func `a proxy without the plugin is named`() async throws {
         try await withDNS(preferred: ["kkdcp://127.0.0.1:1/kdc"], record: { _ in "A nothing.test 127.0.0.1" }) { station, environment in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
             #expect(login.exitStatus == 6 && login.errors.contains("install krb5-k5tls"), "\(login)")

@@ -10,7 +10,7 @@ struct DisplayTests {
     /// kadmin takes such a name as an argument; its own line editor would act on it.
     private static let name = "mal\u{1B}]0;owned\u{07}\u{9B}2Jlory"
 
-    @Test func theNameOfAPrincipal() async throws {
+    @Test func `the name of a principal`() async throws {
         let station = try Workstation()
         _ = try await station.realm.kadmin(["add_principal", "-pw", "secret", Self.name])
         try #require(try await station.run(["kinit", Self.name], input: "secret\n").exitStatus == 0)
@@ -22,7 +22,7 @@ struct DisplayTests {
         }
     }
 
-    @Test func theQuestionForAPassword() async throws {
+    @Test func `the question for a password`() async throws {
         let station = try Workstation()
         let name = "mal\u{1B}[2Jlory"
         _ = try await station.realm.kadmin(["add_principal", "-pw", "secret", name])

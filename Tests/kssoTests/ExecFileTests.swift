@@ -37,7 +37,7 @@ struct ExecFileTests {
         try await station.run(["ksso", "exec", "--file", "--"] + command)
     }
 
-    @Test(arguments: Place.allCases) func theTicketIsInAFile(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the ticket is in a file`(place: Place) async throws {
         try await at(place) {
             try await station.signIn()
             let result = try await exec("sh", "-c", "stat -c %a ${KRB5CCNAME#FILE:}; klist")
@@ -50,7 +50,7 @@ struct ExecFileTests {
         }
     }
 
-    @Test(arguments: Place.allCases) func itIsKeptInStep(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `it is kept in step`(place: Place) async throws {
         try await at(place) {
             let shell = "while read -r word; do klist 2>&1 | grep -e krbtgt -e 'No cred'; echo done; done"
             let end = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", shell], on: station) { command in
@@ -77,7 +77,7 @@ struct ExecFileTests {
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGKILL, SIGINT]) func aSignalEndsTheCommand(signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGKILL, SIGINT]) func `a signal ends the command`(signal: Int32) async throws {
         try await station.signIn()
         let end = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", "echo ready; read -r word"], on: station) {
             command in
@@ -90,7 +90,7 @@ struct ExecFileTests {
     }
 
     /// Whoever runs next removes what a keeper that was killed left.
-    @Test func aKeeperThatWasKilled() async throws {
+    @Test func `a keeper that was killed`() async throws {
         try await station.signIn()
         _ = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", "echo ready; read -r word"], on: station) { command in
             try await command.wait(for: "ready\n")
@@ -115,13 +115,13 @@ struct ExecFileTests {
     }
 
     @Test(arguments: [0, 1, 7, 130, 255])
-    func theStatusIsTheCommands(status: Int) async throws {
+    func `the status is the commands`(status: Int) async throws {
         let result = try await exec("sh", "-c", "echo out; echo err >&2; exit \(status)")
         #expect(result == CommandResult(exitStatus: status, output: "out\n", errors: "err\n"))
     }
 
     /// The command is the process that was started: no child of its own, no descriptor more, its signals and its terminal as they were.
-    @Test func nothingStandsBetween() async throws {
+    @Test func `nothing stands between`() async throws {
         let descriptors = ["sh", "-c", "ls /proc/$$/fd; cat /proc/$$/task/$$/children"]
         let direct = try await station.run(descriptors)
         let result = try await station.run(["ksso", "exec", "--file", "--"] + descriptors)
@@ -136,7 +136,7 @@ struct ExecFileTests {
         #expect(lines.count == 4 && lines[1].hasPrefix("/dev/pts/"), "\(lines)")
     }
 
-    @Test func aCommandThatIsNotThere() async throws {
+    @Test func `a command that is not there`() async throws {
         #expect(try await exec("no-such-program") == .failure(127, "no-such-program: No such file or directory"))
         #expect(try files() == [])
     }
@@ -146,7 +146,7 @@ struct ExecFileTests {
         .enabled(if: (try? Program.path(of: "java")) != nil, "there is no java: apt-get install openjdk-17-jdk-headless"),
         arguments: Place.allCases
     )
-    func javaSignsIn(place: Place) async throws {
+    func `Java signs in`(place: Place) async throws {
         let source = """
             import java.net.*;
             class Get {

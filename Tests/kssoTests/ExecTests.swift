@@ -24,7 +24,7 @@ struct ExecTests {
 
     private func configuration() throws -> String { "\(try generatedFile()):\(station.realm.configurationPath)" }
 
-    @Test func theVariables() async throws {
+    @Test func `the variables`() async throws {
         #expect(try await station.ksso("env") == .done(""))
         try await station.signIn()
         #expect(try await station.ksso("env") == .done("export KRB5CCNAME='\(station.cache)'\n"))
@@ -33,7 +33,7 @@ struct ExecTests {
         #expect(result == .done("export KRB5_CONFIG='\(try configuration())'\nexport KRB5CCNAME='\(station.cache)'\n"))
     }
 
-    @Test func aShellTakesTheVariables() async throws {
+    @Test func `a shell takes the variables`() async throws {
         try station.install(profile())
         try await station.signIn()
         let command = "eval \"$(ksso env)\"; echo \"$KRB5_CONFIG $KRB5CCNAME\"; klist -s"
@@ -41,7 +41,7 @@ struct ExecTests {
         #expect(result == .done("\(try configuration()) \(station.cache)\n"))
     }
 
-    @Test func wordsAreQuotedForTheShell() async throws {
+    @Test func `words are quoted for the shell`() async throws {
         let cache = "FILE:\(station.directory)/it's $HOME `here`"
         let result = try await station.ksso(
             "login",
@@ -59,7 +59,7 @@ struct ExecTests {
         #expect(shell == .done(cache))
     }
 
-    @Test func theConfigurationSaysWhatTheProfileSays() async throws {
+    @Test func `the configuration says what the profile says`() async throws {
         try station.install(
             profile(data: ["domainRealmMapping: { EXAMPLE.TEST: [localhost, .corp.test] }", "preferredKDCs: [tcp/127.0.0.1:88]"])
         )
@@ -74,7 +74,7 @@ struct ExecTests {
 
     /// ksso itself binds its tokens and says so; of the programs that it starts few do, and a server that checks bindings would refuse what
     /// claims to know them and carries none.
-    @Test func onlyOurOwnTokensClaimToKnowChannelBindings() async throws {
+    @Test func `only our own tokens claim to know channel bindings`() async throws {
         try station.install(profile())
         #expect(try await station.ksso("env").exitStatus == 0)
         let text = try String(contentsOfFile: generatedFile(), encoding: .utf8)
@@ -92,7 +92,7 @@ struct ExecTests {
         ("EXAMPLE.TEST", "DelegationHosts", true), ("EXAMPLE.TEST", "UnconditionalDelegationHosts", true),
         ("OTHER.TEST", "DelegationHosts", false), ("EXAMPLE.TEST", "PreemptiveHosts", false),
     ])
-    func ticketsAreForwardableWhereTheProfileDelegates(realm: String, key: String, isForwardable: Bool) async throws {
+    func `tickets are forwardable where the profile delegates`(realm: String, key: String, isForwardable: Bool) async throws {
         try station.install(profile())
         try station.install("\(key): [files.test]\n\(profile(hosts: ["files.test"], realm: realm))", as: "other.yaml")
         let kinit = try await station.ksso("exec", "--", "kinit", "alice@EXAMPLE.TEST", input: "secret\n")
@@ -101,7 +101,7 @@ struct ExecTests {
         #expect(flags.output.contains("Flags: F") == isForwardable, "\(flags.output)")
     }
 
-    @Test func klistSeesTheTickets() async throws {
+    @Test func `klist sees the tickets`() async throws {
         try station.install(profile())
         try await station.signIn()
         let result = try await station.ksso("exec", "--", "klist")
@@ -110,7 +110,7 @@ struct ExecTests {
     }
 
     /// What curl gets for itself, ksso then has: one cache.
-    @Test func curlSharesTheTickets() async throws {
+    @Test func `curl shares the tickets`() async throws {
         try station.install(profile())
         try await station.signIn()
         let page = "\(server.url)/hello"
@@ -120,7 +120,7 @@ struct ExecTests {
         #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func theDefaultOfTwoPrincipalsIsShared() async throws {
+    @Test func `the default of two principals is shared`() async throws {
         try station.install(profile())
         try await station.signIn("alice")
         try await station.signIn("bob")
@@ -132,22 +132,22 @@ struct ExecTests {
     }
 
     @Test(arguments: [0, 1, 7, 130, 255])
-    func theStatusIsTheCommands(status: Int) async throws {
+    func `the status is the commands`(status: Int) async throws {
         let result = try await station.ksso("exec", "--", "sh", "-c", "echo out; echo err >&2; exit \(status)")
         #expect(result == CommandResult(exitStatus: status, output: "out\n", errors: "err\n"))
     }
 
-    @Test func argumentsAndInputReachTheCommand() async throws {
+    @Test func `arguments and input reach the command`() async throws {
         let result = try await station.ksso("exec", "--", "sh", "-c", "printf '[%s]' \"$@\"; cat", "sh", "a b", "--json", "", input: "in")
         #expect(result == .done("[a b][--json][]in"))
     }
 
-    @Test func aSignalEndsTheCommand() async throws {
+    @Test func `a signal ends the command`() async throws {
         #expect(try await station.ksso("exec", "--", "sh", "-c", "kill -TERM $$").exitStatus == 143)
     }
 
     /// What the Swift runtime or ksso ignore or block is no business of the command.
-    @Test func signalsAreAsTheyWere() async throws {
+    @Test func `signals are as they were`() async throws {
         let sed = ["sed", "-nE", "s/^Sig(Blk|Ign):.*(.{8})$/\\1 \\2/p", "/proc/self/status"]
         let direct = try await station.run(sed)
         let result = try await station.run(["ksso", "exec", "--"] + sed)
@@ -160,7 +160,7 @@ struct ExecTests {
     }
 
     /// With libkrb5's trace too, whose file the library would leave open for the command.
-    @Test func descriptorsAreAsTheyWere() async throws {
+    @Test func `descriptors are as they were`() async throws {
         let list = ["sh", "-c", "echo ${KRB5_TRACE:?}; ls /proc/$$/fd"]
         let direct = try await station.run(list)
         #expect(direct.exitStatus == 0)
@@ -170,7 +170,7 @@ struct ExecTests {
         #expect(result == .done(""))
     }
 
-    @Test func aCommandThatIsNotThere() async throws {
+    @Test func `a command that is not there`() async throws {
         #expect(try await station.ksso("exec", "--", "no-such-program") == .failure(127, "no-such-program: No such file or directory"))
         #expect(try await station.ksso("exec", "--", "/no/such") == .failure(127, "/no/such: No such file or directory"))
         let file = try station.write("text", to: "file")
@@ -180,7 +180,7 @@ struct ExecTests {
         #expect(usage.errors.contains("a command is required: ksso exec -- COMMAND…"))
     }
 
-    @Test func execWithinExec() async throws {
+    @Test func `exec within exec`() async throws {
         try station.install(profile())
         try await station.signIn()
         let result = try await station.ksso("exec", "--", "ksso", "exec", "--", "sh", "-c", "echo $KRB5_CONFIG; klist -s")

@@ -40,7 +40,7 @@ struct ExplainTests {
         "https://example.com/", "http://example.com/", "https://example.com", "HTTPS://EXAMPLE.COM/page?q#f", "https://example.com./",
         "https://example.com:8443/", "https://user:word@example.com/", "https://www.corp.example.com/", "https://a.b.corp.example.com/",
     ])
-    func covered(url: String) async throws {
+    func `covered`(url: String) async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == 0, "\(result)")
@@ -64,7 +64,7 @@ struct ExplainTests {
         ("https://example.com:0/", 64), ("https://example.com:x/", 64), ("https://1.2.3.example.com.256/", 64), ("https://[::1", 64),
         ("example.com", 64), ("ftp://example.com/", 64), ("", 64), ("https://", 64),
     ])
-    func notCovered(url: String, status: Int) async throws {
+    func `not covered`(url: String, status: Int) async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == status, "\(result)")
@@ -76,7 +76,7 @@ struct ExplainTests {
         if status == 64 { #expect(try await station.ksso("fetch", url).exitStatus == 64) }
     }
 
-    @Test func plainHTTPWantsAnOptIn() async throws {
+    @Test func `plain HTTP wants an opt in`() async throws {
         try station.install(Self.rules.replacing(/PlainHTTPHosts.*\n/, with: ""))
         #expect(try await station.ksso("explain", "https://example.com/").exitStatus == 0)
         let result = try await station.ksso("explain", "http://example.com/")
@@ -84,7 +84,7 @@ struct ExplainTests {
         #expect(result.output.contains("  - scheme: Plain http is answered only for hosts in PlainHTTPHosts"))
     }
 
-    @Test func asText() async throws {
+    @Test func `as text`() async throws {
         let path = try station.install(Self.rules)
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/example.com"]).exitStatus == 0)
@@ -112,7 +112,7 @@ struct ExplainTests {
         #expect(result.exitStatus == 0)
     }
 
-    @Test func asJSONWhenCovered() async throws {
+    @Test func `as JSON when covered`() async throws {
         let path = try station.install(Self.rules)
         try await station.signIn()
         let result = try await station.ksso("explain", "--json", "https://www.corp.example.com/")
@@ -137,7 +137,7 @@ struct ExplainTests {
     }
 
     /// The settings of a host are told as reasons; the document has no other keys for them.
-    @Test func theSettingsOfAHost() async throws {
+    @Test func `the settings of a host`() async throws {
         let settings = """
             PreemptiveHosts: [.corp.example.com]
             UnconditionalDelegationHosts: [www.corp.example.com]
@@ -171,7 +171,7 @@ struct ExplainTests {
         #expect(object["servicePrincipal"] as? String == "HTTP/real.example.com")
     }
 
-    @Test func asJSONWhenNotCovered() async throws {
+    @Test func `as JSON when not covered`() async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", "--json", "https://evilexample.com/")
         #expect(result.exitStatus == 3)
@@ -185,7 +185,7 @@ struct ExplainTests {
         #expect(document.reasons.contains { $0.rule == "hostRule" && $0.verdict == "failed" })
     }
 
-    @Test func withoutAProfileNoHostIsAnswered() async throws {
+    @Test func `without a profile no host is answered`() async throws {
         let result = try await station.ksso("explain", "https://example.com/")
         #expect(result.exitStatus == 3)
         #expect(result.output.contains("  - hostRule: No configuration is active: install a profile.\n"))

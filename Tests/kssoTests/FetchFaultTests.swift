@@ -24,7 +24,7 @@ struct FetchFaultTests {
         return result
     }
 
-    @Test func theRequestAsItWasAsked() async throws {
+    @Test func `the request as it was asked`() async throws {
         let body = try station.write("from=file", to: "body")
         try await ScriptedServer.with({ _, _ in .response("200 OK", [], "done\n") }) { server in
             let url = "http://localhost:\(server.port)/page?q=1"
@@ -51,7 +51,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aServerThatAlwaysSays401() async throws {
+    @Test func `a server that always says 401`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let result = try await fetch(url)
@@ -68,7 +68,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aServerThatWantsNTLM() async throws {
+    @Test func `a server that wants NTLM`() async throws {
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: NTLM"], "no\n") }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.output == "no\n")
@@ -96,7 +96,7 @@ struct FetchFaultTests {
     }
 
     /// Who brings an Authorization of their own is not told of Negotiate.
-    @Test func aRefusalOfTheUsersOwnCredentials() async throws {
+    @Test func `a refusal of the users own credentials`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let result = try await fetch("http://localhost:\(server.port)/", "-H", "authorization: Bearer mine")
             #expect(result == .done("no\n"))
@@ -104,7 +104,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aPageThatBreaksOff() async throws {
+    @Test func `a page that breaks off`() async throws {
         let half = ScriptedServer.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
         try await ScriptedServer.with({ _, _ in half }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
@@ -113,7 +113,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aCertificateThatIsNotTrusted() async throws {
+    @Test func `a certificate that is not trusted`() async throws {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
@@ -124,7 +124,7 @@ struct FetchFaultTests {
     }
 
     /// From https to http nothing is followed, and the page alone might not tell.
-    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespaces here")) func aRedirectThatIsLeftIsTold() async throws {
+    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespaces here")) func `a redirect that is left is told`() async throws {
         let options = ProtectedWebServerOptions(usesTLS: true, redirects: ["/away": .init(status: 302, target: "http://localhost/hello")])
         try await withProtectedWebServer(realm: station.realm, options) { web in
             let command = OwnAuthorities.command(trusting: web.certificatePath, ["ksso", "fetch", "--location", "\(web.url)/away"])
@@ -136,7 +136,7 @@ struct FetchFaultTests {
 
     /// A refusal in another scheme gets one more ticket, a broken answer none.
     @Test(arguments: [("NTLM TlRMTVNTUAACAAAA", 3), ("Negotiate TlRMTVNTUAACAAAA", 2)])
-    func aServerThatSwitchesToNTLM(challenge: String, requests: Int) async throws {
+    func `a server that switches to NTLM`(challenge: String, requests: Int) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
@@ -150,7 +150,7 @@ struct FetchFaultTests {
 
     /// It says 200 and does not prove who it is, or proves it wrongly: its page is not shown.
     @Test(arguments: ["Negotiate", "Negotiate YII=", "Negotiate !!!", "Negotiate oYGpMIGm"])
-    func aServerThatDoesNotProveItself(answer: String) async throws {
+    func `a server that does not prove itself`(answer: String) async throws {
         let page = ScriptedServer.Answer.response("200 OK", ["WWW-Authenticate: \(answer)"], "trust me\n")
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : page }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
@@ -160,7 +160,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aServerThatDropsTheConnectionMidExchange() async throws {
+    @Test func `a server that drops the connection mid exchange`() async throws {
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : .drop }) { server in
             let origin = "http://localhost:\(server.port)"
             let result = try await fetch("\(origin)/")
@@ -169,7 +169,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aServerThatSaysNothing() async throws {
+    @Test func `a server that says nothing`() async throws {
         try await ScriptedServer.with({ _, _ in .drop }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
@@ -180,7 +180,7 @@ struct FetchFaultTests {
     @Test(arguments: [
         "SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\u{0}\u{1}\u{2}\u{3}\n\n\n", "HTTP/1.1 200 OK\r\nbroken header\r\n\r\n",
     ])
-    func aServerThatTalksGarbage(answer: String) async throws {
+    func `a server that talks garbage`(answer: String) async throws {
         try await ScriptedServer.with({ _, _ in .text(answer) }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -191,7 +191,7 @@ struct FetchFaultTests {
     }
 
     @Test(arguments: ["Negotiate not base64", "Negotiate \u{1}", "Negotiate, Negotiate", ",,,", "Basic realm=\"x"])
-    func aChallengeThatIsNone(challenge: String) async throws {
+    func `a challenge that is none`(challenge: String) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
         try await ScriptedServer.with({ _, _ in refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
@@ -201,20 +201,20 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aConnectionThatIsRefused() async throws {
+    @Test func `a connection that is refused`() async throws {
         let port = try await ScriptedServer.with({ _, _ in .drop }) { $0.port }
         let result = try await fetch("http://localhost:\(port)/")
         let line = "localhost refuses connections on port \(port). Check that the server runs and that the port is right."
         #expect(result == .failure(1, line))
     }
 
-    @Test func aHostThatIsNotThere() async throws {
+    @Test func `a host that is not there`() async throws {
         let result = try await fetch("http://absent.invalid/")
         let line = "No address was found for absent.invalid. Check the spelling and the DNS configuration."
         #expect(result == .failure(1, line))
     }
 
-    @Test func aServerWithoutTLS() async throws {
+    @Test func `a server without TLS`() async throws {
         try await ScriptedServer.with({ _, _ in .response("200 OK") }) { server in
             let result = try await fetch("https://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -222,7 +222,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aRedirectToAnotherHost() async throws {
+    @Test func `a redirect to another host`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
             let target = "http://127.0.0.1:\(other.port)/there"
             let redirect = ScriptedServer.Answer.response("302 Found", ["Location: \(target)"], "moved\n")
@@ -241,7 +241,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aRedirectAfterTheExchangeTakesNoCredentialsAlong() async throws {
+    @Test func `a redirect after the exchange takes no credentials along`() async throws {
         try await withProtectedWebServer(realm: station.realm) { web in
             let target = "http://localhost:\(web.port)/hello"
             let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: \(target)"])
@@ -254,7 +254,7 @@ struct FetchFaultTests {
     }
 
     @Test(arguments: ["http://local%68ost/", "javascript:alert(1)", "http://localhost\\@evil.test/", "//[::1"])
-    func aRedirectToWhatIsNoURL(location: String) async throws {
+    func `a redirect to what is no URL`(location: String) async throws {
         try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: \(location)"]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -263,7 +263,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func aRedirectThatGoesRound() async throws {
+    @Test func `a redirect that goes round`() async throws {
         try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: /"]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)

@@ -23,7 +23,7 @@ struct FetchOutputTests {
         try FileManager.default.attributesOfItem(atPath: path)
     }
 
-    @Test func aLinkStays() async throws {
+    @Test func `a link stays`() async throws {
         let target = try station.write("a text that is longer than the page will be\n", to: "target")
         let link = "\(station.directory)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "target")
@@ -32,7 +32,7 @@ struct FetchOutputTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "Hello alice@EXAMPLE.TEST\n")
     }
 
-    @Test(arguments: [0o600, 0o640]) func theModeStays(mode: Int) async throws {
+    @Test(arguments: [0o600, 0o640]) func `the mode stays`(mode: Int) async throws {
         let path = try station.write("", to: "private")
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         let number = try attributes(path)[.systemFileNumber] as? NSNumber
@@ -43,7 +43,7 @@ struct FetchOutputTests {
     }
 
     /// For root another device of the same kind: a fault would destroy the machine's own.
-    @Test func aDeviceStaysADevice() async throws {
+    @Test func `a device stays a device`() async throws {
         var path = "/dev/null"
         if geteuid() == 0 {
             path = "\(station.directory)/null"

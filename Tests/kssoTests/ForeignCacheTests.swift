@@ -39,7 +39,7 @@ struct ForeignCacheTests {
         }
     }
 
-    @Test(arguments: Fault.possible) func itIsNotUsed(fault: Fault) async throws {
+    @Test(arguments: Fault.possible) func `it is not used`(fault: Fault) async throws {
         try await station.signIn()
         try plant(fault)
         let sentence =
@@ -62,7 +62,7 @@ struct ForeignCacheTests {
         #expect(force == .failure(1, sentence))
     }
 
-    @Test func onesOwnIsUsed() async throws {
+    @Test func `ones own is used`() async throws {
         try await station.signIn()
         for mode in [0o600, 0o400, 0o644] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(station.directory)/cache")

@@ -15,13 +15,13 @@ struct HeaderTests {
 
     private var page: String { "\(server.url)/hello" }
 
-    @Test func curlTakesTheLine() async throws {
+    @Test func `curl takes the line`() async throws {
         try await station.signIn()
         let command = "set -o pipefail; ksso header \(page) | curl -sS --fail -H @- \(page)"
         #expect(try await station.run(["bash", "-c", command]) == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func itIsOneLine() async throws {
+    @Test func `it is one line`() async throws {
         try await station.signIn()
         let result = try await station.ksso("header", page)
         #expect(result.output.wholeMatch(of: /Authorization: Negotiate YII[A-Za-z0-9+\/]+={0,2}\n/) != nil)
@@ -30,7 +30,7 @@ struct HeaderTests {
         #expect(try await station.ksso("header", page).output != result.output, "each token serves once")
     }
 
-    @Test func aCachedTicketNeedsNoKDC() async throws {
+    @Test func `a cached ticket needs no KDC`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -41,19 +41,19 @@ struct HeaderTests {
         }
     }
 
-    @Test func nobodyIsSignedIn() async throws {
+    @Test func `nobody is signed in`() async throws {
         let result = try await station.ksso("header", page)
         #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    @Test func aHostThatNoRuleCovers() async throws {
+    @Test func `a host that no rule covers`() async throws {
         let url = "https://evil.test/"
         let path = "\(station.directory)/config/ksso/test.yaml"
         let reason = "No host rule of realm EXAMPLE.TEST (\(path)) covers evil.test."
         #expect(try await station.ksso("header", url) == .failure(3, "\(url) is not answered: \(reason) See: ksso explain \(url)"))
     }
 
-    @Test func aServiceThatTheKDCDoesNotKnow() async throws {
+    @Test func `a service that the KDC does not know`() async throws {
         try station.install(profile(hosts: ["absent.example.test"]))
         try await station.signIn()
         let result = try await station.ksso("header", "https://absent.example.test/")
@@ -63,7 +63,7 @@ struct HeaderTests {
         #expect(result.errors.contains("the KDC does not know this service."), "\(result.errors)")
     }
 
-    @Test func theProfilesPrincipalAnswers() async throws {
+    @Test func `the profiles principal answers`() async throws {
         try station.install(profile(data: ["principalName: bob"]))
         try await station.signIn("alice")
         #expect(try await station.ksso("header", page).exitStatus == 5)

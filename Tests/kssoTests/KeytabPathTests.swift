@@ -8,7 +8,7 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct KeytabPathTests {
     @Test(arguments: ["my.keytab", "./my.keytab", "FILE:my.keytab", "../here/my.keytab"])
-    func aRelativePathHoldsInOtherFolders(name: String) async throws {
+    func `a relative path holds in other folders`(name: String) async throws {
         let station = try Workstation()
         let folder = "\(station.directory)/here"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

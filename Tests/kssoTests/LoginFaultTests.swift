@@ -11,7 +11,7 @@ extension Tag {
 @Suite struct LoginFaultTests {
     private static let users = ["alice": "secret"]
 
-    @Test func aStoppedKDC() async throws {
+    @Test func `a stopped KDC`() async throws {
         try await withTestRealm(users: Self.users, services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try await station.signIn()
@@ -32,7 +32,7 @@ extension Tag {
     }
 
     /// Here too: while the command waits, its password is in no argument that others can see.
-    @Test(.tags(.slow)) func aKDCThatSwallowsPackets() async throws {
+    @Test(.tags(.slow)) func `a KDC that swallows packets`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             try await realm.pauseKDC()
@@ -49,7 +49,7 @@ extension Tag {
         }
     }
 
-    @Test func ctrlCEndsTheWaitForAKDC() async throws {
+    @Test func `ctrl c ends the wait for a KDC`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             try await realm.pauseKDC()
@@ -63,7 +63,7 @@ extension Tag {
     }
 
     @Test(arguments: [-3600, 3600])
-    func aClockThatIsOff(offset: Int) async throws {
+    func `a clock that is off`(offset: Int) async throws {
         try await withTestRealm(.init(users: Self.users, clockOffset: .seconds(offset))) { realm in
             let station = try Workstation(realm: realm)
             let strict = try station.write("[libdefaults]\nkdc_timesync = 0\n", to: "strict.conf")
@@ -81,7 +81,7 @@ extension Tag {
         }
     }
 
-    @Test func aBrokenConfiguration() async throws {
+    @Test func `a broken configuration`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             let broken = try station.write("[libdefaults\ndefault_realm = X\n", to: "krb5.conf")

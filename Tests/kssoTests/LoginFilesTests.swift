@@ -11,20 +11,20 @@ struct LoginFilesTests {
 
     init() throws { station = try Workstation() }
 
-    @Test(arguments: ["login", "passwd"]) func anArmorCacheOfNoType(command: String) async throws {
+    @Test(arguments: ["login", "passwd"]) func `an armor cache of no type`(command: String) async throws {
         let sentence = "--armor-cache FOO:bar: the credential cache type FOO is not supported. Use one of FILE, DIR, KEYRING, KCM."
         #expect(try await station.ksso(command, "alice", "--armor-cache", "FOO:bar", "--password-stdin") == .failure(64, sentence))
     }
 
     @Test(arguments: ["FILE:/nope.pem", "FILE:/dev/null,/nope.pem", "/nope.pem", "PKCS12:/nope.pem", "DIR:/nope.pem"])
-    func aCertificateThatIsNotThere(identity: String) async throws {
+    func `a certificate that is not there`(identity: String) async throws {
         // With a PIN at hand nobody is asked; the sentence comes before that is read.
         let result = try await station.ksso("login", "alice", "--certificate", identity, "--password-stdin")
         #expect(result == .failure(1, "--certificate \(identity): there is no such file: /nope.pem"))
     }
 
     /// As `ksso login --keytab` does.
-    @Test func anAgentsKeytabMayHaveItsType() async throws {
+    @Test func `an agents keytab may have its type`() async throws {
         let keytab = try await station.realm.keytab(for: "alice")
         try await station.withBackgroundAgent("--keytab", "FILE:\(keytab)") { result in
             #expect(result.exitStatus == 0 && result.output.hasSuffix("\nalice@EXAMPLE.TEST is signed in.\n"), "\(result)")
@@ -35,13 +35,15 @@ struct LoginFilesTests {
         #expect(other == .failure(64, "--keytab MEMORY:x: a keytab must be a file. Give a path, or FILE: and a path."))
     }
 
-    @Test(.enabled(if: !LoadableLibrary.isPKINITInstalled, "krb5-pkinit is installed")) func aRealmsPluginThatIsMissing() async throws {
+    @Test(.enabled(if: !LoadableLibrary.isPKINITInstalled, "krb5-pkinit is installed")) func `a realms plugin that is missing`()
+        async throws
+    {
         let result = try await station.ksso("realm", "run", "--certificates", "--", "true")
         let sentence = "libkrb5's plugin preauth/pkinit.so was not found; install the Debian package krb5-pkinit."
         #expect(result == .failure(1, sentence))
     }
 
-    @Test func aClosedPortCountsNothing() async throws {
+    @Test func `a closed port counts nothing`() async throws {
         let script = "ksso realm fault refuse --next 0 || echo $?"
         let result = try await RealmFolder().run(["--fault", "pass"], script: script, on: station)
         #expect(

@@ -22,21 +22,21 @@ struct LoginTests {
     }
 
     @Test(arguments: ["secret\n", "secret", "secret\r\n", "secret\nnot read\n"])
-    func passwordFromStandardInput(input: String) async throws {
+    func `password from standard input`(input: String) async throws {
         try expectSignedIn(try await station.ksso("login", "alice", "--password-stdin", input: input))
         let tickets = try await station.run(["klist"])
         #expect(tickets.output.contains("Default principal: alice@EXAMPLE.TEST"))
         #expect(tickets.output.contains("krbtgt/EXAMPLE.TEST@EXAMPLE.TEST"))
     }
 
-    @Test func whoeverIsNamedSignsIn() async throws {
+    @Test func `whoever is named signs in`() async throws {
         try expectSignedIn(
             try await station.ksso("login", "bob@EXAMPLE.TEST", "--password-stdin", input: "b o b €\n"),
             "bob@EXAMPLE.TEST"
         )
     }
 
-    @Test func withNobodyNamedTheUserSignsIn() async throws {
+    @Test func `with nobody named the user signs in`() async throws {
         let bob = ["USER": "bob"]
         try expectSignedIn(
             try await station.ksso("login", "--password-stdin", input: "b o b €\n", environment: bob),
@@ -44,12 +44,12 @@ struct LoginTests {
         )
     }
 
-    @Test func withNobodyNamedTheProfilesPrincipalSignsIn() async throws {
+    @Test func `with nobody named the profiles principal signs in`() async throws {
         try station.install(profile(data: ["principalName: bob"]))
         try expectSignedIn(try await station.ksso("login", "--password-stdin", input: "b o b €\n"), "bob@EXAMPLE.TEST")
     }
 
-    @Test func aWrongPasswordIsOneFailedAttempt() async throws {
+    @Test func `a wrong password is one failed attempt`() async throws {
         try await realm.addUser("erin", password: "right")
         for attempt in 1...2 {
             let result = try await station.ksso("login", "erin", "--password-stdin", input: "wrong\n")
@@ -59,21 +59,21 @@ struct LoginTests {
         }
     }
 
-    @Test func aWrongPasswordLosesNoTicket() async throws {
+    @Test func `a wrong password loses no ticket`() async throws {
         try await realm.addUser("ivan", password: "secret")
         try await station.signIn("ivan")
         #expect(try await station.ksso("login", "ivan", "--force", "--password-stdin", input: "wrong\n").exitStatus == 1)
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func detailNamesTheLibrarysTextAndCode() async throws {
+    @Test func `detail names the librarys text and code`() async throws {
         try await realm.addUser("grace", password: "right")
         let result = try await station.ksso("login", "grace", "--password-stdin", "--verbose", input: "wrong\n")
         #expect(result.errors.hasSuffix("\n  libkrb5: Preauthentication failed (code -1765328360)\n"))
         #expect(result.exitStatus == 1)
     }
 
-    @Test func anUnknownPrincipal() async throws {
+    @Test func `an unknown principal`() async throws {
         let result = try await station.ksso("login", "nobody", "--password-stdin", input: "secret\n")
         #expect(result == .failure(1, "nobody@EXAMPLE.TEST: the KDC does not know this principal. Check the name and the realm."))
     }
@@ -86,13 +86,13 @@ struct LoginTests {
         ("-allow_tix", "", "locked", Self.revoked("CLIENT LOCKED OUT")),
         ("-expire", "yesterday", "expired", "the account has expired. Ask your administrator."),
     ])
-    func anAccountThatMayNot(flag: String, value: String, name: String, message: String) async throws {
+    func `an account that may not`(flag: String, value: String, name: String, message: String) async throws {
         try await realm.addUser(name, password: "secret", flags: [flag, value].filter { !$0.isEmpty })
         let result = try await station.ksso("login", name, "--password-stdin", input: "secret\n")
         #expect(result == .failure(1, "\(name)@EXAMPLE.TEST: \(message)"))
     }
 
-    @Test func anAccountThatTooManyWrongPasswordsLocked() async throws {
+    @Test func `an account that too many wrong passwords locked`() async throws {
         _ = try await realm.kadmin(["add_policy", "-maxfailure", "1", "strict"])
         try await realm.addUser("heidi", password: "secret", flags: ["-policy", "strict"])
         #expect(try await station.ksso("login", "heidi", "--password-stdin", input: "wrong\n").exitStatus == 1)
@@ -118,34 +118,34 @@ struct LoginTests {
     }
 
     @Test(arguments: ["", "\n"])
-    func noPasswordOnStandardInput(input: String) async throws {
+    func `no password on standard input`(input: String) async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", input: input)
         #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
-    @Test func aPasswordThatIsTooLong() async throws {
+    @Test func `a password that is too long`() async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", input: String(repeating: "x", count: 5000) + "\n")
         #expect(result == .failure(1, "the password on standard input is longer than 1,023 bytes."))
     }
 
-    @Test func withoutATerminalNobodyIsAsked() async throws {
+    @Test func `without a terminal nobody is asked`() async throws {
         let result = try await station.ksso("login", "peggy", input: "secret\n")
         let line = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
         #expect(result == .failure(4, line))
         #expect(try !realm.log().contains("peggy"), "the KDC was asked")
     }
 
-    @Test func quietNeverAsks() async throws {
+    @Test func `quiet never asks`() async throws {
         let result = try await station.ksso("login", "alice", "--quiet")
         #expect(result == .failure(4, "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."))
     }
 
-    @Test func quietPrintsNothingOnSuccess() async throws {
+    @Test func `quiet prints nothing on success`() async throws {
         #expect(try await station.ksso("login", "alice", "--password-stdin", "--quiet", input: "secret\n") == .done(""))
         #expect(try await station.ksso("login", "alice", "--quiet") == .done(""))
     }
 
-    @Test func whoIsSignedInIsNotAskedAgain() async throws {
+    @Test func `who is signed in is not asked again`() async throws {
         try await station.signIn()
         let result = try await station.ksso("login", "alice")
         let line = "alice@EXAMPLE.TEST is signed in already, until TIME. To sign in again: --force\n"
@@ -154,7 +154,7 @@ struct LoginTests {
         try expectSignedIn(try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n"))
     }
 
-    @Test func anotherCacheIsFilled() async throws {
+    @Test func `another cache is filled`() async throws {
         let cache = "FILE:\(station.directory)/other"
         try expectSignedIn(
             try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n"),
@@ -164,7 +164,7 @@ struct LoginTests {
         #expect(try await station.run(["klist", "-s", cache]).exitStatus == 0)
     }
 
-    @Test func aCacheOfATypeThatIsNot() async throws {
+    @Test func `a cache of a type that is not`() async throws {
         let cache = "NONSENSE:x"
         let result = try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
@@ -172,7 +172,7 @@ struct LoginTests {
         #expect(result.errors.hasPrefix("ksso: \(cache): the credential cache cannot be used"), "\(result.errors)")
     }
 
-    @Test func aCacheThatCannotBeWritten() async throws {
+    @Test func `a cache that cannot be written`() async throws {
         let cache = "FILE:/nonexistent/cache"
         let result = try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
@@ -180,14 +180,14 @@ struct LoginTests {
         #expect(result.errors.contains("/nonexistent/cache: the credential cache cannot be used"), "\(result.errors)")
     }
 
-    @Test func noRealmIsKnown() async throws {
+    @Test func `no realm is known`() async throws {
         let empty = ["KRB5_CONFIG": try station.write("[libdefaults]\n    dns_lookup_realm = false\n", to: "krb5.conf")]
         let result = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: empty)
         let line = "alice: no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
         #expect(result == .failure(1, line))
     }
 
-    @Test func theRealmMayBeGivenApart() async throws {
+    @Test func `the realm may be given apart`() async throws {
         let configuration = try station.write("[libdefaults]\n    default_realm = OTHER.TEST\n", to: "krb5.conf")
         let environment = ["KRB5_CONFIG": "\(configuration):\(realm.configurationPath)"]
         try expectSignedIn(
@@ -203,14 +203,14 @@ struct LoginTests {
         )
     }
 
-    @Test func aRealmThatNobodyKnows() async throws {
+    @Test func `a realm that nobody knows`() async throws {
         let result = try await station.ksso("login", "alice@NOWHERE.TEST", "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 6)
         #expect(result.errors.hasPrefix("ksso: alice@NOWHERE.TEST: no KDC is known for this realm"))
     }
 
     @Test(arguments: ["@EXAMPLE.TEST", "a@b@EXAMPLE.TEST"])
-    func whatIsNoPrincipal(name: String) async throws {
+    func `what is no principal`(name: String) async throws {
         let result = try await station.ksso("login", name, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains("Write it as name@REALM") || result.errors.contains("does not know"), "\(result.errors)")

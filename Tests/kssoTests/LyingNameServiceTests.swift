@@ -17,7 +17,7 @@ struct LyingNameServiceTests {
 
     /// Also where krb5.conf leaves it to libkrb5 whether DNS is asked: it is.
     @Test(arguments: Lie.allCases, [true, false])
-    func aLyingNameServiceChangesNoServicePrincipal(lie: Lie, isLeftToTheLibrary: Bool) async throws {
+    func `a lying name service changes no service principal`(lie: Lie, isLeftToTheLibrary: Bool) async throws {
         try await withLiar(lie, isLeftToTheLibrary) { station, environment in
             try await withAcceptorServer(realm: station.realm) { server in
                 let url = "http://\(Self.host):\(server.port)/"
@@ -34,7 +34,7 @@ struct LyingNameServiceTests {
     }
 
     @Test(.enabled(if: OwnAuthorities.arePossible, "this machine allows no mount namespaces"), arguments: Lie.allCases)
-    func aLyingNameServiceChangesNoServicePrincipalOfHTTPS(lie: Lie) async throws {
+    func `a lying name service changes no service principal of HTTPS`(lie: Lie) async throws {
         try await withLiar(lie, true) { station, environment in
             let identity = try await station.realm.makeServerIdentity(host: Self.host)
             try await withAcceptorServer(realm: station.realm, .init(identity: identity)) { server in

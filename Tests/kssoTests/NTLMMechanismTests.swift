@@ -30,7 +30,7 @@ struct NTLMMechanismTests {
         ]
     }
 
-    @Test func withoutATicketNoNTLMTokenLeaves() async throws {
+    @Test func `without a ticket no NTLM token leaves`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let fetch = try await station.ksso("fetch", url, environment: environment)
@@ -44,7 +44,7 @@ struct NTLMMechanismTests {
         }
     }
 
-    @Test func whereTheKDCKnowsNoSuchServiceNoNTLMTokenLeaves() async throws {
+    @Test func `where the KDC knows no such service no NTLM token leaves`() async throws {
         try await station.signIn()
         let result = try await station.ksso("header", "https://absent.example.test/", environment: environment)
         #expect(result.exitStatus == 1)
@@ -52,7 +52,7 @@ struct NTLMMechanismTests {
         #expect(result.errors.contains("the KDC does not know this service."), "\(result.errors)")
     }
 
-    @Test func withATicketKerberosAloneIsOffered() async throws {
+    @Test func `with a ticket Kerberos alone is offered`() async throws {
         try await station.signIn()
         let page = "\(try #require(WebTrait.server).url)/hello"
         #expect(try await station.ksso("fetch", page, environment: environment) == .done("Hello alice@EXAMPLE.TEST\n"))

@@ -21,14 +21,14 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         return name
     }
 
-    @Test func passwordsFromStandardInput() async throws {
+    @Test func `passwords from standard input`() async throws {
         let user = try await newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "secret\nfresh secret\n")
         #expect(result == .done("The password of \(user)@EXAMPLE.TEST was changed.\n"))
         try await station.signIn(user, password: "fresh secret")
     }
 
-    @Test func atATerminal() async throws {
+    @Test func `at a terminal`() async throws {
         let user = try await newUser("-pwexpire yesterday")
         let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
@@ -43,7 +43,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         #expect(!transcript.contains("fresh secret"))
     }
 
-    @Test func anExpiredPasswordIsChangedAtLogin() async throws {
+    @Test func `an expired password is changed at login`() async throws {
         let user = try await newUser("+needchange")
         let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and must be changed.")
@@ -58,7 +58,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         #expect(transcript.contains("\(user)@EXAMPLE.TEST is signed in until"), "\(transcript)")
     }
 
-    @Test func aWrongCurrentPasswordIsOneFailedAttempt() async throws {
+    @Test func `a wrong current password is one failed attempt`() async throws {
         let user = try await newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "wrong\nfresh\n")
         let line = "\(user)@EXAMPLE.TEST: the current password is wrong (preauthentication failed). Nothing was changed."
@@ -67,12 +67,12 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     }
 
     @Test(arguments: ["", "secret\n"])
-    func passwordsThatAreMissing(input: String) async throws {
+    func `passwords that are missing`(input: String) async throws {
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: input)
         #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
-    @Test func withoutATerminalNobodyIsAsked() async throws {
+    @Test func `without a terminal nobody is asked`() async throws {
         let result = try await station.ksso("passwd", "alice")
         let line = "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
         #expect(result == .failure(4, line))
@@ -87,7 +87,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     ]
 
     @Test(arguments: profiles)
-    func theProfileMayForbidIt(key: String, words: String) async throws {
+    func `the profile may forbid it`(key: String, words: String) async throws {
         try station.install(profile(data: [key]))
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nfresh\n")
         #expect(result.exitStatus == 1 && result.output == "")
@@ -95,7 +95,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         try await station.signIn()
     }
 
-    @Test func theProfilesRulesAreHeldTo() async throws {
+    @Test func `the profiles rules are held to`() async throws {
         try station.install(profile(data: ["pwReqLength: 12", "pwReqComplexity: true"]))
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nAlice\n")
         #expect(
@@ -117,7 +117,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     ]
 
     @Test(arguments: expiries)
-    func anExpiryIsToldInTime(flag: String, keys: [String], isTold: Bool) async throws {
+    func `an expiry is told in time`(flag: String, keys: [String], isTold: Bool) async throws {
         let user = try await newUser(flag)
         try station.install(profile(data: keys))
         let login = try await station.ksso("login", user, "--password-stdin", input: "secret\n")

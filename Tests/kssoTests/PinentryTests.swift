@@ -41,7 +41,7 @@ struct PinentryTests {
         try JSONDecoder().decode([String: [String: String]].self, from: Data(text.utf8))
     }
 
-    @Test func tenProgramsCauseOneQuestion() async throws {
+    @Test func `ten programs cause one question`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await ask(station) } }
@@ -57,7 +57,7 @@ struct PinentryTests {
         #expect(!transcript.contains("secret"), "what is typed is not shown: \(transcript)")
     }
 
-    @Test func theProfilesWordsStandAboveTheQuestion() async throws {
+    @Test func `the profiles words stand above the question`() async throws {
         _ = try await withAgent(data: ["customUsernameLabel: Staff number", "helpText: Call 1234"]) { station, terminal in
             async let answer = ask(station)
             try await terminal.wait(for: "Staff number: alice@EXAMPLE.TEST")
@@ -68,7 +68,7 @@ struct PinentryTests {
         }
     }
 
-    @Test func aRequestThatMayNotAskAsksNobody() async throws {
+    @Test func `a request that may not ask asks nobody`() async throws {
         let (_, transcript) = try await withAgent { station, _ in
             let answer = try await ask(station, mayAsk: false)
             #expect(answer.contains("notSignedIn"), "\(answer)")
@@ -77,7 +77,7 @@ struct PinentryTests {
     }
 
     /// Who would answer is known when somebody is signed in, and not before.
-    @Test func aQuestionForAnIdentityAsksToo() async throws {
+    @Test func `a question for an identity asks too`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             let refused = try await ask(station, mayAsk: false, path: "identity")
             #expect(refused.contains("notSignedIn"), "\(refused)")
@@ -94,7 +94,7 @@ struct PinentryTests {
         #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
     }
 
-    @Test func aWrongPasswordIsSentOnceAndOneWhoGivesUpIsLeftInPeace() async throws {
+    @Test func `a wrong password is sent once and one who gives up is left in peace`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             async let refused = ask(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
@@ -120,7 +120,7 @@ struct PinentryTests {
         return visibleArguments(of: station.directory).filter { $0.hasPrefix(path) }.count
     }
 
-    @Test func anAgentThatStopsEndsItsQuestion() async throws {
+    @Test func `an agent that stops ends its question`() async throws {
         // The agent is stopped while somebody waits; it answers that one, and ends.
         _ = try await withAgent(stops: false) { station, terminal in
             async let asked = ask(station)
@@ -133,7 +133,7 @@ struct PinentryTests {
         }
     }
 
-    @Test(arguments: ["authorize", "login"]) func aQuestionEndsWithItsClients(path: String) async throws {
+    @Test(arguments: ["authorize", "login"]) func `a question ends with its clients`(path: String) async throws {
         _ = try await withAgent { station, terminal in
             let body = path == "login" ? "{}" : #"{"url": "http://localhost/", "mayAsk": true}"#
             let command = [
@@ -154,7 +154,7 @@ struct PinentryTests {
         }
     }
 
-    @Test func whoGivesUpASignInIsLeftInPeace() async throws {
+    @Test func `who gives up a sign-in is left in peace`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             async let canceled = login(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
@@ -175,7 +175,7 @@ struct PinentryTests {
         ]).output
     }
 
-    @Test func aSignInWithoutAPasswordAsks() async throws {
+    @Test func `a sign-in without a password asks`() async throws {
         _ = try await withAgent { station, terminal in
             async let login = station.run([
                 "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H",

@@ -18,7 +18,7 @@ struct ProfileCommandTests {
         return (try await station.ksso("profile", "check", path), path)
     }
 
-    @Test func aProfileInOrder() async throws {
+    @Test func `a profile in order`() async throws {
         let result = try await station.ksso("profile", "check", repositoryFile("krb5/example.mobileconfig"))
         #expect(result.exitStatus == 0)
         #expect(result.errors == "")
@@ -28,7 +28,7 @@ struct ProfileCommandTests {
         #expect(!result.output.contains("!"))
     }
 
-    @Test func aMisspeltKey() async throws {
+    @Test func `a misspelt key`() async throws {
         let (result, path) = try await check(profile().replacing("credentialUseMode: always", with: "principalNme: alice"))
         #expect(result.exitStatus == 1)
         #expect(result.output.contains(/(?m)^! ExtensionData.principalNme .*principalName/), "\(result.output)")
@@ -38,7 +38,7 @@ struct ProfileCommandTests {
     @Test(arguments: [
         ("Hosts: [localhost]", "Hosts: localhost"), ("Realm: EXAMPLE.TEST", "Realm: [a]"), ("Hosts: [localhost]", "Hosts: ['*.x']"),
     ])
-    func aWrongValue(right: String, wrong: String) async throws {
+    func `a wrong value`(right: String, wrong: String) async throws {
         let (result, path) = try await check(profile().replacing(right, with: wrong))
         #expect(result.exitStatus == 1)
         let key = wrong.prefix { $0 != ":" }
@@ -47,7 +47,7 @@ struct ProfileCommandTests {
     }
 
     @Test(arguments: ["this is no property list", "<plist", "", "bplist00garbage"])
-    func whatIsNoPropertyList(text: String) async throws {
+    func `what is no property list`(text: String) async throws {
         let (result, path) = try await check(text, as: "test.mobileconfig")
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains(path), "\(result)")
@@ -61,7 +61,7 @@ struct ProfileCommandTests {
         "PayloadContent: [{PayloadType: com.apple.wifi.managed}]",
         "PayloadContent: [{PayloadType: com.apple.wifi.managed}]\nPayloadDisplayNam: a",
     ])
-    func aRefusalCountsTheFaultsThatTheCheckShows(text: String) async throws {
+    func `a refusal counts the faults that the check shows`(text: String) async throws {
         let (result, path) = try await check(text)
         let shown = result.output.split(separator: "\n").filter { $0.hasPrefix("!") }.count
         let refusal = try await station.ksso("explain", "http://localhost/", "--profile", path).errors
@@ -69,7 +69,7 @@ struct ProfileCommandTests {
         #expect(shown == 1 + (counted ?? 0), "\(result) \(refusal)")
     }
 
-    @Test func whoSignedIt() async throws {
+    @Test func `who signed it`() async throws {
         let signed = "Tests/ExtensionProfileTests/Fixtures/signed.mobileconfig"
         let result = try await station.ksso("profile", "check", repositoryFile(signed))
         #expect(result.exitStatus == 0, "\(result)")
@@ -82,7 +82,7 @@ struct ProfileCommandTests {
     }
 
     @Test(.enabled(if: MachineProfiles.arePossible, "only root can lay a folder over /etc, and not on every machine"))
-    func aMachineThatWantsSignatures() async throws {
+    func `a machine that wants signatures`() async throws {
         let machine = "\(station.directory)/machine"
         try FileManager.default.createDirectory(atPath: "\(machine)/ksso", withIntermediateDirectories: true)
         let identity = try await station.realm.makeServerIdentity(host: "localhost")
@@ -101,13 +101,13 @@ struct ProfileCommandTests {
         #expect(try await ksso("profile", "show").errors.contains("until it is fixed, no profile is used"))
     }
 
-    @Test func aFileThatIsNotThere() async throws {
+    @Test func `a file that is not there`() async throws {
         let result = try await station.ksso("profile", "check", "/nonexistent")
         #expect(result == .failure(1, "/nonexistent: It cannot be opened: No such file or directory."))
         #expect(try await station.ksso("profile", "check").exitStatus == 64)
     }
 
-    @Test func whatIsInForce() async throws {
+    @Test func `what is in force`() async throws {
         let nothing = "no profile is installed, so no host is answered. Install one with: ksso setup FILE\n"
         #expect(try await station.ksso("profile", "show") == CommandResult(exitStatus: 0, output: "", errors: nothing))
         let path = try station.install(
@@ -131,7 +131,7 @@ struct ProfileCommandTests {
         #expect(try await station.ksso("profile", "show") == .done(text))
     }
 
-    @Test func howHostsAreAnswered() async throws {
+    @Test func `how hosts are answered`() async throws {
         let settings = """
             PreemptiveHosts: [api.corp.test]
             DelegationHosts: [files.corp.test, .files.corp.test]
@@ -173,14 +173,14 @@ struct ProfileCommandTests {
         ("DelegationHosts: ['*']", "! DelegationHosts[0] "),
         ("NoMutualAuthenticationHost: [localhost]", "! NoMutualAuthenticationHost "),
     ])
-    func aFaultInASetting(setting: String, line: String) async throws {
+    func `a fault in a setting`(setting: String, line: String) async throws {
         let (result, path) = try await check("\(setting)\n\(profile())")
         #expect(result.exitStatus == 1)
         #expect(result.output.split(separator: "\n").contains { $0.hasPrefix(line) }, "\(result.output)")
         #expect(result.errors == "ksso: \(path): the profile has errors. Fix the lines marked with !.\n")
     }
 
-    @Test func theRealProfile() async throws {
+    @Test func `the real profile`() async throws {
         let path = repositoryFile("krb5/example.mobileconfig")
         let text = """
             EXAMPLE.TEST (default realm), from \(path)

@@ -21,7 +21,7 @@ struct ProfileSearchTests {
         return (lines.map { String($0.prefix { $0 != " " && $0 != "," }) }, result.errors)
     }
 
-    @Test func theUsersFolder() async throws {
+    @Test func `the users folder`() async throws {
         try station.install(profile(hosts: ["b.test"], realm: "B.TEST"), as: "b.yml")
         try station.install(profile(hosts: ["a.test"], realm: "A.TEST"), as: "a.yaml")
         try station.install(profile(hosts: ["c.test"], realm: "C.TEST"), as: "c.txt")
@@ -32,14 +32,14 @@ struct ProfileSearchTests {
         #expect(try await show() == (["A.TEST", "B.TEST", "EXAMPLE.TEST"], ""))
     }
 
-    @Test func withoutXDGConfigHomeItIsTheHome() async throws {
+    @Test func `without XDG config home it is the home`() async throws {
         try FileManager.default.createDirectory(atPath: "\(station.directory)/.config/ksso", withIntermediateDirectories: true)
         try station.write(profile(realm: "HOME.TEST"), to: ".config/ksso/a.yaml")
         #expect(try await show(environment: ["XDG_CONFIG_HOME": ""]).realms == ["HOME.TEST"])
         #expect(try await show().realms == [])
     }
 
-    @Test func namedFilesAreTheOnlyOnes() async throws {
+    @Test func `named files are the only ones`() async throws {
         try station.install(profile(realm: "INSTALLED.TEST"))
         let one = try station.write(profile(hosts: ["one.test"], realm: "ONE.TEST"), to: "one.yaml")
         let two = try station.write(profile(hosts: ["two.test"], realm: "TWO.TEST"), to: "two.yaml")
@@ -48,7 +48,7 @@ struct ProfileSearchTests {
         #expect(try await show(["--profile", two, "--profile", one]).realms == ["TWO.TEST", "ONE.TEST"])
     }
 
-    @Test func aNamedFileMustBeUsable() async throws {
+    @Test func `a named file must be usable`() async throws {
         let broken = try station.write("garbage", to: "broken.mobileconfig")
         for arguments in [["--profile", broken], ["--profile", "/nonexistent"]] {
             let result = try await station.run(["ksso", "explain", "https://localhost/"] + arguments)
@@ -63,7 +63,7 @@ struct ProfileSearchTests {
         "garbage: [", "Realm: EXAMPLE.TEST", profile().replacing("EXAMPLE.TEST", with: "5"),
         profile().replacing("Hosts: [localhost]", with: "Hosts: localhost"), "",
     ])
-    func aBrokenFileIsLeftOutByItself(text: String) async throws {
+    func `a broken file is left out by itself`(text: String) async throws {
         try station.install(profile(realm: "GOOD.TEST"), as: "good.yaml")
         let path = try station.install(text, as: "broken.yaml")
         let (realms, errors) = try await show()
@@ -72,7 +72,7 @@ struct ProfileSearchTests {
         #expect(errors.split(separator: "\n").count == 1)
     }
 
-    @Test func aHostThatStandsInTwoFiles() async throws {
+    @Test func `a host that stands in two files`() async throws {
         let first = try station.install(profile(hosts: ["a.test", "same.test"], realm: "A.TEST"), as: "a.yaml")
         let second = try station.install(profile(hosts: ["SAME.test"], realm: "B.TEST"), as: "b.yaml")
         let (realms, errors) = try await show()
@@ -86,7 +86,7 @@ struct ProfileSearchTests {
         #expect(named.errors.contains(first) && named.errors.contains(second), "\(named.errors)")
     }
 
-    @Test func aFileThatOthersCanWrite() async throws {
+    @Test func `a file that others can write`() async throws {
         let path = try station.install(profile())
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
         let line =
@@ -98,7 +98,7 @@ struct ProfileSearchTests {
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func aFileOfSomebodyElse() async throws {
+    func `a file of somebody else`() async throws {
         let path = try station.install(profile())
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         let (realms, errors) = try await show()
@@ -108,7 +108,7 @@ struct ProfileSearchTests {
         #expect(result.exitStatus == 3)
     }
 
-    @Test func aWarningLeavesJSONAlone() async throws {
+    @Test func `a warning leaves JSON alone`() async throws {
         try station.install("garbage: [", as: "broken.yaml")
         let result = try await station.ksso("status", "--json")
         #expect(try StatusDocument(json: result.output).sessions == [])

@@ -28,7 +28,7 @@ struct RealmAddressTests {
         }
         """
 
-    @Test(arguments: [[], ["--fault", "pass"]]) func everythingIsAtTheAddress(more: [String]) async throws {
+    @Test(arguments: [[], ["--fault", "pass"]]) func `everything is at the address`(more: [String]) async throws {
         let arguments = ["--listen", "127.0.0.2", "--web", "--host", "web.test", "--user", "alice:secret", "--password-changes"] + more
         let script = """
             \(Self.open)
@@ -46,7 +46,7 @@ struct RealmAddressTests {
     }
 
     /// Both kinds of server, in a plan with two realms whose clients find each other.
-    @Test func aPlanWithAnAddress() async throws {
+    @Test func `a plan with an address`() async throws {
         let yaml = """
             listen: 127.0.0.3
             realms: [{name: A.TEST, users: {alice: secret}}, {name: B.TEST}]
@@ -92,21 +92,21 @@ struct RealmAddressTests {
             ([], "\(server), host: \"web.test/?\"}]", "“web.test/?” is not a host name"),
         ] as [([String], String, String)]
     )
-    func aNameThatIsNone(flags: [String], plan: String, message: String) async throws {
+    func `a name that is none`(flags: [String], plan: String, message: String) async throws {
         let file = plan.isEmpty ? [] : ["--file", try station.write("realms: [{name: A.TEST}]\n\(plan)\n", to: "realm.yaml")]
         let result = try await run(flags + file, script: "echo started")
         #expect(result.exitStatus == 64 && result.output.isEmpty && result.errors.contains(message), "\(result)")
     }
 
     /// The usual address, said aloud, changes nothing.
-    @Test func theUsualAddress() async throws {
+    @Test func `the usual address`() async throws {
         let script = "echo secret | kinit alice >/dev/null; curl -sS --negotiate -u : $KSSO_REALM_URL/hello"
         let result = try await run(["--listen", "127.0.0.1", "--web", "--user", "alice:secret"], script: script)
         #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
     /// 203.0.113.0/24 is for documentation (RFC 5737): no machine has it.
-    @Test(arguments: [[], ["--fault", "pass"]]) func anAddressOfSomebodyElse(more: [String]) async throws {
+    @Test(arguments: [[], ["--fault", "pass"]]) func `an address of somebody else`(more: [String]) async throws {
         let result = try await run(["--listen", "203.0.113.77"] + more, script: "true")
         #expect(result == .failure(1, "This machine has no address 203.0.113.77 to listen at; `ip address` lists its addresses."))
     }

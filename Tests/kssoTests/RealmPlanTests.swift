@@ -30,7 +30,7 @@ struct RealmPlanTests {
         return try plan(yaml.joined(separator: "\n") + "\n")
     }
 
-    @Test func theDocumentedPlanIsWhatItSays() async throws {
+    @Test func `the documented plan is what it says`() async throws {
         let script = """
             echo alice-secret | ksso login alice --password-stdin --quiet
             kvno -q HTTP/web.b.test@B.TEST HTTP/old.test
@@ -52,7 +52,7 @@ struct RealmPlanTests {
         #expect(result.output.hasSuffix("\n3\n"), "\(result.output)")
     }
 
-    @Test func faultsBeginAndEnd() async throws {
+    @Test func `faults begin and end`() async throws {
         let script = """
             try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
             try refused
@@ -69,7 +69,7 @@ struct RealmPlanTests {
         #expect(result == .done("refused 6\npassed 0\nlocked 1\nunlocked 0\ntcp 0\n"))
     }
 
-    @Test func centersStopAndStart() async throws {
+    @Test func `centers stop and start`() async throws {
         let script = """
             try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
             ksso realm kdc stop
@@ -85,7 +85,7 @@ struct RealmPlanTests {
         #expect(result.errors == "ksso: EXAMPLE.TEST has no KDC 3: there are 2, counted from 1.\n")
     }
 
-    @Test func theClockIsSet() async throws {
+    @Test func `the clock is set`() async throws {
         let look = "ksso doctor EXAMPLE.TEST | grep clock: || true"
         let result = try await run(
             ["--user", "alice:secret", "--clock", "-20m"],
@@ -98,7 +98,7 @@ struct RealmPlanTests {
     }
 
     /// Each kind of server, with TLS and without.
-    @Test(arguments: ["apache", "acceptor"], [true, false]) func serversOfAPlan(server: String, usesTLS: Bool) async throws {
+    @Test(arguments: ["apache", "acceptor"], [true, false]) func `servers of a plan`(server: String, usesTLS: Bool) async throws {
         let path = try plan("realms: [{name: A.TEST, users: {alice: secret}}]\nweb: [{server: \(server), tls: \(usesTLS)}]\n")
         let script = """
             echo secret | kinit alice >/dev/null
@@ -110,7 +110,7 @@ struct RealmPlanTests {
         #expect(lines == ["Hello alice@A.TEST"[...], usesTLS ? "https" : "http"], "\(result)")
     }
 
-    @Test func theKeysOfAllRealms() async throws {
+    @Test func `the keys of all realms`() async throws {
         let keytab = try station.write("precious", to: "all.keytab")
         let nothing = try await run(
             ["--file", try plan("realms: [{name: A.TEST, users: {alice: x}}]\n"), "--keytab", keytab],
@@ -124,7 +124,7 @@ struct RealmPlanTests {
     }
 
     /// A supervisor tells this process alone.
-    @Test func aSignalIsHandedOn() async throws {
+    @Test func `a signal is handed on`() async throws {
         let script =
             "coproc RUN { exec ksso realm run -- sh -c 'echo ready; exec sleep 600'; }; p=$RUN_PID; read -r line <&\"${RUN[0]}\"; "
             + "kill -TERM $p; wait $p; echo $?"
@@ -135,7 +135,7 @@ struct RealmPlanTests {
     }
 
     /// Who connects and says nothing keeps no order waiting, and ends nothing.
-    @Test func aSilentConnectionKeepsNobodyWaiting() async throws {
+    @Test func `a silent connection keeps nobody waiting`() async throws {
         let silent =
             "import os,socket; d,n=os.path.split(os.environ['KSSO_REALM_CONTROL']); os.chdir(d); s=[socket.socket(socket.AF_UNIX) "
             + "for _ in range(3)]; [c.connect(n) for c in s]; print('there', flush=True); s[0].recv(1)"
@@ -149,7 +149,7 @@ struct RealmPlanTests {
         #expect(result.exitStatus == 7, "\(result)")
     }
 
-    @Test func severalRealmsInFlags() async throws {
+    @Test func `several realms in flags`() async throws {
         let arguments = ["--realm", "A.TEST", "--realm", "B.TEST", "--trust", "A.TEST->B.TEST", "--user", "alice:secret"]
         let more = ["--user", "bob@B.TEST:other", "--service", "HTTP/web.b.test@B.TEST"]
         let script = """
@@ -160,7 +160,7 @@ struct RealmPlanTests {
         #expect(result == .done("HTTP/web.b.test@B.TEST: kvno = 1\none way\n"))
     }
 
-    @Test func aKDCThatDemandsFAST() async throws {
+    @Test func `a KDC that demands FAST`() async throws {
         let script = """
             echo secret | ksso login alice --password-stdin || echo $?
             kinit -k -t KDB: -c FILE:"$KSSO_RUNTIME_DIR.armor" krbtgt/EXAMPLE.TEST@EXAMPLE.TEST
@@ -171,14 +171,14 @@ struct RealmPlanTests {
         #expect(result.errors.contains("ksso login --armor-cache NAME"))
     }
 
-    @Test func outsideOfARealmThereIsNothingToBreak() async throws {
+    @Test func `outside of a realm there is nothing to break`() async throws {
         let result = try await station.ksso("realm", "fault", "drop")
         #expect(result == .failure(64, "this command works only inside a realm: ksso realm run … -- COMMAND"))
         let other = try await run(["--user", "alice:secret"], script: "ksso realm fault drop; ksso realm fault nonsense")
         #expect(other.exitStatus == 1 && other.errors.contains("EXAMPLE.TEST was started without support for faults"), "\(other)")
     }
 
-    @Test func oneLineOfJSON() async throws {
+    @Test func `one line of JSON`() async throws {
         let command = "ksso realm run --user alice:secret --web --json --until-input-ends </dev/null"
         let result = try await station.run(["sh", "-c", command], environment: folder.environment)
         #expect(result.exitStatus == 0 && result.errors.isEmpty, "\(result)")
@@ -214,14 +214,14 @@ struct RealmPlanTests {
             ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: unknown server iis; the servers are apache and acceptor."),
         ]
     )
-    func whatAPlanDoesNotSay(yaml: String, message: String) async throws {
+    func `what a plan does not say`(yaml: String, message: String) async throws {
         let path = try plan(yaml)
         let result = try await run(["--file", path], script: "true")
         #expect(result == .failure(1, "\(path): \(message)"))
     }
 
     /// The server of the flag would have to be in the plan's list, with a name of its own.
-    @Test(arguments: [["--web"], ["--web", "--host", "web.test"]]) func aServerBesideThoseOfThePlan(flags: [String]) async throws {
+    @Test(arguments: [["--web"], ["--web", "--host", "web.test"]]) func `a server beside those of the plan`(flags: [String]) async throws {
         let path = try plan("realms: [{name: A.TEST}]\nweb: [{server: acceptor}]\n")
         let result = try await run(["--file", path] + flags, script: "echo started")
         let message = "\(path) lists its own servers (web). Omit --web and --host, or remove web from the plan."
@@ -236,7 +236,7 @@ struct RealmPlanTests {
             ["--host", "web.test"], ["--json", "--", "true"], ["--clock", "later"],
         ]
     )
-    func usage(arguments: [String]) async throws {
+    func `usage`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: folder.environment)
         #expect(result.exitStatus == 64 && result.output.isEmpty, "\(result)")
     }

@@ -44,7 +44,7 @@ struct RealmRunTests {
         #expect(result.output.contains("✓ visibility: ") && !result.output.contains("configure session"), "\(result)")
     }
 
-    @Test func aCommandRunsInTheRealm() async throws {
+    @Test func `a command runs in the realm`() async throws {
         let result = try await run(
             "--realm",
             "MINE.TEST",
@@ -61,7 +61,7 @@ struct RealmRunTests {
         #expect(result.output.contains("Default principal: carol@MINE.TEST"))
     }
 
-    @Test func servicesAndTheirKeytab() async throws {
+    @Test func `services and their keytab`() async throws {
         let keytab = "\(station.directory)/copy.keytab"
         let result = try await run(
             "--service",
@@ -82,7 +82,7 @@ struct RealmRunTests {
         #expect(mode.map { $0.intValue & 0o077 } == 0, "others can read the keys")
     }
 
-    @Test func aWebServerToo() async throws {
+    @Test func `a web server too`() async throws {
         let profile = try station.write(profile(), to: "profile.yaml")
         let script = "ksso login alice --password-stdin -q && ksso fetch --profile \(profile) $KSSO_REALM_URL/hello"
         #expect(
@@ -91,14 +91,14 @@ struct RealmRunTests {
         )
     }
 
-    @Test func aProfileIsAtHand() async throws {
+    @Test func `a profile is at hand`() async throws {
         try station.install(profile(realm: "OTHER.TEST"))
         let script = "echo secret | ksso login alice --password-stdin -q && ksso fetch $KSSO_REALM_URL/hello"
         let result = try await run("--user", "alice:secret", "--web", "--", "sh", "-c", script)
         #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func aProfileThatTheUserNamedStays() async throws {
+    @Test func `a profile that the user named stays`() async throws {
         let path = try station.write(profile(), to: "mine.yaml")
         let command = ["ksso", "realm", "run", "--", "sh", "-c", "echo $KSSO_PROFILE"]
         let result = try await station.run(command, environment: environment.merging(["KSSO_PROFILE": path]) { $1 })
@@ -106,7 +106,7 @@ struct RealmRunTests {
     }
 
     /// Neither sees the other: not the default cache, not those beside it.
-    @Test func theSessionsOutsideStayOutside() async throws {
+    @Test func `the sessions outside stay outside`() async throws {
         let outside = station.realm
         for name in ["outer", "second"] {
             try await outside.addUser(name, password: "secret")
@@ -124,38 +124,38 @@ struct RealmRunTests {
     }
 
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)])
-    func theStatusIsTheCommands(script: String, status: Int) async throws {
+    func `the status is the commands`(script: String, status: Int) async throws {
         let result = try await run("--", "sh", "-c", script)
         #expect(result == CommandResult(exitStatus: status, output: "", errors: ""))
     }
 
-    @Test func aCommandThatIsNotThere() async throws {
+    @Test func `a command that is not there`() async throws {
         #expect(try await run("--", "no-such-program").exitStatus == 127)
         #expect(try await run("--", "/no/such").exitStatus == 127)
     }
 
     @Test(arguments: [["--user", "alice"], ["--user", ":x"], ["--nonsense"], ["command"], ["--keytab", "/nonexistent/x"]])
-    func usage(arguments: [String]) async throws {
+    func `usage`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: environment)
         #expect(result.exitStatus == 64)
         #expect(result.output == "")
         try expectNothingLeft()
     }
 
-    @Test func aUserThatKadminRefuses() async throws {
+    @Test func `a user that kadmin refuses`() async throws {
         let result = try await run("--user", "alice:line\nbreak", "--", "true")
         #expect(result.exitStatus == 1)
         #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
         #expect(!result.errors.contains("break\""))
     }
 
-    @Test func aKeytabThatCannotBeWritten() async throws {
+    @Test func `a keytab that cannot be written`() async throws {
         let result = try await run("--service", "HTTP/web.test", "--keytab", "/nonexistent/x", "--", "true")
         #expect(result == .failure(1, "/nonexistent/x: the file cannot be written (No such file or directory)."))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func itServesUntilInterrupted(signal: Int32) async throws {
+    func `it serves until interrupted`(signal: Int32) async throws {
         let (status, _) = try await Conversation.with(
             ["ksso", "realm", "run", "--user", "alice:secret"],
             on: station,
@@ -173,7 +173,7 @@ struct RealmRunTests {
         try expectNothingLeft()
     }
 
-    @Test func aKilledRealmLeavesNothing() async throws {
+    @Test func `a killed realm leaves nothing`() async throws {
         let (status, _) = try await Conversation.with(["ksso", "realm", "run", "--web"], on: station, environment: environment) { realm in
             try await realm.wait(for: "is running until interrupted")
             kill(realm.process, SIGKILL)
@@ -186,7 +186,7 @@ struct RealmRunTests {
     }
 
     /// Ctrl-C at a terminal reaches the command too; the realm ends with it.
-    @Test func ctrlCEndsTheCommandAndTheRealm() async throws {
+    @Test func `ctrl c ends the command and the realm`() async throws {
         let command = "trap : INT; ksso realm run -- sh -c 'echo ready; exec cat'; echo status=$?"
         let (_, transcript) = try await Conversation.atTerminal(command, on: station, environment: environment) { terminal in
             try await terminal.wait(for: "ready\n")

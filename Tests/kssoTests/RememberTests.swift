@@ -35,7 +35,7 @@ struct RememberTests {
 
     private func tokenOutput() async throws -> CommandResult { try await station.ksso("header", "http://localhost/") }
 
-    @Test func thePasswordIsKeptAndSignsInUntilTheLogout() async throws {
+    @Test func `the password is kept and signs in until the logout`() async throws {
         try await withUser { name async throws in
             let result = try await remember(name)
             let lines = """
@@ -58,7 +58,7 @@ struct RememberTests {
         }
     }
 
-    @Test func whoseTicketsAreGoneIsForgottenByName() async throws {
+    @Test func `whose tickets are gone is forgotten by name`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
@@ -68,7 +68,7 @@ struct RememberTests {
         }
     }
 
-    @Test func whereTheProfileForbidsItNobodyIsAskedAndWhatIsThereGoes() async throws {
+    @Test func `where the profile forbids it nobody is asked and what is there goes`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
@@ -80,7 +80,7 @@ struct RememberTests {
         }
     }
 
-    @Test func aPasswordThatTheKDCRefusesIsNotKept() async throws {
+    @Test func `a password that the KDC refuses is not kept`() async throws {
         try await withUser { name async throws in
             #expect(try await remember(name, input: "wrong\n").exitStatus == 1)
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
@@ -89,7 +89,7 @@ struct RememberTests {
     }
 
     /// Each command is a process of its own, which remembers nothing of the one before.
-    @Test func aKeptPasswordThatIsWrongIsOneAttemptOfAllCommands() async throws {
+    @Test func `a kept password that is wrong is one attempt of all commands`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
@@ -103,13 +103,13 @@ struct RememberTests {
     }
 
     @Test(arguments: [["--keytab", "x"], ["--certificate", "FILE:x"]])
-    func whatIsNoPasswordIsNotKept(_ options: [String]) async throws {
+    func `what is no password is not kept`(_ options: [String]) async throws {
         let result = try await station.run(["ksso", "login", "--remember"] + options)
         #expect(result.exitStatus == 64 && result.errors.contains("--remember stores a password"))
     }
 
     /// An agent that is started later finds the password, and shows it nowhere.
-    @Test(.timeLimit(.minutes(5))) func anAgentSignsInWithItAndShowsItNowhere() async throws {
+    @Test(.timeLimit(.minutes(5))) func `an agent signs in with it and shows it nowhere`() async throws {
         try await withUser { name async throws in
             let login = try await remember(name)
             #expect(!(login.output + login.errors).contains("very-secret-word"))

@@ -23,7 +23,7 @@ import Testing
         bindings = ChannelBindings(applicationData: try TLSServerEndPoint(certificate: Array(certificate)).applicationData)
     }
 
-    @Test func aTokenCaughtOnPlainHTTPIsRefusedOverHTTPS() async throws {
+    @Test func `a token caught on plain HTTPIs refused over HTTPS`() async throws {
         let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"])
         let heads = try await ScriptedServer.with({ _, _ in challenge }) { server in
             _ = try await station.ksso("fetch", "http://localhost:\(server.port)/")
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(.enabled(if: OwnAuthorities.arePossible, "this machine allows no mount namespaces"))
-    func aTokenWithItsBindingIsTakenOverHTTPS() async throws {
+    func `a token with its binding is taken over HTTPS`() async throws {
         try await withAcceptorServer(realm: station.realm, .init(identity: identity, channelBindings: .compared(bindings))) { server in
             let command = OwnAuthorities.command(trusting: identity.certificatePath, ["ksso", "fetch", server.url])
             let result = try await station.run(command)

@@ -14,7 +14,7 @@ struct SecrecyTests {
         try station.install(profile())
     }
 
-    @Test func theTraceHoldsNoSecrets() async throws {
+    @Test func `the trace holds no secrets`() async throws {
         try await station.realm.addUser("trent", password: "very-secret-word")
         let login = try await station.ksso("login", "trent", "--password-stdin", "--verbose", "--verbose", input: "very-secret-word\n")
         #expect(login.exitStatus == 0)
@@ -29,7 +29,7 @@ struct SecrecyTests {
         #expect(!fetch.errors.contains("Negotiate "))
     }
 
-    @Test func aWrongPasswordIsNotRepeated() async throws {
+    @Test func `a wrong password is not repeated`() async throws {
         for verbosity in [[], ["--verbose"], ["-vv"]] {
             let command = ["ksso", "login", "nobody", "--password-stdin"] + verbosity
             let result = try await station.run(command, input: "not-to-be-shown\n")
@@ -38,7 +38,7 @@ struct SecrecyTests {
     }
 
     /// The address may hold a password; it is not repeated where the rest of it is no URL.
-    @Test func theUserInformationOfABrokenURL() async throws {
+    @Test func `the user information of a broken URL`() async throws {
         let result = try await station.ksso("explain", "https://user:pass-word@exam\\ple.com/")
         #expect(result.exitStatus == 64)
         #expect(!result.errors.contains("pass-word"))
@@ -48,7 +48,7 @@ struct SecrecyTests {
     @Test(arguments: [
         ["fetch"], ["fetch", "--fail"], ["fetch", "-vv"], ["header"], ["header", "-vv"], ["explain"], ["explain", "--json"],
     ])
-    func theUserInformationOfAURL(command: [String]) async throws {
+    func `the user information of a URL`(command: [String]) async throws {
         let places = [
             "localhost:\(server.port)/hello", "localhost:\(server.port)/nowhere", "127.0.0.1:\(server.port)/hello", "localhost:1/",
             "other.test.invalid/",
@@ -62,7 +62,7 @@ struct SecrecyTests {
         }
     }
 
-    @Test func theCacheIsTheUsersOwn() async throws {
+    @Test func `the cache is the users own`() async throws {
         try await station.signIn("alice")
         try await station.signIn("bob")
         for path in try await station.status().sessions.map(\.cache) {
@@ -75,7 +75,7 @@ struct SecrecyTests {
     }
 
     /// A runtime folder that others can enter is not used for tickets.
-    @Test func aRuntimeFolderThatIsOpenToOthers() async throws {
+    @Test func `a runtime folder that is open to others`() async throws {
         let run = "\(station.directory)/run"
         try FileManager.default.createDirectory(
             atPath: "\(run)/caches",

@@ -51,7 +51,7 @@ struct SecretServiceTests {
         return (name, result)
     }
 
-    @Test func aPasswordThatIsThereSignsInAndTheLogoutForgetsIt() async throws {
+    @Test func `a password that is there signs in and the logout forgets it`() async throws {
         let (name, result) = try await run(
             "ksso header http://localhost/ >/dev/null && ksso logout && ! lookup && ! ksso header http://localhost/ 2>/dev/null"
         )
@@ -59,13 +59,13 @@ struct SecretServiceTests {
         #expect(result.exitStatus == 0 && result.output == said, "\(result)")
     }
 
-    @Test func whereOneIsKeptTheNextIs() async throws {
+    @Test func `where one is kept the next is`() async throws {
         let (name, result) = try await run("echo very-secret-word | ksso login --remember --password-stdin && lookup", stored: "old")
         let said = "The password is stored in the Secret Service until you sign out. To remove it: ksso logout \(name)@EXAMPLE.TEST\n"
         #expect(result.exitStatus == 0 && result.output.hasSuffix("\(said)very-secret-word"), "\(result)")
     }
 
-    @Test func aWrongOneIsSentOnceAndGone() async throws {
+    @Test func `a wrong one is sent once and gone`() async throws {
         let (name, result) = try await run(
             "! ksso header http://localhost/ && ! ksso header http://localhost/ && ! lookup",
             stored: "wrong"

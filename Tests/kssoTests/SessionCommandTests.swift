@@ -20,21 +20,21 @@ struct SessionCommandTests {
         #expect(try await station.run(["kinit", "-l", "1h", "alice"], input: "secret\n").exitStatus == 0)
     }
 
-    @Test func logoutDestroysWhatLoginAcquired() async throws {
+    @Test func `logout destroys what login acquired`() async throws {
         try await station.signIn()
         #expect(try await station.ksso("logout") == .done("alice@EXAMPLE.TEST is signed out.\n"))
         #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/cache"))
     }
 
-    @Test func logoutWithNobodySignedIn() async throws {
+    @Test func `logout with nobody signed in`() async throws {
         let nobody = CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n")
         #expect(try await station.ksso("logout") == nobody)
         #expect(try await station.ksso("logout", "--all") == nobody)
         #expect(try await station.ksso("logout", "alice") == .failure(5, "alice@EXAMPLE.TEST: not signed in."))
     }
 
-    @Test func logoutLeavesTheTicketsOfOthers() async throws {
+    @Test func `logout leaves the tickets of others`() async throws {
         try await kinit()
         let remark = "ksso: alice@EXAMPLE.TEST: another program acquired this ticket. To destroy it as well: ksso logout --all\n"
         let everybody = try await station.ksso("logout")
@@ -46,21 +46,21 @@ struct SessionCommandTests {
         #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
     }
 
-    @Test func aTicketThatKinitReplacedIsNoLongerOurs() async throws {
+    @Test func `a ticket that kinit replaced is no longer ours`() async throws {
         try await station.signIn()
         try await kinit()
         #expect(try await station.status().sessions.map(\.acquiredBy) == ["other"])
         #expect(try await station.ksso("logout").errors.contains("another program acquired this ticket"))
     }
 
-    @Test func logoutOfOneRealm() async throws {
+    @Test func `logout of one realm`() async throws {
         try await station.signIn()
         let other = try await station.ksso("logout", "--realm", "OTHER.TEST")
         #expect(other == CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n"))
         #expect(try await station.ksso("logout", "--realm", "EXAMPLE.TEST") == .done("alice@EXAMPLE.TEST is signed out.\n"))
     }
 
-    @Test func refreshRenews() async throws {
+    @Test func `refresh renews`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             let arguments = ["--lifetime", "1h", "--renewable", "1d"]
@@ -79,14 +79,14 @@ struct SessionCommandTests {
         }
     }
 
-    @Test func refreshKeepsServiceTickets() async throws {
+    @Test func `refresh keeps service tickets`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         #expect(try await station.ksso("refresh").exitStatus == 0)
         #expect(try await station.status().sessions.first?.services.map(\.service) == ["HTTP/localhost@EXAMPLE.TEST"])
     }
 
-    @Test func whatIsNotRenewableWouldNeedAPerson() async throws {
+    @Test func `what is not renewable would need a person`() async throws {
         try await kinit()
         let line =
             "alice@EXAMPLE.TEST: the ticket cannot be renewed without prompting for the password. "
@@ -95,7 +95,7 @@ struct SessionCommandTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func refreshAcquiresAgainFromAKeytab() async throws {
+    @Test func `refresh acquires again from a keytab`() async throws {
         let keytab = try await realm.keytab(for: "alice")
         #expect(try await station.ksso("login", "alice", "--keytab", keytab, "--quiet").exitStatus == 0)
         #expect(try await station.ksso("refresh").withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME.\n"))
@@ -105,13 +105,13 @@ struct SessionCommandTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func refreshWithNobodySignedIn() async throws {
+    @Test func `refresh with nobody signed in`() async throws {
         #expect(try await station.ksso("refresh") == .failure(5, "refresh: not signed in. Sign in with: ksso login"))
         let named = try await station.ksso("refresh", "alice")
         #expect(named == .failure(5, "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    @Test func twoPrincipalsLiveSideBySide() async throws {
+    @Test func `two principals live side by side`() async throws {
         try await station.signIn("alice")
         try await station.signIn("bob")
         var sessions = try await station.status().sessions
@@ -128,7 +128,7 @@ struct SessionCommandTests {
         #expect(try await station.ksso("logout") == .done("bob@EXAMPLE.TEST is signed out.\n"))
     }
 
-    @Test func twoPrincipalsInACollection() async throws {
+    @Test func `two principals in a collection`() async throws {
         try FileManager.default.createDirectory(
             atPath: "\(station.directory)/collection",
             withIntermediateDirectories: false,
@@ -144,7 +144,7 @@ struct SessionCommandTests {
         #expect(try await station.run(["klist"], environment: environment).output.contains("Default principal: alice@EXAMPLE.TEST"))
     }
 
-    @Test func switchWantsSomebodyWhoIsSignedIn() async throws {
+    @Test func `switch wants somebody who is signed in`() async throws {
         try await station.signIn()
         let line = "bob@EXAMPLE.TEST: not signed in. Sign in with: ksso login bob@EXAMPLE.TEST"
         #expect(try await station.ksso("switch", "bob") == .failure(5, line))

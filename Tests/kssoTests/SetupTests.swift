@@ -21,7 +21,7 @@ struct SetupTests {
 
     private var settings: String { "\(station.directory)/config/ksso" }
 
-    @Test func aProfileASignInAndAPage() async throws {
+    @Test func `a profile a sign-in and a page`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
         let first = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
         #expect(first.exitStatus == 0, "\(first)")
@@ -57,7 +57,7 @@ struct SetupTests {
     }
 
     /// The paths of a realm of `ksso realm run` end with it; the home of whoever runs it stays, and stays as it was.
-    @Test func aRealmThatEndsSetsNoHomeUp() async throws {
+    @Test func `a realm that ends sets no home up`() async throws {
         let before = try FileManager.default.subpathsOfDirectory(atPath: station.directory)
         let script = """
             ksso setup --realm EXAMPLE.TEST --host localhost --no-login || echo setup=$?
@@ -73,7 +73,7 @@ struct SetupTests {
     }
 
     /// All is written, and what keeps it from working is the first line that the doctor would say.
-    @Test func whatDoesNotWorkYetIsNamed() async throws {
+    @Test func `what does not work yet is named`() async throws {
         try await station.realm.addUser("bob", password: "secret")
         let file = try station.write(profile(data: ["principalName: bob"]), to: "corp.yaml")
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
@@ -88,12 +88,12 @@ struct SetupTests {
         #expect(!result.output.contains("Checked") && !result.errors.contains("Try it"))
     }
 
-    @Test func whoDoesNotSignInGetsNoCheck() async throws {
+    @Test func `who does not sign in gets no check`() async throws {
         let result = try await setup(try station.write(profile(), to: "corp.yaml"), "--no-login")
         #expect(result.exitStatus == 0 && !result.output.contains("Checked"), "\(result)")
     }
 
-    @Test func aProfileIsMade() async throws {
+    @Test func `a profile is made`() async throws {
         let made = try await setup("--realm", "EXAMPLE.TEST", "--host", ".corp.test", "--host", "it's.test", "--no-login")
         #expect(made.exitStatus == 1 && made.errors.contains("Hosts[1]"), "\(made)")
         #expect(!FileManager.default.fileExists(atPath: "\(settings)/example.test.yaml"))
@@ -114,7 +114,7 @@ struct SetupTests {
         )
     }
 
-    @Test func anotherProfileIsNotOverwritten() async throws {
+    @Test func `another profile is not overwritten`() async throws {
         let present = try station.install(profile(hosts: ["a.test"]), as: "corp.yaml")
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let refused = try await setup(file, "--no-login")
@@ -126,7 +126,7 @@ struct SetupTests {
 
     /// One with a fault, one whose host another has, and one that is no profile: nothing is left behind.
     @Test(arguments: [("Realm: 5", "Realm: Found an integer"), ("Hosts: [a.test]", "is also in")])
-    func whatCanNotBeUsedIsNotInstalled(line: String, message: String) async throws {
+    func `what cannot be used is not installed`(line: String, message: String) async throws {
         try station.install(profile(hosts: ["a.test"]), as: "present.yaml")
         let key = line.prefix { $0 != ":" }
         let lines = profile(hosts: ["b.test"]).components(separatedBy: "\n").map { $0.hasPrefix("\(key):") ? line : $0 }
@@ -138,7 +138,7 @@ struct SetupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["present.yaml"])
     }
 
-    @Test func whatIsMisspeltAndWhatIsLeftToDoIsTold() async throws {
+    @Test func `what is misspelt and what is left to do is told`() async throws {
         let file = try station.write(profile(data: ["principalNam: alice"]), to: "corp.yaml")
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "wrong\n")
         #expect(result.exitStatus != 0 && result.output.hasPrefix("\(settings)/corp.yaml: installed\n"), "\(result)")
@@ -150,13 +150,13 @@ struct SetupTests {
         ["--realm", "A.TEST"], ["--host", "a.test"], ["x.yaml", "--realm", "A.TEST", "--host", "a.test"], ["--system"],
         ["--no-login", "--password-stdin"], [],
     ])
-    func whatIsNoCommand(words: [String]) async throws {
+    func `what is no command`(words: [String]) async throws {
         let result = try await station.run(["ksso", "setup"] + words)
         #expect(result.exitStatus == 64, "\(result)")
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
     }
 
-    @Test func aFileThatIsNotThereOrHasAnotherName() async throws {
+    @Test func `a file that is not there or has another name`() async throws {
         #expect(try await setup("/nonexistent.yaml").errors.contains("/nonexistent.yaml: It cannot be opened"))
         let file = try station.write(profile(), to: "corp.txt")
         #expect(try await setup(file).errors.contains("a profile's file name must end in one of .mobileconfig, .yaml, .yml"))

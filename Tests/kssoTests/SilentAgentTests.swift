@@ -31,7 +31,7 @@ struct SilentAgentTests {
         }
     }
 
-    @Test func everyCommandSaysWhatToDo() async throws {
+    @Test func `every command says what to do`() async throws {
         let end = try await withStoppedAgent { process in
             let commands = [
                 ["status"], ["status", "--watch"], ["env"], ["exec", "--", "true"], ["login", "alice", "--quiet"], ["logout"], ["refresh"],
@@ -49,7 +49,7 @@ struct SilentAgentTests {
         #expect(end.status == 0, "it goes on where it was: \(end)")
     }
 
-    @Test func itIsEndedAllTheSame() async throws {
+    @Test func `it is ended all the same`() async throws {
         let end = try await withStoppedAgent { process in
             let result = try await ksso(["agent", "stop"])
             let sentence = "The agent (process \(process)) did not answer. It was terminated by a signal.\n"
@@ -60,7 +60,7 @@ struct SilentAgentTests {
     }
 
     /// As systemd does, somebody else has the sockets: this process. It is named, and nobody ends it.
-    @Test func whoeverListensInAnAgentsPlaceIsNotEnded() async throws {
+    @Test func `whoever listens in an agents place is not ended`() async throws {
         try RuntimeFolder.make(station)
         let listeners = try ["agent.sock", "kcm.sock"].map { try UnixSocket.occupy("\(station.runtime)/\($0)") }
         defer { for descriptor in listeners { close(descriptor) } }

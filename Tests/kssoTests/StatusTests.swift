@@ -14,7 +14,7 @@ struct StatusTests {
 
     private static let nobody = CommandResult.failure(5, "no one is signed in. Sign in with: ksso login")
 
-    @Test func nobodyIsSignedIn() async throws {
+    @Test func `nobody is signed in`() async throws {
         #expect(try await station.ksso("status") == Self.nobody)
         #expect(try await station.ksso("status", "--quiet") == CommandResult(exitStatus: 5, output: "", errors: ""))
         let json = try await station.ksso("status", "--json")
@@ -23,7 +23,7 @@ struct StatusTests {
         #expect(try StatusDocument(json: json.output).sessions == [])
     }
 
-    @Test func asText() async throws {
+    @Test func `as text`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         let text = """
@@ -51,7 +51,7 @@ struct StatusTests {
         #expect(explain.output.contains("in \(station.cache), until \(text).\n"), "\(explain)")
     }
 
-    @Test func asJSON() async throws {
+    @Test func `as JSON`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         let result = try await station.ksso("status", "--json")
@@ -79,7 +79,7 @@ struct StatusTests {
     }
 
     /// The keys of the contract, each present: what is absent is null.
-    @Test func theKeysOfTheDocument() async throws {
+    @Test func `the keys of the document`() async throws {
         #expect(try await station.run(["kinit", "-l", "1h", "alice"], input: "secret\n").exitStatus == 0)
         let result = try await station.ksso("status", "--json")
         let document = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
@@ -96,7 +96,7 @@ struct StatusTests {
         #expect(expires.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
     }
 
-    @Test func quietTellsByItsStatusOnly() async throws {
+    @Test func `quiet tells by its status only`() async throws {
         try await station.signIn()
         #expect(try await station.ksso("status", "--quiet") == .done(""))
         #expect(try await station.ksso("status", "--quiet", "--valid-for", "10m") == .done(""))
@@ -105,7 +105,7 @@ struct StatusTests {
         #expect(try await station.ksso("status", "--valid-for", "soon").exitStatus == 64)
     }
 
-    @Test func anExpiredTicket() async throws {
+    @Test func `an expired ticket`() async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", "-q", "--lifetime", "1s", input: "secret\n")
         #expect(result.exitStatus == 0, "\(result.errors)")
         try await eventually { try await station.ksso("status", "-q").exitStatus == 5 }
@@ -120,7 +120,7 @@ struct StatusTests {
     }
 
     @Test(arguments: [Data("garbage".utf8), Data(), Data([5, 4, 0]), Data([5, 4, 0, 12, 0, 1, 0, 8])])
-    func aDamagedCache(content: Data) async throws {
+    func `a damaged cache`(content: Data) async throws {
         try content.write(to: URL(fileURLWithPath: "\(station.directory)/cache"))
         let result = try await station.ksso("status")
         #expect(result.exitStatus == 5)
@@ -133,7 +133,7 @@ struct StatusTests {
     }
 
     /// It may hold tickets that can be saved: nothing writes over it.
-    @Test func aTruncatedCache() async throws {
+    @Test func `a truncated cache`() async throws {
         try await station.signIn()
         let path = "\(station.directory)/cache"
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -155,7 +155,7 @@ struct StatusTests {
         #expect(try await station.ksso("status", "-q").exitStatus == 0)
     }
 
-    @Test func theNetworkIsNotTouched() async throws {
+    @Test func `the network is not touched`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             try await station.signIn()

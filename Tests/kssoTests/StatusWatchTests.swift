@@ -38,7 +38,7 @@ struct StatusWatchTests {
         }.status
     }
 
-    @Test func withAnAgent() async throws {
+    @Test func `with an agent`() async throws {
         try await station.withAgent { _ in
             let status = try await watch { watch in
                 try await wait(for: [], agent: true, watch)
@@ -55,7 +55,7 @@ struct StatusWatchTests {
     }
 
     /// A file is followed by its changes, a folder of several caches by looking.
-    @Test(arguments: ["FILE:", "DIR:"]) func withoutAnAgent(type: String) async throws {
+    @Test(arguments: ["FILE:", "DIR:"]) func `without an agent`(type: String) async throws {
         try FileManager.default.createDirectory(
             atPath: "\(station.directory)/caches",
             withIntermediateDirectories: true,
@@ -75,7 +75,7 @@ struct StatusWatchTests {
         #expect(end.status == 130)
     }
 
-    @Test func anAgentComesAndGoes() async throws {
+    @Test func `an agent comes and goes`() async throws {
         // A ticket of kinit stays where it is.
         #expect(try await station.run(["kinit", "bob"], input: "secret\n").exitStatus == 0)
         let status = try await watch { watch in
@@ -91,7 +91,7 @@ struct StatusWatchTests {
         #expect(status == 130)
     }
 
-    @Test func atATerminal() async throws {
+    @Test func `at a terminal`() async throws {
         let transcript = try await Conversation.atTerminal("ksso status --watch; echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "  no one is signed in\n")
             try await station.signIn()
@@ -104,14 +104,14 @@ struct StatusWatchTests {
 
     /// Nothing has to change for it to see that nobody reads any more.
     @Test(arguments: ["ksso status --watch --json", "ksso status --watch"])
-    func aReaderThatEnds(command: String) async throws {
+    func `a reader that ends`(command: String) async throws {
         let result = try await station.run(["bash", "-c", "\(command) | head -n 1; echo ${PIPESTATUS[0]}"])
         #expect(result.errors == "")
         #expect(result.output.split(separator: "\n").last == "141", "\(result)")
     }
 
     @Test(arguments: [["--quiet"], ["--valid-for", "10m"]])
-    func optionsThatExcludeIt(options: [String]) async throws {
+    func `options that exclude it`(options: [String]) async throws {
         #expect(try await station.run(["ksso", "status", "--watch"] + options).exitStatus == 64)
     }
 }

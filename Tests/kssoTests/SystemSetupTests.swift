@@ -27,7 +27,7 @@ struct SystemSetupTests {
     }
 
     /// Everybody reads it, whatever root's umask is; nobody but root writes it; and it is in force for a user of another home.
-    @Test func aFileIsInstalledForEverybody() async throws {
+    @Test func `a file is installed for everybody`() async throws {
         let file = try station.write(profile(hosts: ["a.test"]), to: "corp.yaml")
         let script = """
             umask 077
@@ -48,7 +48,7 @@ struct SystemSetupTests {
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
     }
 
-    @Test func aProfileIsMadeForEverybodyAndUsersSetTheirSessionsUp() async throws {
+    @Test func `a profile is made for everybody and users set their sessions up`() async throws {
         let script = """
             ksso setup --system --realm EXAMPLE.TEST --host localhost
             printf 'secret\\n' | ksso setup --principal alice --password-stdin
@@ -61,7 +61,7 @@ struct SystemSetupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/config/ksso").isEmpty)
     }
 
-    @Test func anotherOneIsReplacedByForceOnly() async throws {
+    @Test func `another one is replaced by force only`() async throws {
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let script = """
             mkdir /etc/ksso; echo 'Realm: X' >/etc/ksso/corp.yaml
@@ -74,7 +74,7 @@ struct SystemSetupTests {
         #expect(result.exitStatus == 0 && result.output == "refused: 1\nRealm: X\n/etc/ksso/corp.yaml: replaced\n", "\(result)")
     }
 
-    @Test func nobodyButRootInstallsForEverybody() async throws {
+    @Test func `nobody but root installs for everybody`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
         let result = try await run(
             """

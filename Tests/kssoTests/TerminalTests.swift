@@ -28,7 +28,7 @@ struct TerminalTests {
         try await Conversation.atTerminal("cd \(station.directory); \(command)", on: station, body).transcript
     }
 
-    @Test func thePasswordIsNotShown() async throws {
+    @Test func `the password is not shown`() async throws {
         let transcript = try await atTerminal(guarded("ksso login alice") + "; read word") { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("top-secret\n")
@@ -45,7 +45,7 @@ struct TerminalTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func theProfilesWordsStandAboveThePrompt() async throws {
+    @Test func `the profiles words stand above the prompt`() async throws {
         try station.install(profile(data: ["customUsernameLabel: Staff number", #"helpText: "Call 1234\e[2J""#]))
         let transcript = try await atTerminal(guarded("ksso login")) { terminal in
             try await terminal.wait(for: Self.prompt)
@@ -55,7 +55,7 @@ struct TerminalTests {
         #expect(transcript.hasPrefix("Staff number: alice@EXAMPLE.TEST\nCall 1234\\u{1b}[2J\n\(Self.prompt)"), "\(transcript)")
     }
 
-    @Test func aWrongPasswordIsAskedForOnceOnly() async throws {
+    @Test func `a wrong password is asked for once only`() async throws {
         try await realm.addUser("mallory", password: "right")
         let transcript = try await atTerminal(guarded("ksso login mallory")) { terminal in
             try await terminal.wait(for: "Password for mallory@EXAMPLE.TEST: ")
@@ -67,7 +67,7 @@ struct TerminalTests {
         #expect(try await realm.failedAttempts(of: "mallory") == 1)
     }
 
-    @Test func typingErrorsCanBeCorrected() async throws {
+    @Test func `typing errors can be corrected`() async throws {
         _ = try await atTerminal(guarded("ksso login alice")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("nonsense\u{15}top-secreX\u{7F}t\n")
@@ -77,7 +77,7 @@ struct TerminalTests {
 
     /// Ctrl-C, Ctrl-D and, with a line begun, Ctrl-D twice.
     @Test(arguments: ["\u{03}", "top-se\u{03}", "\u{04}", "top-secret\u{04}\u{04}"])
-    func theUserGivesUp(keys: String) async throws {
+    func `the user gives up`(keys: String) async throws {
         let transcript = try await atTerminal(guarded("ksso login alice")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type(keys)
@@ -90,7 +90,7 @@ struct TerminalTests {
 
     /// Bash puts the settings back itself when a job stops; dash does not, so there it is our doing.
     @Test(arguments: ["bash --norc -i", "dash -i"])
-    func itCanBeStoppedAndContinued(shell: String) async throws {
+    func `it can be stopped and continued`(shell: String) async throws {
         let transcript = try await atTerminal(shell) { terminal in
             try await terminal.wait(for: "ready> ")
             try await terminal.type("stty -g >before\n")
@@ -115,7 +115,7 @@ struct TerminalTests {
     }
 
     /// In the background it may not touch the terminal: it stops, and asks in the foreground.
-    @Test func itAsksOnlyInTheForeground() async throws {
+    @Test func `it asks only in the foreground`() async throws {
         _ = try await atTerminal("dash -i") { terminal in
             try await terminal.wait(for: "ready> ")
             try await terminal.type("ksso login alice &\n")
@@ -130,7 +130,7 @@ struct TerminalTests {
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
-    func aSignalFromOutsideRestoresTheTerminal(signal: Int32) async throws {
+    func `a signal from outside restores the terminal`(signal: Int32) async throws {
         _ = try await atTerminal(guarded("sh -c 'echo pid=$$.; exec ksso login alice'")) { terminal in
             try await terminal.wait(for: "pid=")
             let process = try #require(Int32(try await terminal.wait(for: ".").dropLast()))
@@ -143,7 +143,7 @@ struct TerminalTests {
 
     /// `timeout` puts a command into the background, where it may not ask and stops, unless it is told otherwise.
     @Test(arguments: ["timeout -k 10 1", "timeout --foreground -k 10 1"])
-    func aTimeLimitEndsThePrompt(timeout: String) async throws {
+    func `a time limit ends the prompt`(timeout: String) async throws {
         let transcript = try await atTerminal(guarded("\(timeout) ksso login alice") + "; stty -a | tr -s ' ;' '\\n' | grep echo$") {
             terminal in
             try await terminal.wait(for: "status=124\nsettings=0\n")
@@ -151,7 +151,7 @@ struct TerminalTests {
         #expect(transcript.hasSuffix("settings=0\necho\n"), "\(transcript)")
     }
 
-    @Test func thePromptIsNoPartOfTheOutput() async throws {
+    @Test func `the prompt is no part of the output`() async throws {
         _ = try await atTerminal(guarded("ksso login alice >output 2>errors </dev/null")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("top-secret\n")
@@ -166,7 +166,7 @@ struct TerminalTests {
 
     /// Asks whom the profile names, else `$USER`.
     @Test(.serialized, arguments: [["principalName: alice"], []])
-    func fetchAsksWhereSomebodySits(data: [String]) async throws {
+    func `fetch asks where somebody sits`(data: [String]) async throws {
         try await withProtectedWebServer(realm: realm) { server in
             try station.install(profile(data: data))
             let transcript = try await atTerminal(guarded("ksso fetch \(server.url)/hello")) { terminal in

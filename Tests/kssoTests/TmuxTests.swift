@@ -10,7 +10,7 @@ struct TmuxTests {
     private static let isInstalled = (try? Program.path(of: "tmux")) != nil
 
     @Test(.enabled(if: isInstalled, "tmux is not installed: apt-get install tmux"))
-    func thePromptWorksInTmux() async throws {
+    func `the prompt works in tmux`() async throws {
         let station = try Workstation()
         try await tmux(station, "new-session", "-d", "-c", station.directory, "-x", "200", "-y", "50", "sh")
         do {

@@ -26,7 +26,7 @@ struct TrustTests {
         )
     }
 
-    @Test(arguments: ways) func aPageOfApacheOverTLS(way: String) async throws {
+    @Test(arguments: ways) func `a page of Apache over TLS`(way: String) async throws {
         try await station.signIn()
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let page = try await ksso("fetch", trusting: web.certificatePath, by: way, "\(web.url)/hello")
@@ -38,7 +38,7 @@ struct TrustTests {
     }
 
     /// In a realm of `ksso realm run` nothing has to be named; another authority that is named does not take its place.
-    @Test func aRealmsOwnServerIsTrusted() async throws {
+    @Test func `a realms own server is trusted`() async throws {
         let other = try await station.realm.makeServerIdentity(host: "other.test").certificatePath
         let plan = try station.write(
             """
@@ -60,7 +60,7 @@ struct TrustTests {
     }
 
     /// The server takes no token that is not bound to its certificate.
-    @Test func theTokenIsBoundToTheConnection() async throws {
+    @Test func `the token is bound to the connection`() async throws {
         try await station.signIn()
         let identity = try await station.realm.makeServerIdentity(host: "localhost")
         let options = AcceptorServerOptions(identity: identity, channelBindings: .required(try identity.channelBindings()))
@@ -71,7 +71,7 @@ struct TrustTests {
     }
 
     /// The file stands in the machine's place, and the option in the variable's.
-    @Test func anotherAuthorityIsNotTrusted() async throws {
+    @Test func `another authority is not trusted`() async throws {
         let other = try await station.realm.makeServerIdentity(host: "other.test").certificatePath
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let variables = ["SSL_CERT_FILE": web.certificatePath]
@@ -83,7 +83,7 @@ struct TrustTests {
         }
     }
 
-    @Test(arguments: ways) func aFileThatCantBeUsed(way: String) async throws {
+    @Test(arguments: ways) func `a file that cannot be used`(way: String) async throws {
         let missing = "\(station.directory)/none.pem"
         let empty = try station.write("no certificate\n", to: "empty.pem")
         for command in ["fetch", "doctor"] {

@@ -15,21 +15,21 @@ struct UsageTests {
         "", "login", "logout", "refresh", "switch", "status", "explain", "header", "fetch", "env", "exec", "profile", "profile check",
         "profile show", "realm", "realm run", "realm fault", "doctor",
     ])
-    func helpEverywhere(command: String) async throws {
+    func `help everywhere`(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init) + ["--help"])
         #expect(result.exitStatus == 0)
         #expect(result.output.contains("USAGE: ksso"))
         #expect(result.errors == "")
     }
 
-    @Test func theVersion() async throws {
+    @Test func `the version`() async throws {
         let result = try await station.ksso("--version")
         #expect(result.output.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
         #expect(result.exitStatus == 0)
     }
 
     @Test(arguments: ["nonsense", "--nonsense", "explain", "header", "fetch", "switch", "profile check"])
-    func whatIsNoUse(command: String) async throws {
+    func `what is no use`(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
         #expect(result.exitStatus == 64)
         #expect(result.output == "")
@@ -46,7 +46,7 @@ struct UsageTests {
     }
 
     /// Results go to standard output: with a reader that is gone the command ends like any other.
-    @Test func aReaderThatIsGone() async throws {
+    @Test func `a reader that is gone`() async throws {
         let result = try await station.run(["bash", "-c", "ksso --help | true; echo ${PIPESTATUS[0]}"])
         #expect(["0\n", "141\n"].contains(result.output), "\(result)")
     }

@@ -23,7 +23,7 @@ struct WithoutKeyringsTests {
 
     /// The sign-in itself holds; what can't be kept is told.
     @Test(arguments: [(ENOSYS, "Function not implemented"), (EPERM, "Operation not permitted")])
-    func aPasswordThatCanNotBeKept(errno: Int32, text: String) async throws {
+    func `a password that cannot be kept`(errno: Int32, text: String) async throws {
         let result = try await ksso("login", "--remember", "--password-stdin", errno: errno, input: "secret\n")
         #expect(
             result.exitStatus != 0 && result.errors.contains("the kernel has no keyrings, or does not allow them here (\(text))"),
@@ -34,7 +34,7 @@ struct WithoutKeyringsTests {
     }
 
     /// What needs no keyring does not look for one in vain, or goes on without.
-    @Test(arguments: [ENOSYS, EPERM]) func theRestGoesOn(errno: Int32) async throws {
+    @Test(arguments: [ENOSYS, EPERM]) func `the rest goes on`(errno: Int32) async throws {
         let login = try await ksso("login", "--password-stdin", "--quiet", errno: errno, input: "secret\n")
         #expect(login == .done(""), "\(login)")
         let header = try await ksso("header", "http://localhost/", errno: errno)

@@ -53,7 +53,7 @@ import Testing
             (34, 50, "https://www.a.test/", false), (0, 0, "https://www.a.test/", false),
         ] as [(UInt32, UInt32, String, Bool)]
     )
-    func anotherUserGetsWhatIsGrantedAndNoMore(user: UInt32, group: UInt32, url: String, isGranted: Bool) throws {
+    func `another user gets what is granted and no more`(user: UInt32, group: UInt32, url: String, isGranted: Bool) throws {
         let rules = [
             AllowedPeer(.user(33), hosts: [try HostRule("www.a.test")]), AllowedPeer(.group(50), hosts: [try HostRule(".group.a.test")]),
         ]
@@ -86,7 +86,7 @@ import Testing
         (.folder("/usr/bin/"), true, false), (.folder("/opt/backup/"), false, true), (.unit("backup.service"), false, true),
         (.unit("app.scope"), true, false), (.unit("scope"), false, false),
     ])
-    func theListNamesProgramsAndUnits(caller: CredentialCaller, curlMay: Bool, backupMay: Bool) throws {
+    func `the list names programs and units`(caller: CredentialCaller, curlMay: Bool, backupMay: Bool) throws {
         let configurations = [try configuration { $0.credentialCallers = [caller] }]
         for (identity, may) in [(Self.curl, curlMay), (Self.backup, backupMay), (CallerIdentity(), false)] {
             let policy = policy(configurations, caller: identity)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [CredentialCaller.executable("/usr/bin/curl"), .folder("/usr/"), .unit("app.scope")], [true, false])
-    func aProgramThatIsDeniedGetsNothing(caller: CredentialCaller, isNamedToo: Bool) throws {
+    func `a program that is denied gets nothing`(caller: CredentialCaller, isNamedToo: Bool) throws {
         let configurations = [
             try configuration {
                 $0.deniedCallers = [caller]
@@ -121,7 +121,7 @@ import Testing
         (CallerIdentity(replacedExecutable: "/usr/bin/firefox", unit: "app.scope"), true),
         (CallerIdentity(replacedExecutable: "/usr/bin/ksso"), true), (CallerIdentity(unit: "app.scope"), false), (CallerIdentity(), false),
     ])
-    func whoCanNotBeIdentifiedIsDenied(caller: CallerIdentity, may: Bool) throws {
+    func `who cannot be identified is denied`(caller: CallerIdentity, may: Bool) throws {
         let configurations = [try configuration { $0.deniedCallers = [.executable("/usr/bin/curl")] }]
         let policy = policy(configurations, caller: caller, own: "/usr/bin/ksso")
         #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
@@ -178,13 +178,13 @@ import Testing
         #expect(refusal == (may ? nil : "forbidden"))
     }
 
-    @Test func withoutAListEveryProgramOfTheUserMay() throws {
+    @Test func `without a list every program of the user may`() throws {
         let configurations = [try configuration { _ in }]
         #expect(try refusal(policy(configurations), peer(), "https://www.a.test/", of: configurations) == nil)
         #expect(policy(configurations).permitsCaches(peer()))
     }
 
-    @Test func anotherRealmsListDoesNotCountForAToken() throws {
+    @Test func `another realms list does not count for a token`() throws {
         let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
         let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }, second]
         let policy = policy(configurations, caller: Self.curl)
@@ -193,7 +193,7 @@ import Testing
         #expect(!policy.permitsCaches(peer()))
     }
 
-    @Test func theAgentsOwnProgramAlwaysMay() throws {
+    @Test func `the agents own program always may`() throws {
         let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }]
         let own = policy(configurations, caller: CallerIdentity(executable: "/usr/bin/ksso"), own: "/usr/bin/ksso")
         #expect(own.permitsCaches(peer()))
@@ -208,11 +208,11 @@ import Testing
             ("12:cpu:/x.service\n1:name=systemd:/system.slice/old.service\n", "old.service"), ("0::/\n", nil), ("", nil), ("nonsense", nil),
         ] as [(String, String?)]
     )
-    func theUnitIsTheInnermost(text: String, unit: String?) {
+    func `the unit is the innermost`(text: String, unit: String?) {
         #expect(CallerIdentity.unit(inControlGroups: text) == unit)
     }
 
-    @Test func aProcessIsKnownByItsFile() {
+    @Test func `a process is known by its file`() {
         let own = CallerIdentity(processID: getpid()).executable
         let expected = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         #expect(own != nil && own == expected)

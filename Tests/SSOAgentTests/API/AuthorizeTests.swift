@@ -13,7 +13,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/cold.example.test", "HTTP/localhost"]))
 struct AuthorizeTests {
-    @Test func aTokenOfTheAgentIsAcceptedAndTheServersTokenVerifies() async throws {
+    @Test func `a token of the agent is accepted and the servers token verifies`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let grant = try await agent.client().grant("https://www.example.test/")
@@ -27,7 +27,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func garbageIsNoFinalTokenAndEndsTheExchange() async throws {
+    @Test func `garbage is no final token and ends the exchange`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let grant = try await agent.client().grant("https://www.example.test/")
@@ -40,7 +40,7 @@ struct AuthorizeTests {
     }
 
     @Test(arguments: ["https://www.example.test/", "http://www.example.test.evil.test/", "https://127.0.0.1/", "http://localhost:8080/x"])
-    func theVerdictIsTheAgents(url: String) async throws {
+    func `the verdict is the agents`(url: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let url = try #require(URL(string: url))
@@ -55,7 +55,7 @@ struct AuthorizeTests {
     }
 
     @Test(arguments: [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")])
-    func anOperationsReplyIsTheAgents(operation: AuthorizationOperation) async throws {
+    func `an operations reply is the agents`(operation: AuthorizationOperation) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let options = InitialCredentialOptions(renewableLifetime: .seconds(7200))
@@ -77,7 +77,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func nobodySignedInIsTheSameErrorAsInProcess() async throws {
+    @Test func `nobody signed in is the same error as in process`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.test/")))
@@ -93,7 +93,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func theIdentityIsTheAgents() async throws {
+    @Test func `the identity is the agents`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -104,7 +104,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func theStatusIsThatOfTheCommandWithTheAgentsOwnState() async throws {
+    @Test func `the status is that of the command with the agents own state`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -119,7 +119,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func twoHundredRequestsForAColdServiceCostOneTicketRequest() async throws {
+    @Test func `two hundred requests for a cold service cost one ticket request`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             // A client each: two hundred connections.

@@ -13,7 +13,7 @@ import Testing
 struct EventStreamTests {
     private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 1000))
 
-    @Test func eventsArriveInOrderAndEndWithTheAgent() async throws {
+    @Test func `events arrive in order and end with the agent`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let events = AgentClient(socketPath: agent.socketPath).events()
@@ -33,7 +33,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test func aReaderThatLeavesIsForgotten() async throws {
+    @Test func `a reader that leaves is forgotten`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let events = AgentClient(socketPath: agent.socketPath).events()
@@ -44,7 +44,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test func aReaderThatNeverReadsHoldsUpNobody() async throws {
+    @Test func `a reader that never reads holds up nobody`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let request = "GET /v1/events HTTP/1.1\r\nHost: ksso\r\n\r\n"
@@ -59,7 +59,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test func withoutAnAgentTheStreamFails() async throws {
+    @Test func `without an agent the stream fails`() async throws {
         let error = await #expect(throws: AuthorizationError.self) {
             for try await _ in AgentClient(socketPath: "/nonexistent/agent.sock").events() {}
         }

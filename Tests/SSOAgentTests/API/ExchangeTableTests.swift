@@ -13,7 +13,7 @@ import Testing
         func advance(_ duration: Duration) { offset.withLock { $0 += duration } }
     }
 
-    @Test func anExchangeIsTakenOnceByTheUserItIsFor() {
+    @Test func `an exchange is taken once by the user it is for`() {
         let table = ExchangeTable()
         let id = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         #expect(table.take(id, user: 2) == nil)
@@ -22,7 +22,7 @@ import Testing
         #expect(table.take("", user: 1) == nil)
     }
 
-    @Test func itEndsAfterTwoMinutes() {
+    @Test func `it ends after two minutes`() {
         let time = Time()
         let table = ExchangeTable { time.now }
         let (one, other) = (
@@ -37,7 +37,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func whoHasTooManyLosesHisOwnOldest() {
+    @Test func `who has too many loses his own oldest`() {
         let table = ExchangeTable()
         let first = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         let anothers = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 2)
@@ -48,12 +48,12 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func numbersAreNeverTheSame() {
+    @Test func `numbers are never the same`() {
         let table = ExchangeTable()
         #expect(Set((0..<1000).map { _ in table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1) }).count == 1000)
     }
 
-    @Test func thoseOfAPrincipalWhoHasSignedOutEnd() {
+    @Test func `those of a principal who has signed out end`() {
         let table = ExchangeTable()
         let alices = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         let bobs = table.insert(ScriptedExchange(), principal: "bob@A.TEST", user: 1)

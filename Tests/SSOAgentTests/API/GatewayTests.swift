@@ -24,7 +24,7 @@ struct GatewayTests {
         return (reply.status, found)
     }
 
-    @Test func aCoveredURLGetsItsHeader() async throws {
+    @Test func `a covered URL gets its header`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/a?b"])
@@ -44,7 +44,7 @@ struct GatewayTests {
         ["X-Original-URL: https://www.example.test/", "X-Original-URL: https://www.evil.test/"],
         ["X-Original-URL: https://www.example.test/\u{e9}"],
     ])
-    func anythingElseGetsNone(fields: [String]) async throws {
+    func `anything else gets none`(fields: [String]) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let (status, answer) = try await ask(agent, fields)
@@ -54,7 +54,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func nobodySignedInIs401WithTheReason() async throws {
+    @Test func `nobody signed in is 401 with the reason`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/"])
@@ -65,7 +65,7 @@ struct GatewayTests {
 
     /// A line break in the field ends it: what follows is no second field of ours, and no second request.
     @Test(arguments: ["\r\nX-Injected: 1", "\nX-Injected: 1", "\rX", "\0"])
-    func aBrokenFieldIsRefused(_ text: String) async throws {
+    func `a broken field is refused`(_ text: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let head =

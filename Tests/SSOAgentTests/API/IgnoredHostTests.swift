@@ -18,7 +18,7 @@ struct IgnoredHostTests {
         return KerberosExtension(.init(configurations: [.init(realm: realm.name, hosts: rules)], base: .files([realm.configurationPath])))
     }
 
-    @Test func aHostThatIsAddedIsAnsweredByAClientThatAsksOfNothingElse() async throws {
+    @Test func `a host that is added is answered by a client that asks of nothing else`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.later.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
@@ -30,7 +30,7 @@ struct IgnoredHostTests {
         }
     }
 
-    @Test func withinTheIntervalItIsAskedOnce() async throws {
+    @Test func `within the interval it is asked once`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.later.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
@@ -47,7 +47,7 @@ struct IgnoredHostTests {
         }
     }
 
-    @Test func whereTheFallbackServesAnAgentThatComesIsFound() async throws {
+    @Test func `where the fallback serves an agent that comes is found`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.example.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in

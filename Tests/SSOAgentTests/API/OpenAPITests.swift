@@ -32,7 +32,7 @@ import Testing
         return String(line.dropFirst("      x-audience: ".count))
     }
 
-    @Test func everyRouteIsThereForWhomItIsAndNoOther() {
+    @Test func `every route is there for whom it is and no other`() {
         let documented = names(below: "paths:", indent: 2).flatMap { path in
             names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { method in
                 "\(method.uppercased()) \(path) \(audience(of: method, path))"
@@ -76,7 +76,7 @@ import Testing
         ("SignInRules", fields(SignInRules())),
         ("AgentProblem", fields(AgentProblem(status: 0, title: "", code: "", detail: ""))),
     ])
-    func everyFieldIsThereAndNoOther(schema: String, fields: [String]) {
+    func `every field is there and no other`(schema: String, fields: [String]) {
         let lines = Self.text.components(separatedBy: "\n")
         let start = lines.firstIndex(of: "    \(schema):") ?? lines.endIndex
         let documented = lines[start...].dropFirst().prefix { $0.hasPrefix("     ") }

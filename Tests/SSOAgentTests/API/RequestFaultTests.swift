@@ -26,7 +26,7 @@ struct RequestFaultTests {
             ("GET", "/v1/explain", nil, 400, "malformedRequest"), ("GET", "/v1/explain?url=%00", nil, 400, "invalidURL"),
         ] as [(String, String, String?, Int, String)]
     )
-    func eachFailureIsAProblem(method: String, path: String, body: String?, status: Int, code: String) async throws {
+    func `each failure is a problem`(method: String, path: String, body: String?, status: Int, code: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let data = body.map { ["--data", $0] } ?? []
@@ -37,7 +37,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func aBodyThatIsTooLargeIsRefusedBeforeItIsRead() async throws {
+    @Test func `a body that is too large is refused before it is read`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": ""# + String(repeating: "x", count: 400_000) + #""}"#
@@ -51,7 +51,7 @@ struct RequestFaultTests {
     @Test(arguments: [
         "garbage\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "POST /v1/login HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     ])
-    func whatIsNoHTTPEndsItsOwnConnection(_ text: String) async throws {
+    func `what is no HTTP ends its own connection`(_ text: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             try await RawConnection.open(agent.socketPath, sending: text) { connection in
@@ -93,7 +93,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func aPageOfABrowserIsNotAnswered() async throws {
+    @Test func `a page of a browser is not answered`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let reply = try await agent.curl(["--header", "Origin: https://www.example.test", "http://ksso/v1/status"])
@@ -102,7 +102,7 @@ struct RequestFaultTests {
     }
 
     @Test(arguments: ["Basic realm=x", "Negotiate AAAA", "Negotiate ???", ""])
-    func aChallengeThatIsNoneIsNotHandled(_ challenge: String) async throws {
+    func `a challenge that is none is not handled`(_ challenge: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": "https://www.example.test/", "challenge": "\#(challenge)"}"#
@@ -113,7 +113,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func aStrangerGetsNothingButWhatIsGranted() async throws {
+    @Test func `a stranger gets nothing but what is granted`() async throws {
         let realm = try #require(TestRealm.current)
         let rule = AllowedPeer(.user(geteuid()), hosts: [try HostRule("www.example.test")])
         // The test is a stranger to an agent whose owner is another.
@@ -141,7 +141,7 @@ struct RequestFaultTests {
     }
 
     /// Signing out and the state give nobody a ticket.
-    @Test func aProgramThatIsDeniedSignsNobodyIn() async throws {
+    @Test func `a program that is denied signs nobody in`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, change: { $0.deniedCallers = [.folder("/usr/")] }) { agent in
             let login = #"{"principal": "alice", "password": "secret"}"#
@@ -156,7 +156,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func whomNoRuleNamesIsNotListenedTo() async throws {
+    @Test func `whom no rule names is not listened to`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
             let request = "GET /v1/status HTTP/1.1\r\nHost: ksso\r\n\r\n"
@@ -169,7 +169,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func aRequestInProgressEndsBeforeTheAgentDoes() async throws {
+    @Test func `a request in progress ends before the agent does`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": "https://www.example.test/"}"#
@@ -195,7 +195,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func otherProfilesAreNoticedByTheClient() async throws {
+    @Test func `other profiles are noticed by the client`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()

@@ -27,7 +27,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: Route.allCases)
-    func aTokenIsAUseOfTheSession(route: Route) async throws {
+    func `a token is a use of the session`(route: Route) async throws {
         try await RunningAgent.run(in: try #require(TestRealm.current)) { agent async throws in
             #expect(try await route.ask(agent).body.contains("Negotiate "))
             #expect(agent.uses.count == 1)
@@ -35,7 +35,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: Route.allCases)
-    func whoFindsNobodySignedInWaitsForTheAgentsSignIn(route: Route) async throws {
+    func `who finds nobody signed in waits for the agents sign in`(route: Route) async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -45,7 +45,7 @@ struct SameOutcomeTests {
         }
     }
 
-    @Test func theIdentityWaitsAsWell() async throws {
+    @Test func `the identity waits as well`() async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -58,7 +58,7 @@ struct SameOutcomeTests {
 
     /// The realm's key was changed since the sign-in.
     @Test(arguments: Route.allCases)
-    func aTicketThatTheKDCRefusesIsAMatterOfSigningInAgain(route: Route) async throws {
+    func `a ticket that the KDC refuses is a matter of signing in again`(route: Route) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             try await RunningAgent.run(in: realm) { agent async throws in
                 try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
@@ -70,7 +70,7 @@ struct SameOutcomeTests {
     }
 
     /// Whoever signs out is not signed in first.
-    @Test func aSignOutSignsNobodyIn() async throws {
+    @Test func `a sign-out signs nobody in`() async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -83,7 +83,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: ScreenLockedBehavior.allCases)
-    func nothingPassesTheLockedScreen(behavior: ScreenLockedBehavior) async throws {
+    func `nothing passes the locked screen`(behavior: ScreenLockedBehavior) async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             change: { $0.screenLockedBehavior = behavior },

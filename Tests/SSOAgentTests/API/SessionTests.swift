@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct SessionTests {
-    @Test func signsInRefreshesAndSignsOut() async throws {
+    @Test func `signs in refreshes and signs out`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
@@ -26,7 +26,7 @@ struct SessionTests {
         }
     }
 
-    @Test func signsInFromAKeytab() async throws {
+    @Test func `signs in from a keytab`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let session = try await agent.client().login("app", keytab: realm.keytabPath)
@@ -61,7 +61,7 @@ struct SessionTests {
     }
 
     @Test(.testRealm(users: ["alice": "secret"]))
-    func aWrongPasswordIsSentOnceAndSaid() async throws {
+    func `a wrong password is sent once and said`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let error = await #expect(throws: AuthorizationError.self) {
@@ -88,7 +88,7 @@ struct SessionTests {
         ("refresh", #"{"principal": "nobody"}"#, 409, "noCredentials"), ("refresh", "{}", 409, "noCredentials"),
         ("logout", #"{"principal": "@@"}"#, 400, "malformedPrincipal"), ("logout", "[]", 400, "malformedRequest"),
     ])
-    func whatCanNotBeDoneIsAProblem(operation: String, body: String, status: Int, code: String) async throws {
+    func `what cannot be done is a problem`(operation: String, body: String, status: Int, code: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let reply = try await agent.curl(["--data", body, "http://ksso/v1/\(operation)"])
@@ -99,7 +99,7 @@ struct SessionTests {
         }
     }
 
-    @Test func ticketsOfOthersStayWithoutAll() async throws {
+    @Test func `tickets of others stay without all`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let kinit = try await realm.run("kinit", ["alice"], environment: ["KRB5CCNAME": agent.cacheName], input: "secret\n")
@@ -110,7 +110,7 @@ struct SessionTests {
         }
     }
 
-    @Test func explainsAsTheCommandDoes() async throws {
+    @Test func `explains as the command does`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -126,7 +126,7 @@ struct SessionTests {
         }
     }
 
-    @Test func stopsWhenAsked() async throws {
+    @Test func `stops when asked`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             try await agent.client().stop()

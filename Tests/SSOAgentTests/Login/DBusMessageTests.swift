@@ -61,7 +61,7 @@ import Testing
         return message(4, fields: [8, 1, 103, 0, UInt8(text.count)] + text + [0], body: body)
     }
 
-    @Test func aSignalIsRead() throws {
+    @Test func `a signal is read`() throws {
         let message = try DBusMessage(Self.signal)
         #expect(message.kind == .signal && message.serial == 7 && message.sender == ":1.0")
         #expect(message.path == "/org/freedesktop/login1/session/_37" && message.member == "PropertiesChanged")
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test func whatIsSentIsReadAsWell() throws {
+    @Test func `what is sent is read as well`() throws {
         let call = DBusCall(destination: "a.b", path: "/", interface: "c.d", member: "E", arguments: ["one", "", "dr\u{e9}i"])
         let message = try DBusMessage(call.encoded(serial: 9))
         #expect(message.kind == .methodCall && message.serial == 9 && message.interface == "c.d" && message.member == "E")
@@ -80,14 +80,14 @@ import Testing
         #expect(try DBusMessage(DBusCall.bus("Hello").encoded(serial: 1)).values() == [])
     }
 
-    @Test func aBigEndianSenderIsUnderstood() throws {
+    @Test func `a big endian sender is understood`() throws {
         let body: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 5]
         let fields: [UInt8] = [8, 1, 103, 0, 2, 98, 117, 0]
         let bytes = [66, 4, 1, 1, 0, 0, 0, 8, 0, 0, 0, 7, 0, 0, 0, 8] + fields + body
         #expect(try DBusMessage(bytes).values() == [.boolean(true), .unsigned(5)])
     }
 
-    @Test(arguments: [1, 3, 16, 17, 300]) func messagesComeWholeHoweverTheyAreCut(size: Int) throws {
+    @Test(arguments: [1, 3, 16, 17, 300]) func `messages come whole however they are cut`(size: Int) throws {
         let stream = Self.signal + Self.message("u", [5, 0, 0, 0]) + Self.signal
         var decoder = DBusFrameDecoder()
         var messages: [DBusMessage] = []
@@ -134,12 +134,12 @@ import Testing
         Fault("an entry outside of a dictionary", message("{ss}", [])),
         Fault("a type that nobody knows", message("k", [])),
     ])
-    func whatIsMalformedIsRefused(_ fault: Fault) {
+    func `what is malformed is refused`(_ fault: Fault) {
         #expect(throws: DBusError.malformed) { try DBusMessage(fault.bytes).values() }
     }
 
     /// Cut, and changed in every byte: an error or other values, and never a crash.
-    @Test func anyDamageIsBorne() throws {
+    @Test func `any damage is borne`() throws {
         let bodies = [("a(susso)", 1), ("a{sv}v", 4)].map { Self.message($0, [UInt8](repeating: $1, count: 64)) }
         for bytes in bodies + [Self.signal, DBusCall.bus("AddMatch", "x").encoded(serial: 3)] {
             for end in 0..<bytes.count { #expect((try? DBusMessage(Array(bytes[..<end]))) == nil) }
@@ -183,7 +183,7 @@ import Testing
         return message(4, fields: fields.bytes, body: body)
     }
 
-    @Test(arguments: [5000, 1 << 16, 1 << 30]) func whatNobodyReadsIsPassedOver(size: Int) throws {
+    @Test(arguments: [5000, 1 << 16, 1 << 30]) func `what nobody reads is passed over`(size: Int) throws {
         let body: [UInt8] = [1, 2, 3, 4]
         for foreign in [Self.huge(), Self.nested(), Self.message(4, fields: [], body: body)] {
             let stream = Self.signal + foreign + foreign + Self.signal
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func whatIsLongerThanTheProtocolAllowsIsRefusedBeforeItArrives() throws {
+    @Test func `what is longer than the protocol allows is refused before it arrives`() throws {
         for place in [4, 12] {
             var head = Array(Self.signal.prefix(16))
             head[place + 3] = 16
@@ -214,7 +214,7 @@ import Testing
             ("unix:abstract=/a", nil), ("unix:path=/a%2", nil), ("unix:path=/a%00", nil), ("unix:path=a", nil), ("nonsense", nil),
         ] as [(String?, String?)]
     )
-    func theBusIsWhereTheVariableSays(address: String?, path: String?) {
+    func `the bus is where the variable says`(address: String?, path: String?) {
         #expect(DBusAddress.systemSocket(environment: address.map { ["DBUS_SYSTEM_BUS_ADDRESS": $0] } ?? [:]) == path)
     }
 }

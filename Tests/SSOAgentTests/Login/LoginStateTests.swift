@@ -55,7 +55,7 @@ import Testing
         Case("the service manager's own session does not count", ["a": desk], ["m": Session(category: "manager")], [.sessionEnded]),
         Case("an early session is one", ["a": desk], ["b": Session(category: "user-early")], []),
     ])
-    func whatItMeans(_ item: Case) {
+    func `what it means`(_ item: Case) {
         let after = LoginState(sessions: item.after)
         #expect(after.changes(since: item.before.map { LoginState(sessions: $0) }, requests: item.requests) == item.changes)
         #expect(after.isLocked == item.isLocked)

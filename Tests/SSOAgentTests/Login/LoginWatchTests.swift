@@ -61,7 +61,7 @@ struct LoginWatchTests {
     }
 
     @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
-    func aLockIsSeenHoweverItIsTold() async throws {
+    func `a lock is seen however it is told`() async throws {
         try await withWatch { folder, watch, record async throws in
             try await LoginService.run(in: folder, sessions: [Self.desk, Self.shell, Self.others]) { service async throws in
                 try await service.setLocked(Self.desk)
@@ -83,7 +83,7 @@ struct LoginWatchTests {
     }
 
     @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
-    func theEndOfTheLastSessionIsSeen() async throws {
+    func `the end of the last session is seen`() async throws {
         try await withWatch { folder, _, record async throws in
             try await LoginService.run(in: folder, sessions: [Self.desk, Self.shell, Self.others]) { service async throws in
                 try await service.setLocked(Self.desk)
@@ -99,7 +99,7 @@ struct LoginWatchTests {
 
     /// The sessions are those that were there; one that has ended meanwhile is missed.
     @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
-    func aBusThatComesBackIsUsedAgain() async throws {
+    func `a bus that comes back is used again`() async throws {
         try await withWatch { folder, watch, record async throws in
             #expect(try await holds { record.lines.count == 1 })
             #expect(record.lines.first?.contains("SignOutOnLock") == true)
@@ -118,7 +118,7 @@ struct LoginWatchTests {
     }
 
     @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
-    func aBusThatComesAndGoesIsToldOfOnceAndUnlocksNothing() async throws {
+    func `a bus that comes and goes is told of once and unlocks nothing`() async throws {
         try await withWatch(steadyTime: .seconds(86_400)) { folder, watch, record async throws in
             #expect(try await holds { record.lines.count == 1 })
             try await LoginService.run(in: folder, sessions: [Self.desk]) { service async throws in
@@ -135,7 +135,7 @@ struct LoginWatchTests {
     }
 
     @Test(.enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)))
-    func signalsThatNobodyReadsEndNothing() async throws {
+    func `signals that nobody reads end nothing`() async throws {
         try await withWatch { folder, watch, record async throws in
             try await LoginService.run(in: folder, sessions: [Self.desk]) { service async throws in
                 try await service.setLocked(Self.desk)
@@ -159,7 +159,7 @@ struct LoginWatchTests {
         }
     }
 
-    @Test func whereNobodyWantsToKnowNobodyIsAsked() async throws {
+    @Test func `where nobody wants to know nobody is asked`() async throws {
         let asked = Atomic(0)
         try await withWatch {
             asked.add(1, ordering: .relaxed)
@@ -172,7 +172,7 @@ struct LoginWatchTests {
 
     /// What is no bus ends nothing but the connection.
     @Test(arguments: ["", "REJECTED EXTERNAL\r\n", "OK 12\r\n" + String(repeating: "x", count: 64), String(repeating: "y", count: 5000)])
-    func somethingElseAtTheSocket(answer: String) async throws {
+    func `something else at the socket`(answer: String) async throws {
         try await withWatch { folder, watch, record async throws in
             let path = "\(folder)/bus"
             try await withServer(at: path, answering: answer) { () async throws in

@@ -19,7 +19,7 @@ struct AgentStockProgramTests {
         try await station.run(["ksso", "exec", "--"] + command, input: input)
     }
 
-    @Test func kinitListsSwitchesAndDestroys() async throws {
+    @Test func `kinit lists switches and destroys`() async throws {
         try await withServingAgent(at: station) {
             try await station.signIn("alice")
             #expect(try await exec("kinit", "bob", input: "secret\n").exitStatus == 0)
@@ -41,7 +41,7 @@ struct AgentStockProgramTests {
         }
     }
 
-    @Test func kvnoAndCurlShareTheirTickets() async throws {
+    @Test func `kvno and curl share their tickets`() async throws {
         try await withServingAgent(at: station) {
             try await station.signIn()
             #expect(try await exec("kvno", "HTTP/localhost").exitStatus == 0)
@@ -56,7 +56,7 @@ struct AgentStockProgramTests {
 
     /// The protected page is the list of a repository's branches.
     @Test(.enabled(if: StockProgram.isInstalled("git"), "git is missing: package git"))
-    func gitListsAProtectedRepository() async throws {
+    func `git lists a protected repository`() async throws {
         let commit = String(repeating: "0123456789", count: 4)
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await withProtectedWebServer(realm: realm) { server in
@@ -107,7 +107,7 @@ struct AgentStockProgramTests {
         .enabled(if: StockProgram.heimdalTools != nil, "Heimdal's tools are missing: Scripts/install-packages unpacks them"),
         .enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason))
     )
-    func heimdalsProgramsShareTheTickets() async throws {
+    func `heimdals programs share the tickets`() async throws {
         let tools = try #require(StockProgram.heimdalTools)
         let settings = """
             [libdefaults]

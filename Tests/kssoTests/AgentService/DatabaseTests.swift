@@ -74,7 +74,7 @@ struct DatabaseTests {
         Issue.record("no port was free")
     }
 
-    @Test func psqlSignsInAndEncrypts() async throws {
+    @Test func `psql signs in and encrypts`() async throws {
         try await makeDatabase()
         try await withServer { port in
             func psql(encryption: String) async throws -> CommandResult {

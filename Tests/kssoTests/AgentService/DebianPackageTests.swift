@@ -28,7 +28,7 @@ struct DebianPackageTests {
         return result.output.trimmingCharacters(in: .newlines)
     }
 
-    @Test func itsContents() async throws {
+    @Test func `its contents`() async throws {
         let package = try await makePackage()
         let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
         #expect(package.contains("/ksso_\(version)-1_"))
@@ -98,7 +98,7 @@ struct DebianPackageTests {
 
     /// Into the machine as it is, of which nothing is changed outside of the child process.
     @Test(.enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason)))
-    func itIsInstalledUsedAndRemoved() async throws {
+    func `it is installed used and removed`() async throws {
         let package = try await makePackage()
         let script = """
             exec 2>&1

@@ -19,7 +19,7 @@ struct InstallationTests {
         #expect(try await station.run([script, CommandBinary.path(), prefix, destination]) == .done(""))
     }
 
-    @Test func aDestinationStandsBeforeEveryPathAndInNoFile() async throws {
+    @Test func `a destination stands before every path and in no file`() async throws {
         let destination = "\(station.directory)/stage"
         try await install(destination: destination)
         let files = ["bin/ksso", "lib/systemd/user/ksso-agent.service", "share/man/man1/ksso.1.gz", "share/zsh/site-functions/_ksso"]
@@ -46,7 +46,7 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
-    func systemdTakesTheUnits() async throws {
+    func `systemd takes the units`() async throws {
         try await install()
         // An unknown key is a warning, and the status is 0.
         let verify = ["systemd-analyze", "verify", "--man=no"]
@@ -60,7 +60,7 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
-    func theSystemUnitsAreConfined() async throws {
+    func `the system units are confined`() async throws {
         try await install()
         for (name, limit) in [("ksso-agent@", 2.5), ("ksso-kcm", 1.5)] { try await expectExposure(of: name, below: limit) }
     }
@@ -74,7 +74,7 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("man"), "man is missing: package man-db"))
-    func theManualPageIsThere() async throws {
+    func `the manual page is there`() async throws {
         try await install()
         let page = try await station.run(
             ["man", "--warnings", "-l", "\(prefix)/share/man/man1/ksso.1.gz"],
@@ -89,7 +89,7 @@ struct InstallationTests {
         }
     }
 
-    @Test func bashCompletesACommand() async throws {
+    @Test func `bash completes a command`() async throws {
         try await install()
         let script = """
             source "$0"

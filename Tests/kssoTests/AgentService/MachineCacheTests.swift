@@ -62,7 +62,7 @@ final class MachineCacheTests {
         (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
     }
 
-    @Test func eachUserHasTheirOwnAndKeepsThem() async throws {
+    @Test func `each user has their own and keeps them`() async throws {
         let first = try await whileServed { () async throws in
             #expect(try mode(socket) == 0o666)
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
@@ -112,7 +112,7 @@ final class MachineCacheTests {
         #expect(end.status == 0, "\(end)")
     }
 
-    @Test func itRefusesWhereAnotherOneServes() async throws {
+    @Test func `it refuses where another one serves`() async throws {
         let end = try await whileServed { () async throws in
             let other = ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", "\(folder)/other"]
             #expect(try await station.run(other) == .failure(1, "\(socket): another process listens there."))
@@ -152,7 +152,7 @@ final class MachineCacheTests {
     }
 
     /// The user's agent beside it renews what is there, and answers from it.
-    @Test func aUsersAgentRenewsOnTopOfIt() async throws {
+    @Test func `a users agent renews on top of it`() async throws {
         try station.install(profile())
         let end = try await whileServed { () async throws in
             try await station.withAgent(["--system"], environment: variables) { _ async throws in
@@ -170,7 +170,7 @@ final class MachineCacheTests {
     }
 
     /// The user's agent can be asked and stopped while the machine's server is away.
-    @Test func aUsersAgentOutlivesIt() async throws {
+    @Test func `a users agent outlives it`() async throws {
         #expect(try await station.ksso("agent", "run", "--system", "--background", environment: variables).exitStatus == 0)
         let status = try await station.ksso("agent", "status", environment: variables)
         #expect(status.exitStatus == 0 && status.output.contains("the sessions are unknown: "), "\(status)")
@@ -179,14 +179,14 @@ final class MachineCacheTests {
     }
 
     @Test(arguments: [["--system"], ["--keytab", "/a"], ["--idle-exit", "1h"], ["--background"], ["--profile", "a.yaml"]])
-    func whatItKnowsNothingOf(options: [String]) async throws {
+    func `what it knows nothing of`(options: [String]) async throws {
         #expect(try await station.run(["ksso", "agent", "run", "--machine"] + options).exitStatus == 64)
         #expect(try await station.run(["ksso", "agent", "run", "--socket", "/a"]).exitStatus == 64)
     }
 
     /// As the unit starts it: the socket is systemd's, and the process has no right of root's.
     @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
-    func onASocketOfSystemdsWithoutRights() async throws {
+    func `on a socket of systemds without rights`() async throws {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
         let names = ["PATH", "NOTIFY_SOCKET"].flatMap { ["-E", $0] }
         let activate =

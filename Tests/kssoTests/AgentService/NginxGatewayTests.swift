@@ -35,7 +35,7 @@ struct NginxGatewayTests {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func aProgramWithoutKerberosIsSignedIn(connectionBound: Bool, usesTLS: Bool) async throws {
+    func `a program without Kerberos is signed in`(connectionBound: Bool, usesTLS: Bool) async throws {
         let station = try station()
         let options = ProtectedWebServerOptions(connectionBound: connectionBound, usesTLS: usesTLS)
         try await withProtectedWebServer(realm: realm, options) { server in
@@ -58,7 +58,7 @@ struct NginxGatewayTests {
 
     /// In bytes; in base64 it is a third more, and with that the most that fits into 64 KiB.
     @Test(arguments: [8_192, 47_000])
-    func aLargeTokenFits(size: Int) async throws {
+    func `a large token fits`(size: Int) async throws {
         // The KDC's log counts: it is the test's alone.
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
@@ -90,7 +90,7 @@ struct NginxGatewayTests {
         try await client.store(ticket, in: cache)
     }
 
-    @Test func nothingReachesTheHostWithoutATicket() async throws {
+    @Test func `nothing reaches the host without a ticket`() async throws {
         let station = try station()
         try await withProtectedWebServer(realm: realm) { server in
             let gateway = Gateway(station, upstream: server.url)
@@ -112,7 +112,7 @@ struct NginxGatewayTests {
     }
 
     /// The profile covers localhost; its address is another host.
-    @Test func aHostThatNoRuleCoversIsRefused() async throws {
+    @Test func `a host that no rule covers is refused`() async throws {
         let station = try station()
         try await withProtectedWebServer(realm: realm) { server in
             try await withServingAgent(at: station) {
@@ -130,7 +130,7 @@ struct NginxGatewayTests {
         }
     }
 
-    @Test func twoUsersHaveTwoGateways() async throws {
+    @Test func `two users have two gateways`() async throws {
         let alice = try station()
         let bob = try station()
         try await withProtectedWebServer(realm: realm, .init(connectionBound: true)) { server in
@@ -155,7 +155,7 @@ struct NginxGatewayTests {
 
     /// The socket of the agent is opened to everybody here: that the peer is another user is what counts.
     @Test(.enabled(if: geteuid() == 0, "another user's nginx needs root"))
-    func anotherUsersNginxGetsNothing() async throws {
+    func `another users nginx gets nothing`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())

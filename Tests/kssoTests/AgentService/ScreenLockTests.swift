@@ -59,7 +59,7 @@ struct ScreenLockTests {
         return false
     }
 
-    @Test func aLockSignsOutWhoIsNotExempt() async throws {
+    @Test func `a lock signs out who is not exempt`() async throws {
         try await withAgent("SignOutOnLock: true\nSignOutExempt: [bob]\n") { service, _ async throws in
             let told = try await lock(service)
             let events = told.components(separatedBy: "\n\n").filter { !$0.contains("gotNewCredential") && $0.contains("event: ") }
@@ -71,7 +71,7 @@ struct ScreenLockTests {
         }
     }
 
-    @Test func theEndOfTheLoginSessionSignsOut() async throws {
+    @Test func `the end of the login session signs out`() async throws {
         try await withAgent("SignOutOnSessionEnd: true\nSignOutExempt: [alice]\n") { service, _ async throws in
             // A lock ends nothing here.
             try await service.setLocked(desk)
@@ -85,7 +85,7 @@ struct ScreenLockTests {
     }
 
     @Test(arguments: ["Cancel", "DoNotHandle"])
-    func aRequestBehindALockedScreen(behavior: String) async throws {
+    func `a request behind a locked screen`(behavior: String) async throws {
         try await withAgent("ScreenLockedBehavior: \(behavior)\n") { service, _ async throws in
             func ask() async throws -> CommandResult {
                 try await station.run([
@@ -104,7 +104,7 @@ struct ScreenLockTests {
     }
 
     @Test(arguments: [("SignOutOnLock: true\n", 1), ("", 0)])
-    func withoutABusTheAgentGoesOn(keys: String, lines: Int) async throws {
+    func `without a bus the agent goes on`(keys: String, lines: Int) async throws {
         try station.install(profile() + keys)
         let end = try await station.withAgent(environment: LoginService.environment(folder: "\(station.directory)/none")) { agent in
             if lines > 0 { try await agent.wait(for: "systemd-logind does not respond") }

@@ -69,7 +69,7 @@ struct SecureShellTests {
         return try await station.run(["ksso", "exec", "--"] + command)
     }
 
-    @Test func sshSignsInAsLongAsAliceDoes() async throws {
+    @Test func `ssh signs in as long as alice does`() async throws {
         let server = try await server()
         try await withServingAgent(at: station) {
             let refused = try await ssh(server)

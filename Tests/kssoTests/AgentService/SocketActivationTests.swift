@@ -47,7 +47,7 @@ struct SocketActivationTests {
         return (end.status, end.output)
     }
 
-    @Test func theFirstProgramThatAsksStartsTheAgent() async throws {
+    @Test func `the first program that asks starts the agent`() async throws {
         let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
         let inodes = try sockets.map(inode)
         let end = try await whileActivated(sockets: sockets) { notifications in
@@ -70,7 +70,7 @@ struct SocketActivationTests {
     }
 
     /// What the socket unit does before it listens: a stock program finds the way to an agent that does not run yet.
-    @Test func aProgramThatKnowsTheFileAloneStartsTheAgent() async throws {
+    @Test func `a program that knows the file alone starts the agent`() async throws {
         try station.install(profile())
         #expect(try await station.ksso("agent", "prepare") == .done(""))
         let variables = ["KRB5_CONFIG": "\(folder)/krb5.conf:\(station.realm.configurationPath)"]
@@ -90,7 +90,7 @@ struct SocketActivationTests {
     }
 
     /// The same for a program of the API, and the agent makes what it did not get.
-    @Test func aSocketThatWasNotHandedOverIsMade() async throws {
+    @Test func `a socket that was not handed over is made`() async throws {
         let api = "\(folder)/agent.sock"
         let kcm = "\(folder)/kcm.sock"
         let end = try await whileActivated(sockets: [api]) { notifications in
@@ -113,7 +113,7 @@ struct SocketActivationTests {
     }
 
     /// As in the system unit, whose sockets stand beside the folder: the folder is closed, and a group may connect.
-    @Test func socketsBesideTheFolderServeTheUsersOwnProgramsToo() async throws {
+    @Test func `sockets beside the folder serve the users own programs too`() async throws {
         let sockets = ["kcm", "agent"].map { "\(folder).\($0).sock" }
         let keytab = try await station.realm.keytab(for: "HTTP/localhost")
         let end = try await whileActivated(sockets: sockets, arguments: ["--keytab", keytab], prefix: Self.confinement()) { notifications in
@@ -156,7 +156,7 @@ struct SocketActivationTests {
         #expect(try inode(sockets[1]) != nil)
     }
 
-    @Test func anotherSocketIsRefused() async throws {
+    @Test func `another socket is refused`() async throws {
         let other = "\(folder)/other.sock"
         let end = try await whileActivated(sockets: [other]) { _ in
             // It is taken by the agent and never answered.

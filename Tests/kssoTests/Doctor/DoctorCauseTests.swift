@@ -4,7 +4,7 @@ import Testing
 /// Set-ups that are broken in one place each: the doctor's first failed line names it.
 @Suite(.causeScore)
 struct DoctorCauseTests {
-    @Test(arguments: BrokenSetUp.possible) func theFirstFailureNamesTheCause(setUp: BrokenSetUp) async throws {
+    @Test(arguments: BrokenSetUp.possible) func `the first failure names the cause`(setUp: BrokenSetUp) async throws {
         let diagnosis = try await setUp.diagnose()
         let first = try #require(diagnosis.firstFailure, "\(diagnosis.checks)")
         let isNamed = first.name == setUp.check && setUp.words.allSatisfy { first.detail.contains($0) }
@@ -12,7 +12,7 @@ struct DoctorCauseTests {
         if isNamed { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func thereAreTwenty() {
+    @Test func `there are twenty`() {
         #expect(BrokenSetUp.all.count == 20)
         #expect(Set(BrokenSetUp.all.map(\.cause)).count == 20)
     }

@@ -7,7 +7,7 @@ import Testing
 struct DoctorCredentialTests {
     /// The realm of the profile is out of reach, and nobody needs it.
     @Test(arguments: [[], ["http://localhost:1/"]])
-    func theRealmOfTheDefaultCredentialIsLookedAt(arguments: [String]) async throws {
+    func `the realm of the default credential is looked at`(arguments: [String]) async throws {
         let second = TestRealmOptions(name: "B.TEST", users: ["bob": "secret"])
         try await withTrustedRealms(.init(name: "A.TEST"), second) { first, _ in
             let station = try Workstation(realm: first)

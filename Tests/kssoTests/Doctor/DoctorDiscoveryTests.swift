@@ -20,7 +20,7 @@ struct DoctorDiscoveryTests {
 
     /// libkrb5 signs in by the one, and the doctor says so.
     @Test(.enabled(if: isMadeUp, "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"))
-    func recordsOfBothKinds() async throws {
+    func `records of both kinds`() async throws {
         let port = station.realm.kdcPort
         let records = """
             URI _kerberos.EXAMPLE.TEST krb5srv:m:tcp:kdc.example.test:\(port)
@@ -61,13 +61,13 @@ struct DoctorDiscoveryTests {
         return check
     }
 
-    @Test func aProxyThatIsAway() async throws {
+    @Test func `a proxy that is away`() async throws {
         #expect(try await proxyCheck("https://127.0.0.1:1/KdcProxy").detail.contains(" does not answer: "))
     }
 
     /// The realm's KDC is reached this way alone, and its clock is told; tickets need libkrb5's plugin besides.
     @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
-    func aProxyThatPassesOn() async throws {
+    func `a proxy that passes on`() async throws {
         try await withKDCProxy(realm: station.realm) { server in
             let url = server.url
             try station.install(profile(data: ["preferredKDCs: [\"\(url.replacing("https:", with: "kkdcp:"))\"]"]))
@@ -86,7 +86,7 @@ struct DoctorDiscoveryTests {
     }
 
     /// libkrb5 asks by TLS alone; so nothing else is told to anybody on the way.
-    @Test func aProxyWithoutTLSIsNotAsked() async throws {
+    @Test func `a proxy without TLSIs not asked`() async throws {
         try await withProtectedWebServer(realm: station.realm) { server in
             let url = "\(server.url)/KdcProxy"
             try #require(url.hasPrefix("http://"))
@@ -98,7 +98,7 @@ struct DoctorDiscoveryTests {
         }
     }
 
-    @Test func aServerThatThisMachineDoesNotTrust() async throws {
+    @Test func `a server that this machine does not trust`() async throws {
         try await withKDCProxy(realm: station.realm) { server in
             let check = try await proxyCheck(server.url)
             #expect(check.remedy?.contains("http_anchors") == true, "\(check)")
@@ -106,7 +106,7 @@ struct DoctorDiscoveryTests {
     }
 
     @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
-    func whatIsNoProxy() async throws {
+    func `what is no proxy`() async throws {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { server in
             let other = try await proxyCheck("\(server.url)/KdcProxy") {
                 OwnAuthorities.command(trusting: server.certificatePath, $0)

@@ -37,7 +37,7 @@ struct DoctorFormerTicketTests {
     private static let command = "ksso login --force alice@EXAMPLE.TEST"
 
     @Test(arguments: Change.allCases)
-    func theDoctorHasThePersonSignInAgain(change: Change) async throws {
+    func `the doctor has the person sign in again`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let checks = try await station.doctor("http://localhost:1/").checks
             let service = try #require(checks.first { $0.name == "service" })
@@ -56,7 +56,7 @@ struct DoctorFormerTicketTests {
     }
 
     @Test(arguments: Change.allCases)
-    func aRequestSaysSoToo(change: Change) async throws {
+    func `a request says so too`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
             try await ScriptedServer.with({ _, _ in challenge }) { server in
@@ -71,7 +71,7 @@ struct DoctorFormerTicketTests {
     }
 
     @Test(arguments: Change.allCases)
-    func soDoesARenewal(change: Change) async throws {
+    func `so does a renewal`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let result = try await station.ksso("refresh")
             #expect(result.exitStatus == 5 && result.errors.hasPrefix("ksso: alice@EXAMPLE.TEST: the KDC cannot read"), "\(result)")

@@ -33,7 +33,7 @@ struct DoctorServerTests {
         try #require(diagnosis.checks.first { $0.name == name }, "\(diagnosis)")
     }
 
-    @Test func aServerThatDoesNotProveItself() async throws {
+    @Test func `a server that does not prove itself`() async throws {
         try await station.signIn()
         try await withAcceptorServer(realm: station.realm, .init(finalToken: .dropped)) { server in
             let diagnosis = try await diagnose("\(server.url)/")
@@ -72,7 +72,7 @@ struct DoctorServerTests {
     }
 
     /// The reason is the server's alone: its clock is right, and its keytab is not here.
-    @Test func aServerWithAnotherKey() async throws {
+    @Test func `a server with another key`() async throws {
         try await station.signIn()
         _ = try await station.realm.kadmin(["add_principal", "-randkey", "HTTP/other.example.test"])
         let keytab = try await station.realm.keytab(for: "HTTP/other.example.test")
@@ -105,7 +105,7 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func aPageThatAsksForNoSignIn() async throws {
+    @Test func `a page that asks for no sign in`() async throws {
         try await station.signIn()
         try await ScriptedServer.with({ _, _ in .response("200 OK", [], "open\n") }) { server in
             let diagnosis = try await diagnose("http://localhost:\(server.port)/")
@@ -118,7 +118,7 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func aProxyThatTakesTheChallengeAway() async throws {
+    @Test func `a proxy that takes the challenge away`() async throws {
         try await station.signIn()
         try await withProtectedWebServer(realm: station.realm) { server in
             try await StockApache.with(StockApache.takesChallengesAway(before: server.port), on: station) { port in
@@ -131,7 +131,7 @@ struct DoctorServerTests {
     }
 
     @Test(.enabled(if: LoadableLibrary.nameService != nil, "nss_wrapper is missing: Scripts/install-packages unpacks it"))
-    func aHostWithoutAnAddress() async throws {
+    func `a host without an address`() async throws {
         try station.install(profile(hosts: ["nowhere.example.test"]))
         try await station.signIn()
         let environment = [
@@ -143,7 +143,7 @@ struct DoctorServerTests {
         #expect(first.name == "name" && first.detail.contains("nowhere.example.test"), "\(first)")
     }
 
-    @Test func aNegotiateThatIsNTLM() async throws {
+    @Test func `a Negotiate that is NTLM`() async throws {
         let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
             let challenge = try check("challenge", try await diagnose("http://localhost:\(server.port)/"))
@@ -174,7 +174,7 @@ struct DoctorServerTests {
         #expect(checks.first?.detail.contains(".com covers the domains of every organization under it") == true, "\(checks)")
     }
 
-    @Test func aBrowserThatNoPolicyTells() async throws {
+    @Test func `a browser that no policy tells`() async throws {
         let path = try station.write("#!/bin/sh\n", to: "bin/chromium")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         let browser = try check("browser", try await diagnose("http://localhost:9/"))
@@ -182,14 +182,14 @@ struct DoctorServerTests {
         #expect(browser.detail.contains("Chromium: no policy allows localhost") || browser.detail.contains("Chromium, "))
     }
 
-    @Test func aPrincipalThatIsOnlyGuessed() async throws {
+    @Test func `a principal that is only guessed`() async throws {
         let account = try check("account", try await diagnose(environment: ["USER": "nobody"]))
         #expect(account.verdict == .warning)
         #expect(account.detail.hasPrefix("nobody@EXAMPLE.TEST: the KDC does not know this principal"))
     }
 
     /// The tickets are with the agent, and a program that is started from here would look elsewhere.
-    @Test func ticketsThatOtherProgramsDoNotSee() async throws {
+    @Test func `tickets that other programs do not see`() async throws {
         try await station.withAgent { _ in
             try await station.signIn()
             let diagnosis = try await diagnose()
@@ -201,7 +201,7 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func whatAnAgentThatWasKilledLeaves() async throws {
+    @Test func `what an agent that was killed leaves`() async throws {
         try await station.signIn()
         try await station.leaveAKilledAgent()
         let cache = try check("cache", try await diagnose())

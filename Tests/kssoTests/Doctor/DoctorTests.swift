@@ -20,7 +20,7 @@ struct DoctorTests {
         Dictionary(diagnosis.checks.map { ($0.name, $0.verdict) }) { $1 }
     }
 
-    @Test func nothingFails() async throws {
+    @Test func `nothing fails`() async throws {
         try await station.signIn()
         let diagnosis = try await station.doctor(url)
         #expect(diagnosis.isHealthy, "\(diagnosis)")
@@ -31,7 +31,7 @@ struct DoctorTests {
     }
 
     /// Each layer in the order in which a sign-on passes it, as the documentation has them.
-    @Test func theOrder() async throws {
+    @Test func `the order`() async throws {
         try await station.signIn()
         let names = try await station.doctor(url).checks.map(\.name)
         #expect(
@@ -54,7 +54,7 @@ struct DoctorTests {
 
     /// A password's end that nobody knows is never told as one that has passed.
     @Test(arguments: expiries)
-    func whenThePasswordExpires(
+    func `when the password expires`(
         _ expiry: (flag: String, keys: [String], verdict: DiagnosticCheck.Verdict, words: String)
     ) async throws {
         let user = "user\(UUID().uuidString.prefix(8))"
@@ -67,7 +67,7 @@ struct DoctorTests {
         #expect(check.remedy == (expiry.verdict == .ok ? nil : "Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
     }
 
-    @Test func itChangesNothing() async throws {
+    @Test func `it changes nothing`() async throws {
         try await station.signIn()
         let cache = try Data(contentsOf: URL(fileURLWithPath: "\(station.directory)/cache"))
         #expect(try await station.doctor(url).isHealthy)
@@ -75,7 +75,7 @@ struct DoctorTests {
         #expect(try await station.realm.failedAttempts(of: "alice") == 0)
     }
 
-    @Test func whatAPersonReads() async throws {
+    @Test func `what a person reads`() async throws {
         let result = try await station.ksso("doctor", "EXAMPLE.TEST")
         #expect(result.exitStatus == 1)
         #expect(result.errors == "")
@@ -87,20 +87,20 @@ struct DoctorTests {
         #expect(!result.output.contains("challenge"))
     }
 
-    @Test func aHostThatNoRuleCovers() async throws {
+    @Test func `a host that no rule covers`() async throws {
         try await station.signIn()
         let first = try #require(try await station.doctor("https://elsewhere.example.test/").firstFailure)
         #expect(first.name == "host")
         #expect(first.detail.contains("elsewhere.example.test is not answered"))
     }
 
-    @Test func aProfileThatWasNamedAndIsNotThere() async throws {
+    @Test func `a profile that was named and is not there`() async throws {
         let first = try #require(try await station.doctor("--profile", "/nonexistent.yaml").firstFailure)
         #expect(first.name == "profile")
         #expect(first.detail.contains("/nonexistent.yaml"))
     }
 
-    @Test(arguments: ["[libdefaults\n", "[realms]\n }\n"]) func aConfigurationWithAFault(text: String) async throws {
+    @Test(arguments: ["[libdefaults\n", "[realms]\n }\n"]) func `a configuration with a fault`(text: String) async throws {
         let path = try station.write(text, to: "broken.conf")
         let first = try #require(try await station.doctor(environment: ["KRB5_CONFIG": path]).firstFailure)
         #expect(first.name == "configuration", "\(first)")
@@ -108,7 +108,7 @@ struct DoctorTests {
     }
 
     /// The KDC swallows everything, and so does the server: the doctor goes on from one to the other, and ends.
-    @Test func aClockThatLibkrb5MakesUpForIsNoFailure() async throws {
+    @Test func `a clock that libkrb 5 makes up for is no failure`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-3630))) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -138,7 +138,7 @@ struct DoctorTests {
     }
 
     /// The limit is for all of it. A slow machine starts and prints more slowly.
-    @Test func anAgentThatHangsIsNamedAndTheRestIsLookedAt() async throws {
+    @Test func `an agent that hangs is named and the rest is looked at`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -159,7 +159,7 @@ struct DoctorTests {
         }
     }
 
-    @Test func everythingIsDead() async throws {
+    @Test func `everything is dead`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -183,7 +183,7 @@ struct DoctorTests {
             "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"
         )
     )
-    func aKDCThatDNSNames() async throws {
+    func `a KDC that DNS names`() async throws {
         let environment = try station.resolving("kdc.example.test", kdcPort: station.realm.kdcPort)
         let login = try await station.ksso("login", "alice", "--password-stdin", "-q", input: "secret\n", environment: environment)
         #expect(login == .done(""))

@@ -1,11 +1,11 @@
-# `make demo` and `make test` are the two commands to know.
+# The most important targets are `make demo` and `make test`.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 KSSO = .build/debug/ksso
-# All tests at once would start more KDCs than a small machine has time for.
+# Running all tests in parallel would start more KDCs than a small machine can run.
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
-# A sanitizer may deadlock: the run ends all the same, with a failure. With the build it takes less than an hour on two cores.
+# A sanitizer may deadlock, so the run has a time limit. With the build it takes less than an hour on two cores.
 SANITIZED = timeout --kill-after=1m 3h $(TEST)
 DOCUMENTED = Kerberos HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
@@ -22,17 +22,17 @@ build: packages
 demo: build
 	@Scripts/demo $(KSSO)
 
-# One build for everything, then the tests: those on a real KDC and a real Apache included.
+# Builds everything once and runs all tests, including those with a real KDC and a real Apache.
 test: packages
 	swift build --build-tests
 	$(TEST) --skip-build
 
-# The long gates: the package on a booted machine, fuzzers and sanitizers. Most need a build of their own.
+# The long checks: the package on a booted machine, fuzzers and sanitizers. Most need a separate build.
 check: packages
 	Scripts/check
 	$(MAKE) deb
 	Tests/System/run .build/release/ksso
-	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package brings it
+	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package provides it
 	Examples/agent-client/check .build/release/ksso
 	Examples/login-prompt/check .build/release/ksso
 	$(MAKE) examples KSSO=.build/release/ksso
@@ -56,8 +56,8 @@ docs:
 	        || { cat .build/documentation.log; exit 1; }; \
 	done
 
-# The Swift library is linked in: the binaries run where no Swift is installed. All symbols are bound at the start, so that the table of their
-# addresses is read-only afterwards.
+# The Swift library is linked statically, so that the binaries run without Swift installed. All symbols are bound at start, so that the table
+# of their addresses is read-only afterwards.
 RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now
 
 release: packages
@@ -73,7 +73,7 @@ deb: release
 	@Scripts/make-deb .build/release/ksso .build
 	@Scripts/make-deb .build/release/ksso-realm .build
 
-# Those that need no build of their own: tests of services in other languages.
+# The examples that need no separate build: tests of services in other languages.
 examples: build
 	Examples/shell/check $(KSSO)
 	Examples/java/check $(KSSO)
@@ -86,7 +86,7 @@ system-test: release
 compose-test: build
 	Scripts/compose-test
 
-# Every client on every KDC and server; see the page Interoperability of KerberosSSO's documentation.
+# Tests every client with every KDC and server; see the page Interoperability of KerberosSSO's documentation.
 interop: packages
 	swift build --build-tests
 	TEST='$(TEST) --skip-build' Scripts/interop
@@ -95,7 +95,7 @@ format:
 	swift format --in-place --recursive --parallel --configuration .swift-format Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
 	    Fuzzing/Package.swift Fuzzing/Sources Examples
 
-# Figures of the tree: the size of files and folders, and the types with the most stored properties.
+# Prints statistics of the sources: the sizes of files and folders, and the types with the most stored properties.
 measure:
 	@Scripts/measure
 

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What a figure in the documentation rests on. A package of its own, so that nobody who uses the libraries builds it.
+// The benchmarks for the figures in the documentation. They are a separate package so that users of the libraries do not build them.
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
@@ -16,7 +16,7 @@ let package = Package(
     targets: [
         // The floor: the same work as plain C loops on the same ticket.
         .target(name: "CFloor", linkerSettings: [.linkedLibrary("gssapi_krb5"), .linkedLibrary("krb5")]),
-        // What the comparisons print with.
+        // Output and child processes of the comparisons.
         .target(
             name: "BenchmarkSupport",
             dependencies: [

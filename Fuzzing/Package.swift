@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers. A package of its own, so that nobody who uses the libraries builds it; HTTPNegotiate and KCM are built here as part of it,
-// so that the fuzzers see their branches and internals, and nothing else of the root's dependencies is fetched.
+// The fuzzers. They are a separate package so that users of the libraries do not build them. HTTPNegotiate and KCM are built here as part
+// of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is fetched.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -21,7 +21,7 @@ let package = Package(
             dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
         ),
-        // Without what needs SwiftNIO: sockets and the server.
+        // Without the parts that need SwiftNIO: sockets and the server.
         .target(
             name: "KCM",
             exclude: ["Server", "Socket"],

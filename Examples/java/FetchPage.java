@@ -2,7 +2,7 @@ import java.net.HttpURLConnection;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 
-/** Fetches a protected page with the ticket of the user's credential cache, and expects the greeting. */
+/** Fetches a protected page with the ticket in the user's credential cache, and checks the text of the page. */
 public class FetchPage {
     public static void main(String[] arguments) throws Exception {
         var url = URI.create(System.getenv("KSSO_REALM_URL") + "/hello").toURL();

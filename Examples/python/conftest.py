@@ -1,4 +1,4 @@
-"""A real KDC and a protected web server for a session of pytest, by `ksso realm run`."""
+"""A real KDC and a protected web server for a pytest session, from `ksso realm run`."""
 
 import json
 import os
@@ -9,9 +9,9 @@ import pytest
 
 @pytest.fixture(scope="session")
 def realm():
-    """The realm's description; its environment is the tests' own for as long as they run."""
+    """The realm's description. Its environment variables are set during the tests."""
     command = [os.environ.get("KSSO", "ksso"), "realm", "run", "--user", "alice:alice-secret", "--web"]
-    # The pipe ends with this process, however it ends, and the realm with the pipe.
+    # The pipe closes when this process exits for any reason, and then the realm stops.
     process = subprocess.Popen(
         command + ["--fault", "pass", "--json", "--until-input-ends"],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""What a service's own tests may look like."""
+"""An example of a service's tests."""
 
 import os
 import subprocess
@@ -8,13 +8,13 @@ import requests
 from requests_gssapi import HTTPSPNEGOAuth
 
 
-def test_a_signed_in_user_is_greeted(realm, signed_in):
+def test_a_signed_in_user_gets_the_page(realm, signed_in):
     answer = requests.get(realm["web"][0]["url"] + "/hello", auth=HTTPSPNEGOAuth())
     assert answer.status_code == 200
     assert answer.text.strip() == f"Hello {signed_in}"
 
 
-def test_nobody_is_not(realm):
+def test_a_request_without_a_ticket_gets_401(realm):
     assert requests.get(realm["web"][0]["url"] + "/hello").status_code == 401
 
 
@@ -26,7 +26,7 @@ def no_kdc():
     subprocess.run([ksso, "realm", "fault", "pass"], check=True)
 
 
-def test_without_a_kdc_nobody_signs_in(realm, no_kdc):
+def test_without_a_kdc_kinit_fails(realm, no_kdc):
     result = subprocess.run(["kinit", "alice"], input="alice-secret\n", text=True, capture_output=True)
     assert result.returncode == 1
     assert "Cannot contact any KDC" in result.stderr

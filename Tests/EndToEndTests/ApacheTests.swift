@@ -9,7 +9,7 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// A real Apache with mod_auth_gssapi, in each of its ways to ask, and curl beside us.
+/// Requests to a real Apache with mod_auth_gssapi in each of its modes, compared with curl.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/localhost"])) struct ApacheTests {
     let realm: TestRealm
 
@@ -37,12 +37,14 @@ import Testing
         ]
     }
 
-    @Test(arguments: Server.all, ["GET", "POST"]) func `what curl gets, we get`(server kind: Server, method: String) async throws {
+    @Test(arguments: Server.all, ["GET", "POST"]) func `Apache answers the client as it answers curl`(server kind: Server, method: String)
+        async throws
+    {
         try await withProtectedWebServer(realm: realm, kind.options) { server in
             let body = method == "POST" ? String(repeating: "x", count: 200_000) : nil
             let cache = try await realm.signedInCache()
             var arguments = ["-sS", "--max-time", "20", "--negotiate", "-u", ":", "-w", "%{http_code}"]
-            // An upload over HTTP/2 that is asked for a ticket ends curl 7.88 with a stream error.
+            // curl 7.88 fails with a stream error if an upload over HTTP/2 is challenged.
             if body != nil { arguments += ["--http1.1"] }
             if kind.options.usesTLS { arguments += ["--cacert", server.certificatePath] }
             if body != nil { arguments += ["--data-binary", "@-"] }
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a connection-bound server is asked once`() async throws {
+    @Test func `a connection-bound server challenges a client once`() async throws {
         try await withProtectedWebServer(realm: realm, .init(connectionBound: true)) { server in
             let clients = try await SignedInClients(realm: realm)
             try await clients.withClient { client in
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: Server.all.filter { !$0.options.negotiatesOnce })
-    func `two users at once are never taken for each other`(server kind: Server) async throws {
+    func `requests of two concurrent users are never confused`(server kind: Server) async throws {
         try await withProtectedWebServer(realm: realm, kind.options) { server in
             let users = ["alice", "bob"]
             let clients = try await SignedInClients(users, realm: realm, trusting: kind.options.usesTLS ? server.certificatePath : nil)
@@ -105,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Server.all.filter { $0.options.connectionBound })
-    func `one client whose user changes gets a connection for each`(server kind: Server) async throws {
+    func `a client whose user changes gets a connection for each user`(server kind: Server) async throws {
         try await withProtectedWebServer(realm: realm, kind.options) { server in
             let clients = try await SignedInClients(
                 ["alice", "bob"],
@@ -122,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `over HTTP/2 a claim to have authenticated the connection is not believed`() async throws {
+    @Test func `Persistent-Auth over HTTP/2 is ignored`() async throws {
         try await withProtectedWebServer(realm: realm, .init(connectionBound: true, usesTLS: true, usesHTTP2: true)) { server in
             let clients = try await SignedInClients(realm: realm, trusting: server.certificatePath)
             try await clients.withClient { client in
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a response streams while it comes`() async throws {
+    @Test func `a response of Apache is streamed`() async throws {
         try await withProtectedWebServer(realm: realm, .init(usesTLS: true)) { server in
             let clients = try await SignedInClients(realm: realm, trusting: server.certificatePath)
             try await clients.withClient { client in
@@ -149,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect is judged anew, with a context of its own`() async throws {
+    @Test func `a redirect is authenticated with its own security context`() async throws {
         try await withProtectedWebServer(realm: realm) { target in
             let redirects = Dictionary(
                 uniqueKeysWithValues: [301, 302, 303, 307, 308].map {

@@ -10,7 +10,7 @@ import TLSChannelBinding
 import TestSupport
 import Testing
 
-/// Tickets are bound to the server's certificate (RFC 5929): with our own acceptor, since neither Apache nor curl knows bindings here.
+/// Tokens are bound to the server's certificate (RFC 5929). The server is our own acceptor because Apache supports no bindings here.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct ChannelBindingTests {
     let realm: TestRealm
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ServerCertificate.all.filter { $0 != .ed25519 })
-    func `a server that demands bindings is served, whatever signed its certificate`(certificate: ServerCertificate) async throws {
+    func `a server that requires bindings is accepted with every certificate that has them`(certificate: ServerCertificate) async throws {
         let identity = try await realm.makeServerIdentity(certificate)
         let options = AcceptorServerOptions(identity: identity, channelBindings: .required(try bindings(of: identity)))
         try await withAcceptorServer(realm: realm, options) { server in
@@ -38,9 +38,9 @@ import Testing
         }
     }
 
-    /// For Ed25519 there are no bindings (RFC 5929 section 4.1). A relay that chooses such a certificate gets nothing by it.
+    /// Ed25519 has no bindings (RFC 5929 section 4.1). A relay must not gain a token by choosing such a certificate.
     @Test(arguments: [false, true])
-    func `a certificate without bindings gets no ticket, unless the profile says so`(isExcepted: Bool) async throws {
+    func `a server whose certificate has no bindings gets no token unless the profile allows it`(isExcepted: Bool) async throws {
         let identity = try await realm.makeServerIdentity(.ed25519)
         try await withAcceptorServer(realm: realm, .init(identity: identity)) { server in
             let clients = try await SignedInClients(realm: realm, trusting: identity.certificatePath) {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `curl, which knows no bindings, is refused by the same server`() async throws {
+    @Test func `a server that requires bindings refuses curl, which sends none`() async throws {
         let identity = try await realm.makeServerIdentity()
         let options = AcceptorServerOptions(identity: identity, channelBindings: .required(try bindings(of: identity)))
         try await withAcceptorServer(realm: realm, options) { server in
@@ -80,10 +80,10 @@ import Testing
         }
     }
 
-    @Test func `a ticket that a relay passes on under another certificate is refused`() async throws {
+    @Test func `a token relayed under another certificate is refused`() async throws {
         let relay = try await realm.makeServerIdentity(.rsaSHA256)
         let server = try await realm.makeServerIdentity()
-        // What the relay passes on carries the bindings of the relay's own certificate; the server compares with its own.
+        // A relayed token has the bindings of the relay's certificate; the server compares them with its own.
         let options = AcceptorServerOptions(identity: relay, channelBindings: .compared(try bindings(of: server)))
         try await withAcceptorServer(realm: realm, options) { server in
             let clients = try await SignedInClients(realm: realm, trusting: relay.certificatePath)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a host of NoChannelBindingHosts gets none`() async throws {
+    @Test func `a token for a host in NoChannelBindingHosts is not channel bound`() async throws {
         let identity = try await realm.makeServerIdentity()
         try await withAcceptorServer(realm: realm, .init(identity: identity, channelBindings: .required(try bindings(of: identity)))) {
             server in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `without asking, too, a ticket is bound`() async throws {
+    @Test func `a preemptive token is channel bound`() async throws {
         let identity = try await realm.makeServerIdentity()
         try await withAcceptorServer(realm: realm, .init(identity: identity, channelBindings: .required(try bindings(of: identity)))) {
             server in
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate that changes between two connections gets a ticket of its own`() async throws {
+    @Test func `a certificate that changes between two connections gets its own token`() async throws {
         let second = try await realm.makeServerIdentity(.rsaSHA384)
         let identities = [try await realm.makeServerIdentity(), second, second]
         let sso = try ScriptedExtension()
@@ -150,15 +150,15 @@ import Testing
                 let answer = try await client.negotiate(HTTPClientRequest(url: "https://localhost:\(server.port)/"))
                 #expect(answer.delivery == .authenticated)
             }
-            // Asked over the first certificate; the connection for the ticket shows the second, and so does the one after it.
+            // The challenge came over the first certificate; the connection for the token shows the second, and so does the one after it.
             let expected = try identities.prefix(2).map { try bindings(of: $0).applicationData }
             #expect(sso.requests.map(\.channelBindings) == expected)
-            #expect(server.requests.filter { $0.field("Authorization") != nil }.count == 1, "no ticket over the wrong certificate")
+            #expect(server.requests.filter { $0.field("Authorization") != nil }.count == 1, "no token over the wrong certificate")
         }
     }
 
     @Test(arguments: [UnboundTLS.allowed, .refused])
-    func `a given client shows no certificate, and what that means is said`(unboundTLS: UnboundTLS) async throws {
+    func `unboundTLS decides about TLS through a given client, which shows no certificate`(unboundTLS: UnboundTLS) async throws {
         let identity = try await realm.makeServerIdentity()
         try await withAcceptorServer(realm: realm, .init(identity: identity)) { server in
             let clients = try await SignedInClients(realm: realm, trusting: identity.certificatePath)

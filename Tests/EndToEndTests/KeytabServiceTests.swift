@@ -7,9 +7,10 @@ import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import Testing
 
+/// A service with a keytab and without an agent, against a real Apache.
 @Suite struct KeytabServiceTests {
     @Test(.timeLimit(.minutes(5)))
-    func `a service goes on through three ticket lifetimes, with no agent`() async throws {
+    func `a service without an agent works through three ticket lifetimes`() async throws {
         let lifetime = Duration.seconds(10)
         let options = TestRealmOptions(users: [:], services: ["app", "HTTP/localhost"], ticketLifetime: lifetime)
         try await withTestRealm(options) { realm in
@@ -31,13 +32,13 @@ import Testing
                         #expect(response.status == .ok)
                         #expect(String(buffer: try await response.body.collect(upTo: 1024)) == "Hello app@\(realm.name)\n")
                         greetings += 1
-                        try await clock.sleep(for: .milliseconds(100))  // a service at work, not a wait for something
+                        try await clock.sleep(for: .milliseconds(100))  // simulates a service at work; nothing is awaited
                     }
                 }
                 let signIns = try realm.log().split(separator: "\n").filter {
                     $0.contains("AS_REQ") && $0.contains("ISSUE") && $0.contains("app@")
                 }
-                #expect(greetings > 3)  // how many there are depends on the machine
+                #expect(greetings > 3)  // the number depends on the machine
                 #expect((3...8).contains(signIns.count), "\(signIns.count) sign-ins in three lifetimes")
             }
         }

@@ -10,7 +10,7 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// Tickets as large as those of a directory in which a user has many groups, through a real Apache.
+/// Tickets as large as those of an Active Directory user with many groups, sent to a real Apache.
 @Suite(.serialized, .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct LargeTicketTests {
     let realm: TestRealm
 
@@ -18,9 +18,9 @@ import Testing
         realm = try TestRealm.required()
     }
 
-    /// In bytes: the token is a little longer, and its field in base64 a third.
+    /// In bytes: the token is slightly longer, and its base64 field a third longer.
     @Test(arguments: [50_000, 64_512], [false, true])
-    func `a token of nearly 64 KiB is taken`(size: Int, usesTLS: Bool) async throws {
+    func `Apache accepts a token of nearly 64 KiB`(size: Int, usesTLS: Bool) async throws {
         try await withProtectedWebServer(realm: realm, .init(usesTLS: usesTLS)) { server in
             let clients = try await signedInClients(ticketSize: size, trusting: usesTLS ? server.certificatePath : nil)
             let before = try realm.issued(.serviceTicket, server: "HTTP/localhost")
@@ -30,12 +30,12 @@ import Testing
                 #expect(answer.report.isChannelBound == usesTLS)
                 #expect(try await answer.response.text == "Hello alice@EXAMPLE.TEST\n")
             }
-            #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == before, "it was the large ticket, and no other")
+            #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == before, "the large ticket was used")
         }
     }
 
-    /// Over HTTP/2 as far as it goes; the large ones over HTTP/1.1.
-    @Test(arguments: [4_000, 17_000, 24_000, 43_000]) func `a large token is taken by a server of HTTP/2`(size: Int) async throws {
+    /// Tokens that fit are sent over HTTP/2, larger ones over HTTP/1.1.
+    @Test(arguments: [4_000, 17_000, 24_000, 43_000]) func `a server with HTTP/2 accepts a large token`(size: Int) async throws {
         try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: true)) { server in
             let clients = try await signedInClients(ticketSize: size, trusting: server.certificatePath)
             try await clients.withClient { client in
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    /// Any other large field, which Apache does not read.
-    @Test func `a large field of the user is taken by a server of HTTP/2`() async throws {
+    /// The field is not the token's, and Apache ignores it.
+    @Test func `a server with HTTP/2 accepts a large custom field`() async throws {
         try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: true)) { server in
             let clients = try await signedInClients(ticketSize: 1_000, trusting: server.certificatePath)
             try await clients.withClient { client in
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// Apache's own limit for a field is 8,190 bytes.
-    @Test(arguments: [false, true]) func `a server that takes no such field is named, and how to raise its limit`(usesTLS: Bool)
+    /// Apache's default limit for a field is 8,190 bytes.
+    @Test(arguments: [false, true]) func `an error for a too large token explains how to raise the server's limit`(usesTLS: Bool)
         async throws
     {
         try await withProtectedWebServer(realm: realm, .init(usesTLS: usesTLS, maximumFieldSize: 8_190)) { server in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// alice, whose cache has a large ticket for the server.
+    /// Signs in alice, with a large ticket for the server in the cache.
     private func signedInClients(ticketSize: Int, trusting certificatePath: String?) async throws -> SignedInClients {
         let clients = try await SignedInClients(realm: realm, trusting: certificatePath)
         let session = try #require(try await clients.sso.sessions().sessions.first)

@@ -8,7 +8,7 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// One client in a service, used by many tasks at once.
+/// One client of a service that many concurrent tasks use.
 @Suite(.serialized, .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct LoadTests {
     let realm: TestRealm
 
@@ -16,10 +16,10 @@ import Testing
         realm = try TestRealm.required()
     }
 
-    @Test(arguments: [false, true]) func `many tasks cost one ticket, and each request has a token of its own`(isPreemptive: Bool)
+    @Test(arguments: [false, true]) func `concurrent tasks share one ticket, and each request has its own token`(isPreemptive: Bool)
         async throws
     {
-        // With its replay cache Apache refuses a token that comes twice.
+        // With its replay cache Apache refuses a repeated token.
         try await withProtectedWebServer(realm: realm, .init(usesReplayCache: true)) { server in
             let clients = try await SignedInClients(realm: realm) {
                 if isPreemptive { $0.preemptiveHosts = [try HostRule("localhost")] }
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `tasks that are cancelled leave the others and the client whole`() async throws {
+    @Test func `cancelled tasks do not affect other tasks or the client`() async throws {
         try await withProtectedWebServer(realm: realm) { server in
             let clients = try await SignedInClients(realm: realm)
             try await clients.withClient { client in
@@ -57,7 +57,7 @@ import Testing
                             let request = Task {
                                 try await client.execute(HTTPClientRequest(url: "\(server.url)/hello"), timeout: .seconds(120)).text
                             }
-                            // At whatever await it may be: the connection, the challenge, the ticket, the second leg, the body.
+                            // Cancels at different points: the connection, the challenge, the ticket, the second leg, the body.
                             for _ in 0..<number { await Task.yield() }
                             if number.isMultiple(of: 2) { request.cancel() }
                             switch await request.result {

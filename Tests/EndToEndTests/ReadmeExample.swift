@@ -3,7 +3,7 @@ import KerberosSSO
 import KerberosTesting
 import NegotiateAsyncHTTPClient
 
-/// The example of README.md, line by line, so that it can't stop compiling unseen. It is not run: it would ask at a terminal.
+/// The first example of README.md, line by line, so that the compiler checks it. It is not run because it prompts on a terminal.
 func readmeExample() async throws {
     let sso = try await SingleSignOn(.automatic)  // the profiles in /etc/ksso and ~/.config/ksso
     try await sso.signIn("alice", prompt: .terminal)  // asks for the password; every krb5 program can use the ticket
@@ -13,14 +13,14 @@ func readmeExample() async throws {
     }
 }
 
-/// The service's example.
+/// The example for a service.
 func readmeServiceExample() async throws {
     let profile = try Profile(contentsOf: "/etc/app/corp.mobileconfig")
     let sso = try await SingleSignOn(.inProcess(profile, credential: .keytab("/etc/app.keytab", principal: "app@CORP.EXAMPLE")))
     print(sso.profiles.count)
 }
 
-/// The tests' example; it is run.
+/// The example for tests, which a test runs.
 func readmeTestExample() async throws {
     try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
         let keys = try await realm.run("klist", ["-k", realm.keytabPath])

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
 
+/// The examples of README.md.
 @Suite struct ReadmeTests {
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `the examples of the README are the ones that are compiled`() throws {
+    @Test func `the examples in the README are those in ReadmeExample.swift`() throws {
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
         let compiled = normalized(
             try String(
@@ -20,11 +21,11 @@ import Testing
         }
     }
 
-    @Test func `the example for tests runs`() async throws {
+    @Test func `the README example for tests runs`() async throws {
         try await readmeTestExample()
     }
 
-    @Test func `the first example stands within 20 lines`() throws {
+    @Test func `the first example is within the first 20 lines of the README`() throws {
         let lines = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8).split(
             separator: "\n",
             omittingEmptySubsequences: false

@@ -10,7 +10,7 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// The main job in Swift, on a real KDC and a real Apache, with the profile that a Mac would take.
+/// The main use case: sign in at a real KDC and fetch a page from a real Apache, with a Mac's profile.
 @Suite(.testRealm(users: ["alice": "alice-secret", "bob": "bob-secret"], services: ["HTTP/localhost", "app"]))
 struct SignInAndFetchTests {
     private func withClient<Value>(
@@ -51,7 +51,7 @@ struct SignInAndFetchTests {
         String(buffer: try await response.body.collect(upTo: 1 << 16))
     }
 
-    @Test func `a signed-in user is greeted`() async throws {
+    @Test func `a signed-in user gets the protected page`() async throws {
         try await withClient { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             let response = try await http.execute(HTTPClientRequest(url: "\(url)/hello"))
@@ -60,7 +60,7 @@ struct SignInAndFetchTests {
         }
     }
 
-    @Test func `the profile of a Mac, unchanged, serves over https and not over http`() async throws {
+    @Test func `an unchanged Mac profile is used over HTTPS and not over plain HTTP`() async throws {
         let profile = try #require(Bundle.module.path(forResource: "corp", ofType: "mobileconfig", inDirectory: "Fixtures"))
         try await withClient(usesTLS: true, profile: profile) { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
@@ -71,12 +71,12 @@ struct SignInAndFetchTests {
         try await withClient(profile: profile) { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             let answer = try await http.negotiate(HTTPClientRequest(url: "\(url)/hello"))
-            #expect(answer.response.status == .unauthorized, "plain http is not answered without our key")
+            #expect(answer.response.status == .unauthorized, "plain HTTP is not answered without PlainHTTPHosts")
             #expect(answer.delivery == .unauthenticated)
         }
     }
 
-    @Test func `a page that asks for nothing gets no token`() async throws {
+    @Test func `a page without a challenge gets no token`() async throws {
         try await withClient { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             let answer = try await http.negotiate(HTTPClientRequest(url: "\(url)/open"))
@@ -85,14 +85,14 @@ struct SignInAndFetchTests {
         }
     }
 
-    @Test func `nobody is signed in`() async throws {
+    @Test func `a request without a session throws a not-signed-in error`() async throws {
         try await withClient { _, _, http, url in
             let error = await #expect(throws: AuthorizationError.self) { try await http.execute(HTTPClientRequest(url: "\(url)/hello")) }
             #expect(error?.code == .notSignedIn)
         }
     }
 
-    @Test func `a sign-out closes the page`() async throws {
+    @Test func `after a sign-out the protected page is not available`() async throws {
         try await withClient { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             #expect(try await http.execute(HTTPClientRequest(url: "\(url)/hello")).status == .ok)
@@ -101,8 +101,8 @@ struct SignInAndFetchTests {
         }
     }
 
-    @Test func `many tasks share one ticket request`() async throws {
-        // A realm of its own: the requests are counted in its log.
+    @Test func `concurrent tasks share one ticket request`() async throws {
+        // The test needs its own realm because it counts the requests in the log.
         try await withTestRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]) { _ in
             try await withClient { realm, sso, http, url in
                 try await sso.signIn("alice", using: .password(Secret("alice-secret")))
@@ -116,7 +116,7 @@ struct SignInAndFetchTests {
         }
     }
 
-    @Test func `a server whose key has changed refuses the ticket, and says why`() async throws {
+    @Test func `a ticket refused after a key change is reported with the probable reason`() async throws {
         try await withTestRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]) { realm in
             try await withProtectedWebServer(realm: realm) { server in
                 var settings = SingleSignOn.Settings()

@@ -8,13 +8,12 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// Users who are signed in, and clients of theirs.
+/// Signed-in users, and HTTP clients that use their sessions.
 struct SignedInClients {
     let sso: KerberosExtension
     private let certificatePath: String?
 
-    /// Signs users in, each with the password `secret`; they share a collection of caches. The profile covers localhost, over plain http
-    /// too.
+    /// Signs users in, each with the password `secret`; they share a cache collection. The profile covers localhost, including plain HTTP.
     ///
     /// - Parameter certificatePath: The certificate that clients trust.
     init(
@@ -52,7 +51,7 @@ struct SignedInClients {
         return try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration, body)
     }
 
-    /// What a client needs to trust one certificate.
+    /// A TLS configuration that trusts one certificate.
     static func trust(_ certificatePath: String) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(certificatePath))
@@ -69,10 +68,10 @@ extension TestRealm {
     /// The realm of the suite.
     static func required() throws -> TestRealm { try #require(current) }
 
-    /// A path in the realm's folder where nothing is yet.
+    /// An unused path in the realm's directory.
     func newPath() -> String { "\(directory)/\(UUID().uuidString)" }
 
-    /// A cache of alice's that stock programs use: its name.
+    /// Signs alice in with kinit and returns the name of the cache.
     func signedInCache() async throws -> String {
         let cache = "FILE:\(newPath())"
         let result = try await run("kinit", ["-c", cache, "alice"], input: "secret\n")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// Who besides the user, and which of the user's programs, gets tickets from the agent.
+/// The profile keys for sign-in rules, and for the programs and peers that may get tickets from the agent.
 @Suite struct AccessKeyTests {
     private func configuration(_ lines: String) throws -> ExtensionConfiguration {
         let text = """
@@ -17,7 +17,7 @@ import Testing
         return try #require(Profile(data: Data(text.utf8), source: "a.yaml").configurations.first)
     }
 
-    @Test func `programs of Linux can be denied, and a Mac's are passed over`() throws {
+    @Test func `DeniedBundleIdentifiers denies Linux programs and ignores a Mac's`() throws {
         let denied = try configuration("DeniedBundleIdentifiers: [com.apple.Safari, /usr/bin/curl, 'unit:a.service', /opt/app/]")
             .deniedCallers
         #expect(denied == [.executable("/usr/bin/curl"), .unit("a.service"), .folder("/opt/app/")])
@@ -25,7 +25,7 @@ import Testing
         #expect(try configuration("").deniedCallers.isEmpty)
     }
 
-    @Test func `how to sign in, whose credential answers and who looks after it`() throws {
+    @Test func `the keys for sign-in, credential use and monitoring are read`() throws {
         let plain = try configuration("")
         #expect(plain.signIn == SignInRules() && plain.credentialUseMode == nil && plain.monitorsCredentials)
         let keys = [
@@ -50,18 +50,18 @@ import Testing
     }
 
     @Test(arguments: ["/etc/cert.pem", "FILE:", "file:/a", "PKCS13:x", ""])
-    func `what libkrb5 knows as no certificate is refused`(_ text: String) {
+    func `a CertificateIdentity that libkrb5 cannot use is refused`(_ text: String) {
         let error = #expect(throws: ProfileError.self) { try configuration("CertificateIdentity: '\(text)'") }
         #expect(error?.code == .badValue)
     }
 
     @Test(arguments: ["/run/ticket", "FILE:ticket", "MEMORY:x", ""])
-    func `a cache that nobody else would find is refused`(_ text: String) {
+    func `an ArmorCache that other processes cannot find is refused`(_ text: String) {
         let error = #expect(throws: ProfileError.self) { try configuration("ArmorCache: '\(text)'") }
         #expect(error?.code == .badValue)
     }
 
-    @Test func `AllowedPeers names users and groups by number, each with hosts`() throws {
+    @Test func `AllowedPeers lists users and groups by number, each with hosts`() throws {
         let peers = try configuration("AllowedPeers: {gid:0: [a.example.test], 'uid:33': [.example.test]}").allowedPeers
         #expect(peers.map(\.peer) == [.group(0), .user(33)])
         #expect(peers.map { $0.hosts.map(\.name) } == [["a.example.test"], [".example.test"]])
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["uid:-1", "uid:033", "uid:", "uid", "33", "user:33", "uid:33:1", "uid:4294967296", "UID:33", "uid: 33", ""])
-    func `anything else is no peer`(_ text: String) { #expect(AllowedPeer.Peer(text) == nil) }
+    func `a text that is neither uid:NUMBER nor gid:NUMBER is not a peer`(_ text: String) { #expect(AllowedPeer.Peer(text) == nil) }
 
     @Test(
         arguments: [
@@ -78,7 +78,7 @@ import Testing
             ("[/opt/app/, 'unit:backup.service']", [.folder("/opt/app/"), .unit("backup.service")]),
         ] as [(String, [CredentialCaller]?)]
     )
-    func `the list of programs restricts where it names one of Linux`(_ list: String, _ expected: [CredentialCaller]?) throws {
+    func `credentialBundleIdACL restricts callers if it names a Linux program`(_ list: String, _ expected: [CredentialCaller]?) throws {
         #expect(try configuration("ExtensionData: {credentialBundleIdACL: \(list)}").credentialCallers == expected)
         let withTools = try configuration("ExtensionData: {includeKerberosAppsInBundleIdACL: true, credentialBundleIdACL: \(list)}")
         #expect(withTools.credentialCallers == expected.map { $0 + CredentialCaller.kerberosTools })

@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExtensionProfile
 
+/// Files that are refused as profiles, and the faults that the error and the report name.
 @Suite struct BadProfileTests {
     @Test(arguments: [
         ("empty.yaml", ProfileError.Code.empty, "The file is empty."),
@@ -23,8 +24,7 @@ import Testing
         ("top-level-list.yaml", .malformed, "Found an array, expected a dictionary"),
         ("encrypted.mobileconfig", .encrypted, "encrypted for one device"),
     ])
-    func `a file that is no profile is refused, and cannot be reported on`(_ name: String, _ code: ProfileError.Code, _ text: String) throws
-    {
+    func `a file that is not a profile is refused and has no report`(_ name: String, _ code: ProfileError.Code, _ text: String) throws {
         let error = try Fixture.refusal(name)
         #expect(error.code == code)
         #expect(error.reason.contains(text), "\(error)")
@@ -33,14 +33,14 @@ import Testing
         #expect(throws: error) { try Fixture.report(name) }
     }
 
-    @Test func `a signature is recognised by its first bytes, and YAML that begins with 0 is not one`() throws {
+    @Test func `a signature is recognized by its first bytes, unlike YAML that begins with 0`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x30, 0x82, 0x01, 0x00]), source: "a.mobileconfig") }
         #expect(error.code == .badSignature)
         let text = try #require(throws: ProfileError.self) { try Profile(data: Data("0: 1".utf8), source: "a.yaml") }
         #expect(text.code == .missingKey)
     }
 
-    @Test func `more than a mebibyte is refused unread`() throws {
+    @Test func `a file larger than 1 MiB is refused before parsing`() throws {
         let comment = Data(repeating: UInt8(ascii: "#"), count: (1 << 20) + 1)
         let error = try #require(throws: ProfileError.self) { try Profile(data: comment, source: "huge.yaml") }
         #expect(error.code == .tooLarge)
@@ -50,7 +50,7 @@ import Testing
         #expect(allowed.code == .empty)
     }
 
-    @Test func `bytes that are no text are refused`() throws {
+    @Test func `bytes that are not UTF-8 are refused`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x52, 0xFF, 0xFE]), source: "a.yaml") }
         #expect(error.code == .malformed)
         #expect(error.reason.contains("UTF-8"))
@@ -80,7 +80,7 @@ import Testing
         ("preferredKDCs", "ExtensionData.preferredKDCs", "a string (\"kdc.example.test\")", "an array of strings"),
         ("PayloadContentElement", "PayloadContent[0]", "a string", "a dictionary with a payload's keys"),
     ])
-    func `a wrong type in a key that is acted on refuses the file`(_ name: String, _ path: String, _ found: String, _ expected: String)
+    func `a wrong type in a key that is used refuses the file`(_ name: String, _ path: String, _ found: String, _ expected: String)
         throws
     {
         let file = "WrongType/\(name).yaml"
@@ -118,7 +118,7 @@ import Testing
         ("domainRealmMappingSuffix", "ExtensionData.domainRealmMapping.\"EXAMPLE.TEST\"[0]", "wildcard"),
         ("domainRealmMappingTwice", "ExtensionData.domainRealmMapping.\"TWO.TEST\"[0]", "is also mapped to ONE.TEST"),
     ])
-    func `a value that cannot be refuses the file`(_ name: String, _ path: String, _ text: String) throws {
+    func `an impossible value in a key that is used refuses the file`(_ name: String, _ path: String, _ text: String) throws {
         let error = try Fixture.refusal("BadValue/\(name).yaml")
         #expect(error.code == .badValue)
         #expect(error.keyPath?.description == path)
@@ -127,7 +127,7 @@ import Testing
         #expect(try Fixture.report("BadValue/\(name).yaml").hasErrors)
     }
 
-    @Test func `each required key that is missing is named`() throws {
+    @Test func `every missing required key is reported`() throws {
         let report = try Fixture.report("missing-keys.yaml")
         #expect(report.errors.map(\.key) == ["Realm", "Hosts", "ExtensionIdentifier", "Type"])
         let error = try Fixture.refusal("missing-keys.yaml")
@@ -135,14 +135,14 @@ import Testing
         #expect(error.message.contains("Realm: Required, and not there; expected a string. 3 more faults are in this file"))
     }
 
-    @Test func `a required key under a wrong name is told as the slip that it is`() throws {
+    @Test func `a misspelled required key is reported with the correct name`() throws {
         let text = profileText(realm: "A.TEST", hosts: "a.test").replacing("Hosts:", with: "Host:").replacing("Type: Credential", with: "")
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data(text.utf8), source: "a.yaml") }
         #expect(error.code == .missingKey)
         #expect(error.message.hasPrefix("a.yaml: Host: Not a key; Hosts is probably meant. 2 more faults are"), "\(error)")
     }
 
-    @Test func `a profile with nothing for the Kerberos extension says what it has`() throws {
+    @Test func `a profile without a Kerberos extension payload is refused with its payload types`() throws {
         let error = try Fixture.refusal("only-wifi.mobileconfig")
         #expect(error.code == .noKerberosPayload)
         #expect(error.reason.contains("com.apple.wifi.managed"))
@@ -152,7 +152,7 @@ import Testing
     @Test(arguments: [
         ("host-twice.yaml", "Hosts[2]", "Hosts[0]"), ("host-twice-in-two.yaml", "PayloadContent[1].Hosts[0]", "PayloadContent[0].Hosts[0]"),
     ])
-    func `a host that stands twice refuses the file`(_ name: String, _ second: String, _ first: String) throws {
+    func `a repeated host refuses the file`(_ name: String, _ second: String, _ first: String) throws {
         let error = try Fixture.refusal(name)
         #expect(error.code == .repeatedHost)
         #expect(error.keyPath?.description == second)
@@ -160,10 +160,10 @@ import Testing
         #expect(try Fixture.report(name).hasErrors)
     }
 
-    @Test func `the first fault is told and the others are counted`() throws {
+    @Test func `the error reports the first fault and counts the others`() throws {
         let error = try Fixture.refusal("several-faults.yaml")
         #expect(error.reason.hasSuffix("3 more faults are in this file; list them with: ksso profile check \(error.source)"))
-        // The fault in a key that is not acted on refuses no file, and counts as the check shows it.
+        // A fault in an unused key does not refuse the file, but the report counts it.
         #expect(try Fixture.report("several-faults.yaml").faultCount == 4)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// The files under Fixtures.
 enum Fixture {
-    /// A row of another kind than the test is about.
+    /// Thrown when a row is not of the kind that the test expects.
     struct Unexpected: Error { let row: ProfileReportRow }
 
     static func path(_ name: String) throws -> String {
@@ -14,7 +14,7 @@ enum Fixture {
 
     static func data(_ name: String) throws -> Data { try ProfileFile.read(path: path(name)) }
 
-    /// A profile under its own short name, so that messages can be compared.
+    /// Reads a profile with its short name as the source, so that messages can be compared.
     static func profile(_ name: String) throws -> Profile { try Profile(data: data(name), source: name) }
 
     static func report(_ name: String) throws -> ProfileReport { try Profile.check(data: data(name), source: name) }

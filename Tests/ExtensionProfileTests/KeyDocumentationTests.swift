@@ -4,10 +4,10 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// The table of keys in the documentation and the one in the code are the same.
+/// The documentation of profile keys matches the code.
 @Suite struct KeyDocumentationTests {
     @Test(arguments: [ProfileKey.Place.payload, .extensionData])
-    func `the documented table is the code's`(_ place: ProfileKey.Place) throws {
+    func `the documented table of keys matches the code`(_ place: ProfileKey.Place) throws {
         let documented = try KeyDocumentationTests.rows(under: place == .payload ? "## The payload" : "## ExtensionData")
         let expected = ProfileKey.all.filter { $0.place == place }.map(KeyDocumentationTests.row)
         #expect(
@@ -16,19 +16,19 @@ import Testing
         )
     }
 
-    @Test func `each key of our own is told with its danger`() throws {
-        let told = try KeyDocumentationTests.rows(under: "## The keys of our own").map { $0.components(separatedBy: " | ") }
+    @Test func `every key that Apple does not have is documented with its danger`() throws {
+        let documented = try KeyDocumentationTests.rows(under: "## The keys of our own").map { $0.components(separatedBy: " | ") }
         #expect(
-            told.map { $0.first }
+            documented.map { $0.first }
                 == (HostList.allCases.map(\.rawValue) + [ServicePrincipalEntry.key, AllowedPeerEntry.key]
                 + SessionLimitKey.allCases.map(\.rawValue) + [RenewalKey.name, CertificateIdentityKey.name, ArmorCacheKey.name]).map {
                     "| `\($0)`"
                 }
         )
-        #expect(told.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
+        #expect(documented.allSatisfy { $0.count == 4 && $0.allSatisfy { !$0.isEmpty } })
     }
 
-    @Test func `the example of our own keys is a profile`() throws {
+    @Test func `the example in the key documentation is a valid profile`() throws {
         let lines = try KeyDocumentationTests.section("## The keys of our own")
         let example = lines.drop { $0 != "```yaml" }.dropFirst().prefix { $0 != "```" }
         let others = profileText(realm: "CORP.EXAMPLE", hosts: "").components(separatedBy: "\n").filter { !$0.hasPrefix("Hosts:") }
@@ -37,7 +37,7 @@ import Testing
         #expect(profile.configurations.first?.servicePrincipals.count == 2)
     }
 
-    @Test func `what the comparison of lists says of Hosts is so`() throws {
+    @Test func `the documented comparison of host lists matches HostRule`() throws {
         let rows = try KeyDocumentationTests.rows(under: "## Hosts").map { row in
             row.split(separator: "|").map { $0.trimmingCharacters(in: [" ", "`"]) }
         }
@@ -49,13 +49,13 @@ import Testing
         }
     }
 
-    @Test func `names are unique and 38 keys are the extension's`() {
+    @Test func `key names are unique and 38 of them are in ExtensionData`() {
         #expect(ProfileKey.extensionData.count == 38)
         let names = ProfileKey.all.map { "\($0.place) \($0.name)" }
         #expect(Set(names).count == names.count)
     }
 
-    /// A key as a row of the table.
+    /// A key as a row of the documented table.
     private static func row(_ key: ProfileKey) -> String {
         let state =
             switch key.state {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// The keys of our own: lists of hosts, and service principals.
+/// The keys that Apple does not have: lists of hosts, and service principals.
 @Suite struct OwnKeyTests {
     struct Vectors: Decodable {
         struct Origin: Decodable, CustomTestStringConvertible {
@@ -26,7 +26,7 @@ import Testing
         static func load() throws -> Vectors { try JSONDecoder().decode(Vectors.self, from: Fixture.data("service-principals.json")) }
     }
 
-    /// A profile with one more key. JSON is YAML too, so any text can be a key or a value.
+    /// A profile with one additional key. Because JSON is also YAML, any text can be a key or a value.
     private static func profile(_ key: String, _ json: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["host-settings.yaml", "host-settings.mobileconfig", "host-settings-binary.mobileconfig"])
-    func `our own keys say the same in every format`(_ name: String) throws {
+    func `the keys that Apple does not have mean the same in every format`(_ name: String) throws {
         let profile = try Fixture.profile(name)
         func rules(_ texts: String...) throws -> [HostRule] { try texts.map { try HostRule($0) } }
         var expected = ExtensionConfiguration(
@@ -60,7 +60,7 @@ import Testing
         #expect(profile.payloads.first?.servicePrincipals == expected.servicePrincipals)
     }
 
-    @Test func `a payload without them has empty lists`() throws {
+    @Test func `a payload without host lists has empty ones`() throws {
         let payload = try #require(Fixture.profile("corporate.yaml").payloads.first)
         #expect(payload.servicePrincipals.isEmpty)
         #expect(HostList.allCases.allSatisfy { $0.rules(in: [:]).isEmpty })
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: HostList.allCases)
-    func `a list of hosts is held to the rules of Hosts`(_ list: HostList) throws {
+    func `every list of hosts follows the rules of Hosts`(_ list: HostList) throws {
         let key = list.rawValue
         #expect(ProfileKey.named(key, in: .payload)?.isActedOn == true)
         for (entry, part) in [("*.example.test", "wildcard"), ("www.example.test:80", "port"), ("10.0.0.1", "address"), ("", "empty")] {
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: try Vectors.load().origins)
-    func `a service principal is for an origin`(_ vector: Vectors.Origin) throws {
+    func `a key of ServicePrincipals must be an origin`(_ vector: Vectors.Origin) throws {
         let report = try Profile.check(
             data: OwnKeyTests.profile("ServicePrincipals", [vector.text: "HTTP/real.example.test"]),
             source: "a.yaml"
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: try Vectors.load().principals)
-    func `a service principal has a service and a host`(_ vector: Vectors.Principal) throws {
+    func `a value of ServicePrincipals must have a service and a host`(_ vector: Vectors.Principal) throws {
         let data = try OwnKeyTests.profile("ServicePrincipals", ["https://www.example.test": vector.text])
         guard let fault = vector.fault else {
             let configuration = try #require(Profile(data: data, source: "a.yaml").configurations.first)
@@ -118,7 +118,7 @@ import Testing
         #expect(error.reason.hasSuffix("Write HTTP/www.example.com or HTTP/www.example.com@EXAMPLE.COM."), "\(error)")
     }
 
-    @Test func `the origin and the principal of an entry can both be wrong`() throws {
+    @Test func `a wrong origin and a wrong principal of one entry are both reported`() throws {
         let report = try Profile.check(data: OwnKeyTests.profile("ServicePrincipals", ["www.example.test": "HTTP"]), source: "a.yaml")
         #expect(report.errors.map(\.key) == ["ServicePrincipals", "ServicePrincipals"])
     }
@@ -170,7 +170,11 @@ import Testing
             ("ServicePrincipals.\"https://c.corp.test\"", .warning, "HTTP, in upper case; a ticket for cifs/real.corp.test"),
         ] as [(String, ProfileAdvice.Severity?, String)]
     )
-    func `what changes nothing, or less than it seems to, is said`(_ path: String, _ severity: ProfileAdvice.Severity?, _ part: String)
+    func `an entry with no effect, or less than it seems to have, gets a remark`(
+        _ path: String,
+        _ severity: ProfileAdvice.Severity?,
+        _ part: String
+    )
         throws
     {
         let report = try Fixture.report("host-settings-advice.yaml")
@@ -180,7 +184,7 @@ import Testing
         #expect(remarks.allSatisfy { $0.sentence.contains(part) && $0.sentence.hasSuffix(".") }, "\(remarks)")
     }
 
-    @Test func `a host that two remarks are true of gets both`() throws {
+    @Test func `a host with two faults gets both remarks`() throws {
         let remarks = try Fixture.report("host-settings-advice.yaml").advice.filter {
             $0.path.description == "NoMutualAuthenticationHosts[4]"
         }

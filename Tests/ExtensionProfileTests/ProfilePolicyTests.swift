@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// `policy.yaml`, which says whether profiles must be signed.
+/// The policy in `policy.yaml`, which can require signed profiles.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: OpenSSLProcess.program), "openssl is missing"))
 struct ProfilePolicyTests {
     private let system: TemporaryFolder
@@ -34,7 +34,7 @@ struct ProfilePolicyTests {
         return "\(folder.path)/\(name)"
     }
 
-    @Test func `it holds for the machine's, the user's and named profiles, also when they are read again`() throws {
+    @Test func `the policy applies to system-wide, user and named profiles, on first and later reads`() throws {
         try requireSignatures()
         try sign(system, "a.yaml", realm: "A.TEST")
         try sign(user, "b.yaml", realm: "B.TEST")
@@ -53,7 +53,7 @@ struct ProfilePolicyTests {
         #expect(named.places.contains("\(system.path)/policy.yaml"))
     }
 
-    @Test func `without it a signer whom nobody knows is warned of`() throws {
+    @Test func `without a policy an unknown signer is only a warning`() throws {
         try sign(user, "b.yaml", realm: "B.TEST")
         let result = try search.run()
         #expect(result.configurations.map(\.realm) == ["B.TEST"])
@@ -62,7 +62,7 @@ struct ProfilePolicyTests {
         #expect(try search.run().warnings.isEmpty)
     }
 
-    @Test func `the user's file of that name is a profile`() throws {
+    @Test func `a policy.yaml in the user's directory is an ordinary profile`() throws {
         try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "policy.yaml")
         #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
         #expect(try search.policy() == .none)
@@ -74,7 +74,7 @@ struct ProfilePolicyTests {
         ("ProfileAnchors: [/nonexistent.pem]", "cannot be opened"), ("ProfileAnchors: [/etc/passwd]", "no certificate"), ("[", "not YAML"),
         ("- a", "one dictionary"),
     ])
-    func `what can't be read lets no profile in`(_ text: String, _ message: String) throws {
+    func `an invalid policy accepts no profile`(_ text: String, _ message: String) throws {
         try system.write(text, to: "policy.yaml")
         try sign(user, "b.yaml", realm: "B.TEST")
         let result = try search.run()
@@ -84,7 +84,7 @@ struct ProfilePolicyTests {
         #expect(search.runAgain().profiles.isEmpty)
     }
 
-    @Test func `what others can write lets no profile in`() throws {
+    @Test func `a policy or anchor that other users can write accepts no profile`() throws {
         try requireSignatures()
         try sign(user, "b.yaml", realm: "B.TEST")
         #expect(try search.run().configurations.count == 1)
@@ -97,7 +97,7 @@ struct ProfilePolicyTests {
         #expect(try search.run().profiles.isEmpty)
     }
 
-    @Test func `an empty one demands nothing`() throws {
+    @Test func `an empty policy requires nothing`() throws {
         try system.write("# nothing yet\n", to: "policy.yaml")
         #expect(try search.policy() == .none)
     }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
+/// The report on a profile: a row for every key, and advice on values that are probably wrong.
 @Suite struct ProfileReportTests {
     @Test func `Hosts with a top-level domain or a registry's suffix get a warning`() throws {
         let yaml = """
@@ -31,7 +32,7 @@ import Testing
         #expect(report.rows.allSatisfy { $0.value != nil })
     }
 
-    @Test func `a full profile has every key that is known, and what becomes of each is settled`() throws {
+    @Test func `a full profile has every known key, and each is used or not applicable`() throws {
         let report = try Fixture.report("full.yaml")
         #expect(!report.hasErrors && !report.hasWarnings, "\(report.errors) \(report.advice)")
         for (place, prefix) in [
@@ -59,12 +60,12 @@ import Testing
         "ServicePrincipals", "AllowedPeers", "credentialBundleIdACL", "includeKerberosAppsInBundleIdACL", "principalName", "isDefaultRealm",
         "domainRealmMapping", "preferredKDCs",
     ])
-    func `what is acted on is called used`(_ key: String) throws {
+    func `a key with an effect is reported as used`(_ key: String) throws {
         let row = try #require(Fixture.report("every-key.mobileconfig").rows.first { $0.key == key })
         #expect(row.verdict == .used)
     }
 
-    @Test func `nothing else of the extension's data is called used`() {
+    @Test func `no other key of ExtensionData is reported as used`() {
         let used = ProfileKey.extensionData.filter(\.isActedOn).map(\.name)
         let identity = ["principalName", "isDefaultRealm", "domainRealmMapping", "preferredKDCs"]
         let passwords = [
@@ -93,18 +94,18 @@ import Testing
         ("ServicePrincipal", "ServicePrincipals"),
         ("ExtensionData.ServicePrincipals", "ServicePrincipals next to ExtensionData"),
     ])
-    func `a misspelt key is told what it should be`(_ path: String, _ suggestion: String) throws {
+    func `a misspelled key is reported with the probable key`(_ path: String, _ suggestion: String) throws {
         let report = try Fixture.report("misspelt.yaml")
         let row = try #require(report.rows.first { $0.path.description == path })
         #expect(row.verdict == .misspelt(suggestion: suggestion))
         #expect(report.hasErrors)
     }
 
-    @Test func `a key like no other is unknown, which is a warning only`() throws {
+    @Test func `an unknown key is only a warning`() throws {
         let report = try Fixture.report("misspelt.yaml")
         #expect(report.rows.first { $0.key == "favouriteColour" }?.verdict == .unknown)
         #expect(report.hasWarnings)
-        // A Mac passes over what it does not know, so the profile works here as it does there.
+        // A Mac ignores unknown keys, so the profile works here as it does there.
         #expect(report.rejection == nil)
     }
 
@@ -114,7 +115,7 @@ import Testing
             ("", nil),
         ] as [(String, String?)]
     )
-    func `a suggestion is close`(_ name: String, _ expected: String?) {
+    func `only a close key is suggested for a misspelled one`(_ name: String, _ expected: String?) {
         #expect(Spelling.suggestion(for: name, in: .payload) == expected)
     }
 
@@ -122,7 +123,7 @@ import Testing
         ("alice@corp.test", "alice@CORP.TEST"), ("alice@CORP.TEST", "alice@CORP.TEST"), ("alice@other.test", "alice@other.test"),
         (#"alice\@corp.test"#, #"alice\@corp.test"#), ("alice", "alice"),
     ])
-    func `a principal's realm in another case is the profile's`(name: String, meant: String) throws {
+    func `a principal's realm that differs only in case is the profile's realm`(name: String, meant: String) throws {
         let text = """
             ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
             TeamIdentifier: apple
@@ -138,7 +139,7 @@ import Testing
         #expect(report.advice.contains { $0.path.description == "ExtensionData.principalName" } == (name == "alice@other.test"))
     }
 
-    @Test func `advice says what is probably not meant`() throws {
+    @Test func `a value that is probably not intended gets advice`() throws {
         let report = try Fixture.report("advice.yaml")
         #expect(!report.hasErrors)
         #expect(report.hasWarnings)
@@ -147,7 +148,7 @@ import Testing
         #expect(advice("Realm")?.sentence.contains("EXAMPLE.TEST") == true)
         #expect(advice("Hosts[0]")?.severity == .advice)
         #expect(advice("Hosts[0]")?.sentence.contains("example.test itself") == true)
-        #expect(advice("Hosts[2]") == nil, "partner.test is listed beside .partner.test")
+        #expect(advice("Hosts[2]") == nil, "partner.test is listed next to .partner.test")
         #expect(advice("PlainHTTPHosts[0]") == nil && advice("PlainHTTPHosts[1]") == nil)
         #expect(advice("PlainHTTPHosts[2]")?.severity == .warning)
         #expect(advice("ExtensionData.principalName")?.sentence.contains("OTHER.TEST") == true)
@@ -164,7 +165,7 @@ import Testing
         )
     }
 
-    @Test func `a hostile key cannot write to the terminal`() throws {
+    @Test func `control characters in a key do not reach the terminal`() throws {
         let report = try Profile.check(data: Data("\"\\e[2Jx\": 1".utf8), source: "a.yaml")
         let row = try #require(report.rows.first { $0.verdict == .unknown })
         #expect(!row.description.unicodeScalars.contains("\u{1B}"))

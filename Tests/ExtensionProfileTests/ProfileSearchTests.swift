@@ -4,10 +4,11 @@ import Testing
 
 @testable import ExtensionProfile
 
+/// Which files are read as profiles, in which order, and which are not trusted.
 @Suite struct ProfileSearchTests {
     private let system: TemporaryFolder
     private let user: TemporaryFolder
-    /// The uid that the tests run as stands for root and for the user.
+    /// The uid of the tests, used both as root's and as the user's.
     private let me = ProfileFile.currentUser
 
     init() throws {
@@ -19,7 +20,7 @@ import Testing
         ProfileSearch(environment: environment, systemDirectory: system.path, userDirectory: user.path, systemOwner: me, user: me)
     }
 
-    @Test func `the machine's profiles come before the user's, and each directory in the order of names`() throws {
+    @Test func `system-wide profiles precede the user's, each directory in order of file names`() throws {
         try system.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "20.yaml")
         try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "10.yml")
         try user.write(profileText(realm: "C.TEST", hosts: "c.test"), to: "00.yaml")
@@ -32,7 +33,7 @@ import Testing
         #expect(result.warnings.isEmpty, "\(result.warnings)")
     }
 
-    @Test func `directories that are not there are no fault`() throws {
+    @Test func `missing profile directories are not an error`() throws {
         let search = ProfileSearch(
             environment: ["HOME": "\(user.path)/none"],
             systemDirectory: "\(system.path)/none",
@@ -42,12 +43,12 @@ import Testing
         #expect(try search.run() == ProfileSearchResult())
     }
 
-    @Test func `a host of an earlier file leaves the later one out, and both are named`() throws {
+    @Test func `a file that repeats a host of an earlier one is skipped with a warning`() throws {
         try system.write(profileText(realm: "A.TEST", hosts: "www.example.test, a.test"), to: "a.yaml")
         try user.write(profileText(realm: "B.TEST", hosts: "b.test, WWW.example.test."), to: "b.yaml")
         try user.write(profileText(realm: "C.TEST", hosts: "b.test"), to: "c.yaml")
         let result = try search().run()
-        #expect(result.configurations.map(\.realm) == ["A.TEST", "C.TEST"], "what was left out owns no host")
+        #expect(result.configurations.map(\.realm) == ["A.TEST", "C.TEST"], "a skipped file owns no host")
         let warning = try #require(result.warnings.first)
         #expect(result.warnings.count == 1)
         #expect(warning.error?.code == .repeatedHost)
@@ -55,7 +56,7 @@ import Testing
         #expect(warning.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: The host www.example.test is also in"))
     }
 
-    @Test func `a broken file is left out by itself`() throws {
+    @Test func `an invalid file is skipped and the others are used`() throws {
         try system.write("Realm: [", to: "a.yaml")
         try system.write("", to: "b.mobileconfig")
         try system.write(profileText(realm: "C.TEST", hosts: "c.test"), to: "c.yaml")
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [0o664, 0o646, 0o666])
-    func `a file that others can write is not read`(_ mode: Int) throws {
+    func `a profile that other users can write is not read`(_ mode: Int) throws {
         try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml", mode: mode)
         try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml", mode: mode)
         let result = try search().run()
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [0o775, 0o757, 0o777])
-    func `a directory that others can write is not looked into`(_ mode: Int) throws {
+    func `a profile directory that other users can write is not read`(_ mode: Int) throws {
         try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
         try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
         try system.setMode(mode)
@@ -90,7 +91,7 @@ import Testing
         #expect(result.warnings.first?.error?.code == .untrusted)
     }
 
-    @Test func `a wrong owner is not trusted, for the machine's and for the user's directory`() throws {
+    @Test func `a directory of an unexpected owner is not trusted`() throws {
         try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
         try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
         var search = search()
@@ -102,7 +103,7 @@ import Testing
         #expect(result.warnings.last?.message.contains("owned by uid \(me), expected uid \(me + 1) or uid \(me + 2)") == true)
     }
 
-    @Test func `the machine's owner may own the user's files, not the other way round`() throws {
+    @Test func `root may own the user's profiles, but the user may not own system-wide ones`() throws {
         try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
         var search = search()
         search.user = me + 1
@@ -113,7 +114,7 @@ import Testing
         #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
     }
 
-    @Test func `a link is followed in the user's directory only`() throws {
+    @Test func `a symbolic link is followed only in the user's directory`() throws {
         let elsewhere = try TemporaryFolder()
         let target = try elsewhere.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "real.yaml")
         for folder in [system, user] {
@@ -125,7 +126,7 @@ import Testing
         #expect(result.warnings.first?.message.contains("symbolic link") == true)
     }
 
-    @Test func `a link to a file that others can write is not followed`() throws {
+    @Test func `a symbolic link to a file that other users can write is not followed`() throws {
         let elsewhere = try TemporaryFolder()
         let target = try elsewhere.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "real.yaml", mode: 0o666)
         try FileManager.default.createSymbolicLink(atPath: "\(user.path)/link.yaml", withDestinationPath: target)
@@ -134,7 +135,7 @@ import Testing
         #expect(result.warnings.map { $0.error?.code } == [.untrusted])
     }
 
-    @Test func `a file that is named is the only one, and need not be trusted`() throws {
+    @Test func `an explicitly named file is the only profile, whatever its mode`() throws {
         try system.write(profileText(realm: "A.TEST", hosts: "a.test"), to: "a.yaml")
         let named = try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml", mode: 0o666)
         var search = search()
@@ -142,7 +143,7 @@ import Testing
         #expect(try search.run().configurations.map(\.realm) == ["B.TEST"])
     }
 
-    @Test func `KSSO_PROFILE names files, and arguments come before it`() throws {
+    @Test func `KSSO_PROFILE lists files, and arguments override it`() throws {
         let one = try user.write(profileText(realm: "ONE.TEST", hosts: "one.test"), to: "one.yaml")
         let two = try user.write(profileText(realm: "TWO.TEST", hosts: "two.test"), to: "two.yaml")
         let environment = ["KSSO_PROFILE": "\(two)::\(one)"]
@@ -154,7 +155,7 @@ import Testing
     @Test(arguments: [
         ("none.yaml", ProfileError.Code.unreadable), ("broken.yaml", .malformed), ("folder", .unreadable), ("huge.yaml", .tooLarge),
     ])
-    func `a named file that cannot be used is an error`(_ name: String, _ code: ProfileError.Code) throws {
+    func `an explicitly named file that cannot be used is an error`(_ name: String, _ code: ProfileError.Code) throws {
         try user.write("Realm: [", to: "broken.yaml")
         try user.write(String(repeating: "#", count: (1 << 20) + 1), to: "huge.yaml")
         _ = try user.folder("folder")
@@ -165,12 +166,12 @@ import Testing
         #expect(error.message.hasPrefix("\(user.path)/\(name): "))
     }
 
-    @Test func `a device is no profile`() throws {
+    @Test func `a device is not read as a profile`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(contentsOf: "/dev/zero") }
         #expect(error.message == "/dev/zero: It is not a regular file; use a regular file.")
     }
 
-    @Test func `a host in two named files is an error`() throws {
+    @Test func `a host in two explicitly named files is an error`() throws {
         let one = try user.write(profileText(realm: "ONE.TEST", hosts: "www.test"), to: "one.yaml")
         let two = try user.write(profileText(realm: "TWO.TEST", hosts: "www.test"), to: "two.yaml")
         var search = search()
@@ -195,7 +196,7 @@ import Testing
         #expect(ProfileSearch(environment: environment).systemOwner == 0)
     }
 
-    @Test func `a misspelt key and a second default realm are warned of, and the profiles used`() throws {
+    @Test func `a misspelled key and a second default realm are only warnings`() throws {
         try system.write(profileText(realm: "A.TEST", hosts: "a.test", isDefaultRealm: true) + "\nprincipalName: alice", to: "a.yaml")
         try user.write(profileText(realm: "B.TEST", hosts: "b.test", isDefaultRealm: true), to: "b.yaml")
         let result = try search().run()

@@ -4,9 +4,10 @@ import Testing
 
 @testable import ExtensionProfile
 
+/// The configurations that are read from the payloads of a profile.
 @Suite struct ProfileTests {
     @Test(arguments: ["corporate.mobileconfig", "corporate-binary.mobileconfig", "corporate.yaml"])
-    func `one payload says the same in every format`(_ name: String) throws {
+    func `a payload means the same in every format`(_ name: String) throws {
         let profile = try Fixture.profile(name)
         var expected = ExtensionConfiguration(
             realm: "EXAMPLE.TEST",
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["corporate.mobileconfig", "corporate-binary.mobileconfig"])
-    func `payloads for others are named with the reason and not printed`(_ name: String) throws {
+    func `ignored payloads are reported with the reason and without their values`(_ name: String) throws {
         let profile = try Fixture.profile(name)
         #expect(profile.report.ignoredPayloads.map(\.payloadIndex) == [0, 2])
         #expect(profile.report.ignoredPayloads.map(\.type) == ["com.apple.wifi.managed", "com.apple.extensiblesso"])
@@ -50,22 +51,22 @@ import Testing
     }
 
     @Test(arguments: ["list.yaml", "documents.yaml"])
-    func `a YAML file holds several payloads`(_ name: String) throws {
+    func `a YAML file can contain several payloads`(_ name: String) throws {
         #expect(try Fixture.profile(name).configurations.map(\.realm) == ["ONE.TEST", "TWO.TEST"])
     }
 
-    @Test func `PlainHTTPHosts opts hosts into http`() throws {
+    @Test func `PlainHTTPHosts enables plain HTTP for its hosts`() throws {
         let configurations = try Fixture.profile("list.yaml").configurations
         #expect(configurations.map(\.plainHTTPHosts) == [[try HostRule("one.test")], []])
     }
 
-    @Test func `the path of a value names its document or list`() throws {
+    @Test func `the path of a value includes its document or list position`() throws {
         #expect(try Fixture.profile("list.yaml").payloads.map(\.path.description) == ["PayloadContent[0]", "PayloadContent[1]"])
         #expect(try Fixture.profile("documents.yaml").payloads.map(\.path.description) == ["document 1: ", "document 2: "])
         #expect(try Fixture.report("documents.yaml").rows.contains { $0.path.description == "document 2: Realm" })
     }
 
-    @Test func `a fault in a key that is not acted on leaves the profile usable`() throws {
+    @Test func `a fault in an unused key leaves the profile usable`() throws {
         let profile = try Fixture.profile("harmless-fault.yaml")
         #expect(profile.configurations.map(\.realm) == ["EXAMPLE.TEST"])
         #expect(profile.report.hasErrors)
@@ -78,7 +79,7 @@ import Testing
         )
     }
 
-    @Test func `all 38 keys are typed`() throws {
+    @Test func `all 38 keys of ExtensionData have typed accessors`() throws {
         let data = try #require(Fixture.profile("every-key.mobileconfig").payloads.first).extensionData
         #expect(data.values.count == 38)
         #expect(Set(data.values.keys) == Set(ProfileKey.extensionData.map(\.name)))
@@ -89,7 +90,7 @@ import Testing
         #expect(data.startInSmartCardMode == true)
     }
 
-    @Test func `documented defaults fill in what is not there`() {
+    @Test func `missing keys get the documented defaults`() {
         let data = ExtensionData(["pwNotificationDays": .integer(3)]).withDefaults
         #expect(data.pwNotificationDays == 3)
         #expect(data.replicationTime == 900)
@@ -102,7 +103,7 @@ import Testing
 }
 
 extension ExtensionData {
-    /// The names of the keys whose typed reading is there. A reading that looked for another key would be missing.
+    /// The keys whose typed accessor returns a value. An accessor that read another key would be missing.
     fileprivate var typedKeys: Set<String> {
         let readings: [(String, Any?)] = [
             ("cacheName", cacheName), ("principalName", principalName), ("siteCode", siteCode), ("certificateUUID", certificateUUID),

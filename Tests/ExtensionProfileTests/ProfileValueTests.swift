@@ -3,6 +3,7 @@ import Testing
 
 @testable import ExtensionProfile
 
+/// Values of profiles, as read from YAML and from property lists.
 @Suite struct ProfileValueTests {
     @Test(arguments: [
         ("true", ProfileValue.boolean(true)), ("False", .boolean(false)), ("yes", .string("yes")), ("NO", .string("NO")),
@@ -15,24 +16,24 @@ import Testing
         ("|\n  two\n  lines\n", .string("two\nlines\n")), ("99999999999999999999", .real(1e20)), ("-", .array([.null])),
         ("E", .string("E")), ("&x [1]", .array([.integer(1)])),
     ])
-    func `a YAML value has the type of the core schema`(_ text: String, _ expected: ProfileValue) throws {
+    func `a YAML value has its type in the core schema`(_ text: String, _ expected: ProfileValue) throws {
         let lead = text == "-" ? "key:\n  " : "key: "
         #expect(try ProfileValue.documents(yaml: lead + text, source: "a.yaml") == [.dictionary(["key": expected])])
     }
 
     @Test(arguments: ["!!timestamp 2024-01-01", "!own thing", "!!binary ???", "{[a]: 1}"])
-    func `what a profile has no use for is refused with its line`(_ text: String) throws {
+    func `an unsupported YAML value is refused with its line`(_ text: String) throws {
         let error = try #require(throws: ProfileError.self) { try ProfileValue.documents(yaml: "\nkey: \(text)", source: "a.yaml") }
         #expect(error.code == .malformed)
         #expect(error.reason.contains("line 2"), "\(error)")
     }
 
-    @Test func `an alias stands for its anchor`() throws {
+    @Test func `a YAML alias has the value of its anchor`() throws {
         let values = try ProfileValue.documents(yaml: "a: &x [1]\nb: *x", source: "a.yaml")
         #expect(values == [.dictionary(["a": .array([.integer(1)]), "b": .array([.integer(1)])])])
     }
 
-    @Test func `many aliases of one value are no bomb, and many entries with a star are none`() throws {
+    @Test func `many aliases of one small value are accepted`() throws {
         let text = "a: &x 1\n" + (0..<100).map { "b\($0): *x\n" }.joined()
         #expect(try ProfileValue.documents(yaml: text, source: "a.yaml").first?.dictionary?.count == 101)
     }
@@ -54,8 +55,8 @@ import Testing
         #expect(try ProfileValue(propertyList: data, source: "a.plist") == .dictionary(expected))
     }
 
-    /// A damaged file is an error, whatever byte is damaged; it never traps and never hangs.
-    @Test func `no damaged binary property list gets through the outline to harm`() throws {
+    /// Reading a file with any damaged byte must not trap or hang; a truncated one is an error.
+    @Test func `a damaged binary property list does not crash the reader`() throws {
         let whole = try Array(Fixture.data("corporate-binary.mobileconfig"))
         for position in whole.indices {
             for value in [UInt8(0x00), 0xFF, 0xAF, 0xDF] {
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `values print on one line`() {
+    @Test func `a value is printed on one line`() {
         let value = ProfileValue.dictionary(["b": .array([.string("x\ny"), .integer(1)]), "a": .data(Data([1, 2]))])
         #expect(value.description == "{a: 2 bytes, b: [\"x\\ny\", 1]}")
     }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// The keys of our own that end sessions.
+/// The keys that limit sessions and that sign out.
 @Suite struct SessionLimitKeyTests {
     private static func data(_ lines: String) -> Data {
         Data("\(profileText(realm: "EXAMPLE.TEST", hosts: "www.example.test"))\n\(lines)\n".utf8)
     }
 
     @Test(arguments: ["18:05", "\"18:05\"", "'18:05'"])
-    func `a payload says when its sessions end`(_ time: String) throws {
+    func `a payload sets the limits of its sessions`(_ time: String) throws {
         let lines = "MaxSessionLifetime: 28800\nSignOutAt: \(time)\nIdleSignOutAfter: 900\nSignOutExempt: [kiosk, alice@EXAMPLE.TEST]"
         let profile = try Profile(data: SessionLimitKeyTests.data(lines), source: "a.yaml")
         let limits = try #require(profile.configurations.first?.sessionLimits)
@@ -38,7 +38,9 @@ import Testing
             ("ScreenLockedBehavior: Cancel", SessionLimits(), .cancel),
         ] as [(String, SessionLimits, ScreenLockedBehavior?)]
     )
-    func `a payload says what a locked screen does`(_ line: String, _ limits: SessionLimits, _ behavior: ScreenLockedBehavior?) throws {
+    func `a payload sets what happens when the screen is locked`(_ line: String, _ limits: SessionLimits, _ behavior: ScreenLockedBehavior?)
+        throws
+    {
         let profile = try Profile(data: SessionLimitKeyTests.data(line), source: "a.yaml")
         #expect(profile.configurations.first?.sessionLimits == limits)
         #expect(profile.configurations.first?.screenLockedBehavior == behavior)
@@ -46,11 +48,11 @@ import Testing
     }
 
     @Test(arguments: ["SignOutOnLock: \"true\"", "SignOutOnSessionEnd: 1", "ScreenLockedBehavior: Ignore"])
-    func `another value refuses the file`(_ line: String) throws {
+    func `an unknown value of a screen lock or session end key refuses the file`(_ line: String) throws {
         #expect(throws: ProfileError.self) { try Profile(data: SessionLimitKeyTests.data(line), source: "a.yaml") }
     }
 
-    @Test func `a payload without them ends no session`() throws {
+    @Test func `a payload without session limits ends no session`() throws {
         #expect(try Fixture.profile("corporate.yaml").configurations.allSatisfy { $0.sessionLimits == SessionLimits() })
     }
 
@@ -63,7 +65,7 @@ import Testing
         ("SignOutAt: \"7:30\"", "SignOutAt", "such as 18:00"),
         ("SignOutExempt: [\"\"]", "SignOutExempt[0]", "a principal such as alice"),
     ])
-    func `what can't be meant refuses the file`(_ line: String, _ path: String, _ part: String) throws {
+    func `an impossible session limit refuses the file`(_ line: String, _ path: String, _ part: String) throws {
         let error = try #require(throws: ProfileError.self) {
             try Profile(data: SessionLimitKeyTests.data(line), source: "a.yaml")
         }

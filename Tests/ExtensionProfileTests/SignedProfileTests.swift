@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// Profiles that openssl has signed, and what is made of the signature.
+/// Profiles signed with openssl, and whether their signers are trusted.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: OpenSSLProcess.program), "openssl is missing"))
 struct SignedProfileTests {
     private static let text = profileText(realm: "A.TEST", hosts: "a.test")
@@ -14,7 +14,7 @@ struct SignedProfileTests {
     }
 
     @Test(arguments: [["-outform", "DER"], ["-outform", "PEM"], ["-outform", "DER", "-stream"], ["-outform", "DER", "-noattr"]])
-    func `a signed profile is read, and its signer told`(_ options: [String]) throws {
+    func `a signed profile is read and its signer is reported`(_ options: [String]) throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles")
         let data = try authority.sign(Self.text, as: "Profiles", options)
@@ -28,15 +28,15 @@ struct SignedProfileTests {
         #expect(try Profile(data: Data(Self.text.utf8), source: "a.yaml").signature == nil)
     }
 
-    @Test func `a property list stays one`() throws {
+    @Test func `a signed property list is read as a property list`() throws {
         let signature = try #require(try Fixture.profile("signed.mobileconfig").signature)
         guard case .untrusted(let reason) = signature.trust else { return #expect(Bool(false), "\(signature)") }
         #expect(reason.contains("self-signed") && signature.signers.map(\.subject) == ["CN=Example"])
     }
 
-    /// One byte of the content, of the signature, and of the signed attributes.
+    /// Changes one byte: of the content, or the last byte of the file.
     @Test(arguments: ["A.TEST", nil] as [String?])
-    func `a changed file is refused, whatever is demanded`(_ word: String?) throws {
+    func `a signed file that was changed is refused under any policy`(_ word: String?) throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles")
         var data = try authority.sign(Self.text, as: "Profiles")
@@ -48,7 +48,7 @@ struct SignedProfileTests {
         }
     }
 
-    @Test func `a signature without its content, half a file and a certificate are no profiles`() throws {
+    @Test func `half a signed file, a certificate and a doubly signed file are refused`() throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles")
         let whole = try authority.sign(Self.text, as: "Profiles")
@@ -61,7 +61,7 @@ struct SignedProfileTests {
         #expect(throws: ProfileError.self) { try Profile(data: again, source: "a.yaml") }
     }
 
-    @Test func `an authority that is not named vouches for nobody`() throws {
+    @Test func `a signer of an authority that the policy does not name is untrusted`() throws {
         let (authority, other) = (try SigningAuthority(), try SigningAuthority())
         try other.issue("Profiles")
         let data = try other.sign(Self.text, as: "Profiles")
@@ -69,11 +69,11 @@ struct SignedProfileTests {
         #expect(profile.signature?.isTrusted == false)
         let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy(authority)) }
         #expect(error.code == .untrustedSigner && error.reason.contains("CN=Profiles,O=Corp"), "\(error)")
-        // The system's authorities know neither.
+        // The system's authorities have issued neither certificate.
         #expect(try Profile(data: data, source: "a.yaml").signature?.isTrusted == false)
     }
 
-    @Test func `the signer's own certificate may be the anchor`() throws {
+    @Test func `the signer's own certificate can be the anchor`() throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles")
         let data = try authority.sign(Self.text, as: "Profiles")
@@ -82,10 +82,10 @@ struct SignedProfileTests {
         #expect(try Profile(data: data, source: "a.yaml", policy: policy).signature?.trust == .trusted)
     }
 
-    @Test func `an expired certificate counts if the signature is older, and only then`() throws {
+    @Test func `a new signature with an expired certificate is not trusted`() throws {
         let authority = try SigningAuthority()
         try authority.issue("Old", days: 1, start: Date(timeIntervalSinceNow: -10 * 86400))
-        // It says that it was made now; or, without attributes, nothing.
+        // The signature is dated now or, without attributes, has no date.
         for options in [["-outform", "DER"], ["-outform", "DER", "-noattr"]] {
             let data = try authority.sign(Self.text, as: "Old", options)
             let signature = try Profile(data: data, source: "a.yaml", policy: policy(authority, requiresSignature: false)).signature
@@ -95,9 +95,9 @@ struct SignedProfileTests {
         }
     }
 
-    /// The certificate held when it was signed with: that is enough where the certificate itself is named.
+    /// If the certificate itself is the anchor, it is enough that it was valid at the time of signing.
     @Test(.enabled(if: SigningAuthority.clockLibrary != nil, "libfaketime is missing: Scripts/install-packages unpacks it"))
-    func `what was signed while the certificate held counts for an anchor`() throws {
+    func `a signature made while an anchor certificate was valid stays trusted`() throws {
         let authority = try SigningAuthority()
         let start = Date(timeIntervalSinceNow: -10 * 86400)
         try authority.issue("Old", days: 2, start: start)
@@ -108,7 +108,7 @@ struct SignedProfileTests {
         guard case .trustedWhenSigned(let date) = signature.trust else { return #expect(Bool(false), "\(signature)") }
         #expect(signature.isTrusted && start < date && date < start.addingTimeInterval(2 * 86400))
         #expect(try !ProfileReport.check(data: data, source: "a.yaml", policy: policy).hasErrors)
-        // Before it held, and after.
+        // Signed before the certificate was valid, and after.
         for days in [20, 1] {
             let data = try authority.sign(Self.text, as: "Old", daysAgo: days)
             let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml", policy: policy) }
@@ -116,7 +116,7 @@ struct SignedProfileTests {
         }
     }
 
-    /// What an authority issues for web servers signs no profile, unless the certificate itself is the anchor.
+    /// A web server's certificate cannot sign a profile, unless the certificate itself is the anchor.
     @Test(
         arguments: [
             ([], true), (["extendedKeyUsage=emailProtection"], true), (["extendedKeyUsage=serverAuth,codeSigning"], true),
@@ -125,7 +125,7 @@ struct SignedProfileTests {
             (["keyUsage=keyAgreement", "extendedKeyUsage=emailProtection"], false),
         ] as [([String], Bool)]
     )
-    func `a certificate for something else signs no profile`(usage: [String], isTaken: Bool) throws {
+    func `a certificate for another usage cannot sign a profile unless it is the anchor`(usage: [String], isTaken: Bool) throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles", usage: usage)
         let data = try authority.sign(Self.text, as: "Profiles")
@@ -137,8 +137,8 @@ struct SignedProfileTests {
         #expect(named.signature?.trust == .trusted && named.signature?.signers.map(\.isAnchor) == [true])
     }
 
-    /// The date is the signer's own word.
-    @Test func `a date of signing does not make up for an expired certificate below an authority`() throws {
+    /// The signer chooses the date of signing.
+    @Test func `a signing date does not excuse an expired certificate of an authority`() throws {
         let authority = try SigningAuthority()
         let required = try policy(authority)
         for isAnchor in [true, false] {
@@ -149,13 +149,13 @@ struct SignedProfileTests {
         }
     }
 
-    @Test func `a signer counts once, and many are refused`() throws {
+    @Test func `a repeated signer counts once, and more than eight signatures are refused`() throws {
         let authority = try SigningAuthority()
         try authority.issue("Profiles")
         let folder = try #require(authority.folder).path
         func data(times: Int) throws -> Data {
             let again = (1..<times).flatMap { _ in ["-signer", "\(folder)/Profiles.pem", "-inkey", "\(folder)/Profiles.key"] }
-            // openssl adds no certificate twice; so it is added once, and not by those who sign.
+            // Because openssl adds no certificate twice, it is added separately and not by each signer.
             let once = ["-outform", "DER", "-nocerts", "-certfile", "\(folder)/Profiles.pem"]
             return try authority.sign(Self.text, as: "Profiles", once + again)
         }
@@ -166,7 +166,7 @@ struct SignedProfileTests {
         }
     }
 
-    @Test func `who demands signatures takes no profile without`() throws {
+    @Test func `a policy that requires signatures refuses an unsigned profile`() throws {
         let authority = try SigningAuthority()
         let error = try #require(throws: ProfileError.self) {
             try Profile(data: Data(Self.text.utf8), source: "a.yaml", policy: policy(authority))
@@ -176,18 +176,18 @@ struct SignedProfileTests {
         #expect(report.hasErrors && report.refusal == error && !report.rows.isEmpty)
     }
 
-    /// One that says nothing, and one that says too much: each is dead when this returns.
+    /// One program prints nothing, the other prints endlessly.
     @Test(.timeLimit(.minutes(1)), arguments: [("/bin/sleep", "600"), ("/usr/bin/yes", "x")])
-    func `a program that does not end is ended, and named`(program: String, word: String) throws {
+    func `a signature program that does not exit is terminated and reported`(program: String, word: String) throws {
         let run = try OpenSSLProcess(program: program, limit: .milliseconds(100))
-        // The limit is for all runs together: none is left for the second.
+        // The time limit is for all runs together, so the second run has none left.
         for _ in 0..<2 {
             let failure = #expect(throws: OpenSSLProcess.Failure.self) { try run.run([word]) }
             #expect(failure?.reason == "\(program) does not exit")
         }
     }
 
-    @Test func `nothing is left behind`() throws {
+    @Test func `the temporary directory of an openssl run is removed`() throws {
         func count() throws -> Int {
             let folder = FileManager.default.temporaryDirectory.path
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("ksso-signature-") }.count

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An authority of a test's own, which signs profiles with openssl.
+/// A certificate authority for one test, which signs profiles with openssl.
 final class SigningAuthority {
     let folder = try? TemporaryFolder()
     private var path: String { folder?.path ?? "/nonexistent" }
@@ -15,11 +15,11 @@ final class SigningAuthority {
         try openssl(["req", "-x509", "-days", "1", "-subj", "/O=Corp/CN=Corp CA", "-out", "ca.pem"] + Self.key("ca.key"))
     }
 
-    /// Makes a certificate that the authority issues.
+    /// Issues a certificate.
     ///
     /// - Parameters:
-    ///   - days: For how long it holds, from `start` on.
-    ///   - usage: Its extensions, each a line of an openssl configuration.
+    ///   - days: The validity in days from `start`.
+    ///   - usage: The certificate's extensions, each a line of an openssl configuration.
     func issue(_ name: String, days: Int = 1, start: Date? = nil, usage: [String] = []) throws {
         try openssl(["req", "-subj", "/O=Corp/CN=\(name)", "-out", "\(name).csr"] + Self.key("\(name).key"))
         try "".write(toFile: "\(path)/index.txt", atomically: true, encoding: .utf8)
@@ -50,9 +50,9 @@ final class SigningAuthority {
         )
     }
 
-    /// Signs, with the content inside.
+    /// Signs a text; the result includes the text.
     ///
-    /// - Parameter days: How many days ago its clock is; it takes libfaketime to set that.
+    /// - Parameter days: By how many days the signer's clock is set back, with libfaketime.
     func sign(_ text: String, as name: String, _ options: [String] = ["-outform", "DER"], daysAgo days: Int = 0) throws -> Data {
         try text.write(toFile: "\(path)/plain", atomically: true, encoding: .utf8)
         let signer = ["-signer", "\(name).pem", "-inkey", "\(name).key"]
@@ -61,7 +61,7 @@ final class SigningAuthority {
         return try Data(contentsOf: URL(filePath: "\(path)/signed"))
     }
 
-    /// libfaketime: unpacked by `Scripts/install-packages`, or installed.
+    /// The path of libfaketime, unpacked by `Scripts/install-packages` or installed.
     static let clockLibrary: String? = {
         let unpacked = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../.build/unpacked/usr/lib").standardized
             .path

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A folder of a test's own, removed with it.
+/// A temporary directory that is removed when this object is released.
 final class TemporaryFolder {
     let path: String
 
@@ -12,7 +12,7 @@ final class TemporaryFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file with the mode given, whatever the umask is, and returns its path.
+    /// Writes a file with the given mode, regardless of the umask, and returns its path.
     @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
         let file = "\(path)/\(name)"
@@ -21,7 +21,7 @@ final class TemporaryFolder {
         return file
     }
 
-    /// Makes a folder below, with the mode given.
+    /// Creates a subdirectory with the given mode and returns its path.
     func folder(_ name: String, mode: Int = 0o755) throws -> String {
         let folder = "\(path)/\(name)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

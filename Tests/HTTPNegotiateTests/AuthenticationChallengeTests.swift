@@ -2,6 +2,7 @@ import Testing
 
 @testable import HTTPNegotiate
 
+/// The parsing of WWW-Authenticate fields into challenges.
 struct AuthenticationChallengeTests {
     struct Vector: Decodable, CustomTestStringConvertible {
         struct Challenge: Decodable {
@@ -27,11 +28,11 @@ struct AuthenticationChallengeTests {
     }
 
     @Test(arguments: try Fixture.load("challenges", as: [Vector].self))
-    func `parses fields`(_ vector: Vector) {
+    func `a field is parsed into its challenges`(_ vector: Vector) {
         #expect(AuthenticationChallenge.parse(vector.fields) == vector.expected)
     }
 
-    @Test func `schemes and parameters ignore case`() throws {
+    @Test func `scheme and parameter names are compared case-insensitively`() throws {
         let challenge = try #require(AuthenticationChallenge.parse([#"DIGEST Realm="first", REALM=second"#]).first)
         #expect(challenge.hasScheme("Digest"))
         #expect(!challenge.hasScheme("Dig"))
@@ -39,7 +40,7 @@ struct AuthenticationChallengeTests {
         #expect(challenge.parameter("qop") == nil)
     }
 
-    @Test func `reads fields of 64 ki b`() throws {
+    @Test func `a field of 64 KiB and more is parsed`() throws {
         let size = 65536
         let value = String(repeating: "a, Negotiate Zm9v\\\"", count: size / 20)
         let challenges = AuthenticationChallenge.parse(["Basic realm=\"\(value)\", \(String(repeating: "x=y,, ", count: size / 6)) NTLM"])

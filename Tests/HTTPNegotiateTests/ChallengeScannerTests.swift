@@ -2,10 +2,10 @@ import Testing
 
 @testable import HTTPNegotiate
 
-/// Generated fields; the seed is fixed, so a failure comes again.
+/// The scanner with generated fields; fixed seeds make a failure reproducible.
 struct ChallengeScannerTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `any text is read without a trap`(seed: UInt64) {
+    func `any text is scanned without a trap`(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
         let pieces = [
             "Negotiate", "Basic", "a", " ", "\t", ",", "=", "\"", "\\", "\\\"", "Zm9v", "realm=", "\r\n ", "\n", "\u{0}", "é", "/",
@@ -28,7 +28,7 @@ struct ChallengeScannerTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `what is written is read`(seed: UInt64) {
+    func `generated challenges are parsed back to themselves`(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
         for _ in 0..<100 {
             let challenges = (0..<Int.random(in: 1...4, using: &generator)).map { _ in randomChallenge(&generator) }

@@ -3,24 +3,25 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
+/// The JSON encoding of an extension configuration.
 @Suite struct ConfigurationCodingTests {
     private static func decode(_ text: String) throws -> ExtensionConfiguration {
         try JSONDecoder().decode(ExtensionConfiguration.self, from: Data(text.utf8))
     }
 
-    @Test func `every field survives a round trip`() throws {
+    @Test func `every field of a configuration survives a round trip`() throws {
         let sample = try ExtensionConfiguration.withEveryField()
         #expect(sample.fields(withDefault: true) == [])
         let data = try JSONEncoder().encode(sample)
         #expect(try JSONDecoder().decode(ExtensionConfiguration.self, from: data) == sample)
     }
 
-    @Test func `the defaults survive a round trip`() throws {
+    @Test func `the defaults of a configuration survive a round trip`() throws {
         let empty = ExtensionConfiguration(realm: "EXAMPLE.TEST")
         #expect(try JSONDecoder().decode(ExtensionConfiguration.self, from: try JSONEncoder().encode(empty)) == empty)
     }
 
-    @Test func `entries are encoded as a profile writes them`() throws {
+    @Test func `entries are encoded as they are written in a profile`() throws {
         let data = try JSONEncoder().encode(try ExtensionConfiguration.withEveryField())
         let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(object["hosts"] as? [String] == ["www.example.test", ".intra.example.test"])
@@ -32,7 +33,7 @@ import Testing
         #expect(limits["maximumLifetime"] as? Double == 28_800 && limits["signOutAt"] as? String == "18:05")
     }
 
-    @Test func `a missing key has its default, and an unknown key is ignored`() throws {
+    @Test func `a missing key gets its default, and an unknown key is ignored`() throws {
         let text = """
             {"realm": "A.TEST", "invented": [1], "passwords": {"history": 3, "invented": {}}, "signIn": {"helpText": "Help."},
              "sessionLimits": {"signOutOnLock": true}}
@@ -54,7 +55,7 @@ import Testing
         (#""screenLockedBehavior": "Ignore""#, "Ignore"), (#""sessionLimits": {"signOutAt": "24:00"}"#, "24:00"),
         (#""sessionLimits": {"maximumLifetime": 1e300}"#, "1e+300"),
     ])
-    func `a value that its type refuses is in the error`(field: String, value: String) throws {
+    func `the decoding error contains the invalid value`(field: String, value: String) throws {
         let error = try #require(throws: DecodingError.self) { try Self.decode(#"{"realm": "A.TEST", \#(field)}"#) }
         #expect("\(error)".contains(value), "\(error)")
     }

@@ -3,9 +3,9 @@ import HTTPNegotiate
 import HTTPTypes
 import Testing
 
-/// The seam as an HTTP client uses it, with an extension and a server that live in the test.
+/// `CredentialExtension` as an HTTP client uses it, with a fixed extension and no server.
 struct CredentialExtensionTests {
-    @Test func `a client signs in through the seam`() async throws {
+    @Test func `a client authenticates through a credential extension`() async throws {
         let credential = FixedExtension(
             policy: DecisionPolicy([ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule(".example.com")])])
         )
@@ -20,14 +20,14 @@ struct CredentialExtensionTests {
         #expect(grant.servicePrincipal == "HTTP/www.example.com")
         exchange.sent()
         guard case .verify(let token) = exchange.receive(status: 200, challenges: ["Negotiate dHdv"]) else {
-            Issue.record("The final token was not to be verified")
+            Issue.record("The final token was not verified")
             return
         }
         #expect(try await grant.exchange.respond(to: token) == .established)
         #expect(exchange.verified() == .deliver(.authenticated))
     }
 
-    @Test func `a forged final token is an error`() async throws {
+    @Test func `a forged final token does not verify`() async throws {
         await #expect(throws: AuthorizationError(.invalidResponse, "The token does not verify.")) {
             try await FixedExchange().respond(to: Array("forged".utf8))
         }
@@ -38,13 +38,13 @@ struct CredentialExtensionTests {
         let url = try #require(URL(string: "https://www.example.com/"))
         let outcome = try await credential.beginAuthorization(with: AuthorizationRequest(url: url))
         guard case .notHandled(let reasons) = outcome else {
-            Issue.record("An uncovered host was answered")
+            Issue.record("An uncovered host was handled")
             return
         }
         #expect(reasons == credential.decision(for: url).reasons)
     }
 
-    @Test func `requests ask nobody by default`() throws {
+    @Test func `a request does not allow prompts by default`() throws {
         let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.com/")))
         #expect(request.operation == .implicit)
         #expect(!request.isUserInterfaceEnabled)
@@ -53,7 +53,7 @@ struct CredentialExtensionTests {
         #expect(request.options.isEmpty)
     }
 
-    @Test func `errors compare by code and message`() {
+    @Test func `errors are compared by code and message`() {
         struct Beneath: Error {}
         let error = AuthorizationError(.failed, "It failed.", cause: Beneath())
         #expect(error == AuthorizationError(.failed, "It failed."))

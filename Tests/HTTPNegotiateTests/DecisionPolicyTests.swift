@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import Testing
 
+/// Which configuration answers a host, and the reasons for that decision.
 struct DecisionPolicyTests {
     struct Vectors: Decodable {
         struct Configuration: Decodable {
@@ -38,7 +39,7 @@ struct DecisionPolicyTests {
     }
 
     @Test(arguments: try Fixture.load("decisions", as: Vectors.self).decisions)
-    func `decides`(_ vector: Vectors.Decision) throws {
+    func `a decision has the expected plan and reasons`(_ vector: Vectors.Decision) throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         let decision = DecisionPolicy(configurations).decision(for: try #require(URL(string: vector.url)))
         #expect(decision.plan?.servicePrincipal == vector.servicePrincipal)
@@ -50,7 +51,7 @@ struct DecisionPolicyTests {
         #expect(decision.reasons.allSatisfy { $0.detail.hasSuffix(".") })
     }
 
-    @Test func `every configuration is accounted for`() throws {
+    @Test func `every configuration has a host rule reason`() throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         for url in ["https://www.example.com/", "https://evil.test/", "http://lab.test/"] {
             let reasons = DecisionPolicy(configurations).decision(for: try Origin(url: url)).reasons
@@ -60,20 +61,20 @@ struct DecisionPolicyTests {
         }
     }
 
-    @Test func `rules come in their order`() throws {
+    @Test func `the reasons are in the order of the rules`() throws {
         let configurations = try Fixture.load("decisions", as: Vectors.self).configurations.map { try $0.make() }
         let order = [
             "scheme", "address", "hostRule", "serviceRealm", "servicePrincipal", "channelBinding", "mutualAuthentication", "delegation",
             "preemptive",
         ]
-        // How a host would be answered is of no interest where it is not.
+        // If a host is not answered, the rules about how to answer it are omitted.
         for (url, count) in [("https://www.example.com/", order.count), ("http://a.example.com/", 3)] {
             let reasons = DecisionPolicy(configurations).decision(for: try Origin(url: url)).reasons
             #expect(reasons.map(\.rule).uniqued() == Array(order.prefix(count)))
         }
     }
 
-    @Test func `equal rules go to the first configuration`() throws {
+    @Test func `of two equal host rules the first configuration's applies`() throws {
         let hosts = [try HostRule(".example.com")]
         let configurations = ["B.TEST", "A.TEST", "C.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }
         let decision = DecisionPolicy(configurations).decision(for: try Origin(url: "https://www.example.com"))
@@ -81,7 +82,7 @@ struct DecisionPolicyTests {
         #expect(decision.reasons.filter { $0.detail.contains("comes after the same rule") }.count == 2)
     }
 
-    @Test func `equal mappings go to the first realm by name`() throws {
+    @Test func `of two equal domain mappings the alphabetically first realm applies`() throws {
         let hosts = [try HostRule(".example.com")]
         let mapping = Dictionary(uniqueKeysWithValues: ["C.TEST", "A.TEST", "B.TEST"].map { ($0, [".example.com", "EXAMPLE.com."]) })
         let configuration = ExtensionConfiguration(realm: "USERS.TEST", hosts: hosts, domainRealmMapping: mapping)
@@ -89,13 +90,13 @@ struct DecisionPolicyTests {
         #expect(plan?.servicePrincipal == "HTTP/www.example.com@A.TEST")
     }
 
-    @Test func `nothing in force is nothing answered`() throws {
+    @Test func `without a configuration no host is answered`() throws {
         let decision = DecisionPolicy([]).decision(for: try Origin(url: "https://www.example.com"))
         #expect(decision.plan == nil)
         #expect(decision.reasons.contains { $0.rule == "hostRule" && $0.verdict == .failed })
     }
 
-    @Test func `default configuration`() {
+    @Test func `the default configuration is the only one or the first for a default realm`() {
         var first = ExtensionConfiguration(realm: "FIRST.TEST")
         let second = ExtensionConfiguration(realm: "SECOND.TEST", isDefaultRealm: true)
         #expect(DecisionPolicy([]).defaultConfiguration == nil)
@@ -106,7 +107,7 @@ struct DecisionPolicyTests {
         #expect(DecisionPolicy([first, second]).defaultConfiguration == first)
     }
 
-    @Test func `reasons are JSONAs documented`() throws {
+    @Test func `a reason is encoded as the documented JSON`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let reason = DecisionReason(rule: "scheme", verdict: .notApplicable, detail: "A sentence.")

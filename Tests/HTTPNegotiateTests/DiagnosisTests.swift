@@ -2,25 +2,26 @@ import Foundation
 import HTTPNegotiate
 import Testing
 
+/// The verdict and the JSON of a diagnosis.
 struct DiagnosisTests {
     private static let ok = DiagnosticCheck("profile", .ok, "one profile is in force.")
-    private static let doubtful = DiagnosticCheck("kdc", .warning, "no answer over UDP.", remedy: "open the port.")
+    private static let warning = DiagnosticCheck("kdc", .warning, "no answer over UDP.", remedy: "open the port.")
     private static let first = DiagnosticCheck("clock", .failed, "an hour apart.", remedy: "set the clock.")
     private static let second = DiagnosticCheck("token", .failed, "refused.")
 
-    @Test func `a doubtful layer is no failure`() {
-        let diagnosis = Diagnosis([Self.ok, Self.doubtful, DiagnosticCheck("host", .skipped, "no URL was given.")])
+    @Test func `a warning and a skipped check are not failures`() {
+        let diagnosis = Diagnosis([Self.ok, Self.warning, DiagnosticCheck("host", .skipped, "no URL was given.")])
         #expect(diagnosis.isHealthy)
         #expect(diagnosis.firstFailure == nil)
     }
 
-    @Test func `the lowest failure is the cause`() {
+    @Test func `the first failed check is the cause`() {
         let diagnosis = Diagnosis([Self.ok, Self.first, Self.second])
         #expect(!diagnosis.isHealthy)
         #expect(diagnosis.firstFailure == Self.first)
     }
 
-    @Test func `the JSON of the command`() throws {
+    @Test func `a diagnosis is encoded as the JSON of ksso doctor`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let diagnosis = Diagnosis([Self.ok, Self.first])

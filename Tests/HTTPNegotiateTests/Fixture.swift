@@ -1,6 +1,6 @@
 import Foundation
 
-/// Vectors in files under `Fixtures`.
+/// Loads test vectors from files under `Fixtures`.
 enum Fixture {
     struct Missing: Error { let name: String }
 
@@ -12,7 +12,7 @@ enum Fixture {
     }
 }
 
-/// The bytes of a text in hexadecimal digits.
+/// The bytes that a text of hexadecimal digits represents.
 func bytes(hex: String) -> [UInt8] {
     let digits = Array(hex)
     return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0..<min($0 + 2, digits.count)]), radix: 16) }

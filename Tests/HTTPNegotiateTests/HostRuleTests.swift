@@ -1,6 +1,7 @@
 import HTTPNegotiate
 import Testing
 
+/// The syntax of host rules, and the hosts that they match.
 struct HostRuleTests {
     struct Vectors: Decodable {
         struct Match: Decodable {
@@ -26,12 +27,12 @@ struct HostRuleTests {
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).matches)
-    func `matches`(_ vector: Vectors.Match) throws {
+    func `a host rule matches the expected hosts`(_ vector: Vectors.Match) throws {
         #expect(try HostRule(vector.rule).matches(host: vector.host) == vector.matches)
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).refused)
-    func `refuses`(_ vector: Vectors.Refused) {
+    func `a malformed host rule is refused with its code`(_ vector: Vectors.Refused) {
         #expect {
             try HostRule(vector.text)
         } throws: { error in
@@ -41,7 +42,7 @@ struct HostRuleTests {
     }
 
     @Test(arguments: try Fixture.load("host-rules", as: Vectors.self).parsed)
-    func `parses`(_ vector: Vectors.Parsed) throws {
+    func `a host rule is parsed into its kind and name`(_ vector: Vectors.Parsed) throws {
         let rule = try HostRule(vector.text)
         #expect("\(rule.kind)" == vector.kind)
         #expect(rule.name == vector.name)
@@ -49,7 +50,7 @@ struct HostRuleTests {
     }
 }
 
-/// The cases of Chromium's own tests, with the meaning that its entries have as rules of ours.
+/// The cases of Chromium's own tests, with the equivalent host rules.
 struct ChromiumRuleTests {
     struct Vectors: Decodable {
         struct List: Decodable, CustomTestStringConvertible {
@@ -72,21 +73,21 @@ struct ChromiumRuleTests {
     }
 
     @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).lists)
-    func `covers`(_ vector: Vectors.List) throws {
+    func `a list of host rules covers the hosts of Chromium's allowlist`(_ vector: Vectors.List) throws {
         let rules = try vector.rules.map { try HostRule($0) }
         for url in vector.covered {
             let origin = try Origin(url: url)
             #expect(rules.contains { $0.matches(host: origin.host) }, "\(url)")
         }
         for url in vector.left {
-            // What is no origin is covered by nothing.
+            // A URL without a valid origin is never covered.
             guard let origin = try? Origin(url: url) else { continue }
             #expect(!rules.contains { $0.matches(host: origin.host) }, "\(url)")
         }
     }
 
     @Test(arguments: try Fixture.load("chromium-rules", as: Vectors.self).refused)
-    func `refuses`(_ vector: Vectors.Refused) {
+    func `an entry of Chromium that is not a host rule is refused`(_ vector: Vectors.Refused) {
         #expect {
             try HostRule(vector.text)
         } throws: { error in

@@ -2,7 +2,7 @@ import Foundation
 import HTTPNegotiate
 import Testing
 
-/// How a host is answered, by the lists and service principals of the configuration that covers it.
+/// How a host is answered, according to the lists and service principals of the configuration that covers it.
 struct HostSettingsTests {
     struct Vectors: Decodable {
         struct Configuration: Decodable {
@@ -45,7 +45,7 @@ struct HostSettingsTests {
             }
         }
 
-        /// What is not said is what a host gets that no list names.
+        /// A missing value is that of a host in no list.
         struct Decision: Decodable, CustomTestStringConvertible {
             let why: String
             let url: String
@@ -74,7 +74,7 @@ struct HostSettingsTests {
     }
 
     @Test(arguments: try Vectors.load().decisions)
-    func `plans`(_ vector: Vectors.Decision) throws {
+    func `a plan has the settings of the host's configuration`(_ vector: Vectors.Decision) throws {
         let decision = try decision(for: vector.url)
         guard vector.isIgnored != true else {
             #expect(decision.plan == nil)
@@ -92,9 +92,9 @@ struct HostSettingsTests {
         for text in vector.mentions ?? [] { #expect(plan.reasons.contains { $0.detail.contains(text) }, "\(text) in \(plan.reasons)") }
     }
 
-    /// What is said of a host and what is done for it are read from the same lists in two places.
+    /// Two places read the lists: one for the reasons, one for the plan.
     @Test(arguments: try Vectors.load().decisions.filter { $0.isIgnored != true })
-    func `reasons say what the plan does`(_ vector: Vectors.Decision) throws {
+    func `the reasons agree with the plan`(_ vector: Vectors.Decision) throws {
         let plan = try #require(decision(for: vector.url).plan)
         let reasons = plan.reasons.filter { HostSettingsTests.rules.contains($0.rule) }
         #expect(reasons.map(\.rule) == HostSettingsTests.rules)
@@ -106,8 +106,8 @@ struct HostSettingsTests {
         #expect(reasons.allSatisfy { $0.detail.hasSuffix(".") && !$0.detail.contains("\n") })
     }
 
-    /// A setting never stops a request, and never lets one through.
-    @Test func `settings do not decide`() throws {
+    /// A setting changes how a host is answered, never whether.
+    @Test func `a host setting never decides whether a host is answered`() throws {
         for url in ["http://files.example.com/", "https://elsewhere.example.net/", "https://10.0.0.1/"] {
             let reasons = try decision(for: url).reasons
             #expect(reasons.contains { $0.verdict == .failed })
@@ -115,7 +115,7 @@ struct HostSettingsTests {
         }
     }
 
-    @Test func `the configuration that stands first wins`() throws {
+    @Test func `the settings of the first configuration apply`() throws {
         let configurations = try Vectors.load().configurations.map { try $0.make() }
         let hosts = [try HostRule("www.example.net")]
         var lists = ["A.TEST", "B.TEST"].map { ExtensionConfiguration(realm: $0, hosts: hosts) }

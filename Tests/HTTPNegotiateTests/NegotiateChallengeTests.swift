@@ -3,6 +3,7 @@ import Testing
 
 @testable import HTTPNegotiate
 
+/// The search for a Negotiate challenge, and the encoding of credentials.
 struct NegotiateChallengeTests {
     struct Vector: Decodable, CustomTestStringConvertible {
         let name: String
@@ -13,7 +14,7 @@ struct NegotiateChallengeTests {
     }
 
     @Test(arguments: try Fixture.load("negotiate", as: [Vector].self))
-    func `finds Negotiate`(_ vector: Vector) {
+    func `a Negotiate challenge is found in the fields`(_ vector: Vector) {
         let result = NegotiateChallenge.find(in: vector.fields)
         switch result {
         case .absent: #expect(vector.result == "absent")
@@ -27,19 +28,19 @@ struct NegotiateChallengeTests {
     }
 
     @Test(arguments: [1, 2, 3, 65534, 65535, 65536])
-    func `takes tokens up to 64 ki b`(_ count: Int) {
+    func `a token of up to 64 KiB is accepted`(_ count: Int) {
         let token = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
         let field = NegotiateCredentials(token: token).fieldValue
         #expect(NegotiateChallenge.find(in: [field]) == .found(NegotiateChallenge(token: token)))
     }
 
     @Test(arguments: [65537, 65538, 65539, 200_000])
-    func `refuses longer tokens`(_ count: Int) {
+    func `a token larger than 64 KiB is malformed`(_ count: Int) {
         let field = NegotiateCredentials(token: [UInt8](repeating: 0x60, count: count)).fieldValue
         #expect(NegotiateChallenge.find(in: [field]) == .malformed("its Negotiate token is over 65536 bytes"))
     }
 
-    @Test func `credentials stay out of compression tables`() {
+    @Test func `credentials are never added to header compression tables`() {
         let headers = NegotiateCredentials(token: Array("foobar".utf8)).headers
         #expect(headers[.authorization] == "Negotiate Zm9vYmFy")
         #expect(headers.count == 1)
@@ -47,6 +48,7 @@ struct NegotiateChallengeTests {
     }
 }
 
+/// The strict base64 coding of tokens.
 struct Base64Tests {
     struct Vectors: Decodable {
         struct Valid: Decodable, CustomTestStringConvertible {
@@ -67,17 +69,17 @@ struct Base64Tests {
     }
 
     @Test(arguments: try Fixture.load("base64", as: Vectors.self).valid)
-    func `decodes and encodes`(_ vector: Vectors.Valid) {
+    func `valid base64 is decoded and encoded`(_ vector: Vectors.Valid) {
         #expect(Base64.decode(vector.text.utf8) == bytes(hex: vector.hex))
         #expect(Base64.encode(bytes(hex: vector.hex)) == vector.text)
     }
 
     @Test(arguments: try Fixture.load("base64", as: Vectors.self).invalid)
-    func `refuses`(_ vector: Vectors.Invalid) {
+    func `invalid base64 is refused`(_ vector: Vectors.Invalid) {
         #expect(Base64.decode(vector.text.utf8) == nil)
     }
 
-    @Test func `every byte value comes back`() {
+    @Test func `every byte value survives a base64 round trip`() {
         for count in 0...3 {
             for value in UInt8.min...UInt8.max {
                 let bytes = [value] + [UInt8](repeating: ~value, count: count)

@@ -1,6 +1,7 @@
 import HTTPNegotiate
 import Testing
 
+/// The state machine of a Negotiate exchange.
 struct NegotiateExchangeTests {
     struct Vector: Decodable, CustomTestStringConvertible {
         struct Step: Decodable {
@@ -19,7 +20,7 @@ struct NegotiateExchangeTests {
     }
 
     @Test(arguments: try Fixture.load("exchanges", as: [Vector].self))
-    func `follows`(_ vector: Vector) throws {
+    func `an exchange returns the expected action for every step`(_ vector: Vector) throws {
         var exchange = NegotiateExchange(
             maximumLegs: vector.maximumLegs ?? 4,
             mutualAuthentication: try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
@@ -35,16 +36,16 @@ struct NegotiateExchangeTests {
                 exchange.sent(fieldSize: step.fieldSize ?? 0)
                 action = nil
             default:
-                Issue.record("A step that is none: \(step)")
+                Issue.record("Not a valid step: \(step)")
                 return
             }
             #expect(action.map(spelling) == step.expect)
         }
     }
 
-    /// Whatever a server says to each request, the number of requests is bounded.
+    /// The number of requests is bounded for every response of a server.
     @Test(arguments: ["Negotiate", "Negotiate Zm9v", "NTLM", "Negotiate ***", ""], 1...6)
-    func `never loops`(challenge: String, maximumLegs: Int) {
+    func `an exchange never sends more requests than its limit`(challenge: String, maximumLegs: Int) {
         var exchange = NegotiateExchange(maximumLegs: maximumLegs)
         var requests = 0
         var response = exchange.receive(status: 401, challenges: ["Negotiate"])
@@ -57,12 +58,12 @@ struct NegotiateExchangeTests {
         #expect(requests == (challenge == "Negotiate Zm9v" ? maximumLegs : 1))
     }
 
-    @Test func `messages name the status and the schemes`() {
+    @Test func `messages contain the status, the setting and the schemes`() {
         var missing = NegotiateExchange()
         #expect(missing.receive(status: 401, challenges: ["Negotiate"]) == .begin)
         missing.sent()
         guard case .fail(let error) = missing.receive(status: 503, challenges: []) else {
-            Issue.record("A missing final token was let through")
+            Issue.record("A missing final token was accepted")
             return
         }
         #expect(error.message.contains("503"))
@@ -73,7 +74,7 @@ struct NegotiateExchangeTests {
         unproven.sent()
         #expect(unproven.receive(status: 200, challenges: ["Negotiate Zm9v"]) == .verify(Array("foo".utf8)))
         guard case .fail(let error) = unproven.unproven(status: 200) else {
-            Issue.record("An acceptance without a proof was let through")
+            Issue.record("An acceptance without a proof was accepted")
             return
         }
         #expect(error.message.contains("OptionalMutualAuthenticationHosts"))

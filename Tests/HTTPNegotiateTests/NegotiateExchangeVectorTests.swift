@@ -1,18 +1,18 @@
 import HTTPNegotiate
 import Testing
 
-/// What other clients' tests expect of one response, asked of the exchange: a challenge means one thing before our header and another
-/// after.
+/// Single responses from the tests of other clients: the meaning of a challenge depends on whether the Authorization header was already
+/// sent.
 struct NegotiateExchangeVectorTests {
     struct Vector: Decodable, CustomTestStringConvertible {
         enum Round: String, Decodable {
-            /// Nothing was sent with our header.
+            /// No request with our header was sent.
             case first
-            /// The server challenged, and our header went out once.
+            /// The server sent a challenge, and our header was sent once.
             case later
-            /// Our header went out before any challenge.
+            /// Our header was sent before any challenge.
             case unasked
-            /// As ``unasked``; then the server gave a token, and our header went out again.
+            /// As ``unasked``; then the server sent a token, and our header was sent again.
             case unaskedTwice
         }
 
@@ -26,7 +26,7 @@ struct NegotiateExchangeVectorTests {
     }
 
     @Test(arguments: try Fixture.load("responses", as: [Vector].self))
-    func `judges`(_ vector: Vector) {
+    func `an exchange handles single responses as other clients do`(_ vector: Vector) {
         var exchange = NegotiateExchange()
         switch vector.round {
         case .first: break
@@ -41,17 +41,17 @@ struct NegotiateExchangeVectorTests {
         }
         #expect(spelling(exchange.receive(status: vector.status, challenges: vector.challenges)) == vector.expect)
         if let verified = vector.verified { #expect(spelling(exchange.verified()) == verified) }
-        // Nothing is left open: what is asked for is done first.
+        // The requested action comes first: the exchange accepts no other response.
         guard case .fail(let error) = exchange.receive(status: 200, challenges: ["Negotiate Zm9v"]) else {
-            Issue.record("The exchange took another response")
+            Issue.record("The exchange accepted another response")
             return
         }
         #expect(error.code == .failed)
     }
 
-    /// A message is for people and for logs, whatever a server calls its schemes.
+    /// Messages are for users and logs, so the schemes of a server must not make them long.
     @Test(arguments: ["a", "a,", "Basic realm=x, "])
-    func `messages stay short`(_ piece: String) {
+    func `a message stays short even if the challenge is long`(_ piece: String) {
         var exchange = NegotiateExchange()
         exchange.sent()
         let field = String(repeating: piece, count: 65536 / piece.utf8.count)

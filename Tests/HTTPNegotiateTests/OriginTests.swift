@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import Testing
 
+/// The origin of a URL, and the messages for hosts that are not accepted.
 struct OriginTests {
     struct Vectors: Decodable {
         struct Valid: Decodable, CustomTestStringConvertible {
@@ -25,7 +26,7 @@ struct OriginTests {
     }
 
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid)
-    func `reads`(_ vector: Vectors.Valid) throws {
+    func `an origin is read from a URL`(_ vector: Vectors.Valid) throws {
         let origin = try Origin(url: vector.url)
         #expect(origin.scheme.rawValue == vector.scheme)
         #expect(origin.host == vector.host)
@@ -36,7 +37,7 @@ struct OriginTests {
     }
 
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).invalid)
-    func `refuses`(_ vector: Vectors.Invalid) {
+    func `a URL without a valid origin is refused`(_ vector: Vectors.Invalid) {
         #expect {
             try Origin(url: vector.url)
         } throws: { error in
@@ -45,9 +46,9 @@ struct OriginTests {
         }
     }
 
-    /// What Foundation makes of a URL is what an HTTP client connects to: where we read a host, it is the same.
+    /// An HTTP client connects to the host that Foundation reads from a URL, so the origin must have the same.
     @Test(arguments: try Fixture.load("origins", as: Vectors.self).valid.filter { !$0.isAddress })
-    func `agrees with Foundation`(_ vector: Vectors.Valid) throws {
+    func `an origin has the host and port that Foundation reads`(_ vector: Vectors.Valid) throws {
         let url = try #require(URL(string: vector.url))
         let origin = try Origin(url: url)
         let host = try #require(url.host(percentEncoded: true)).lowercased()
@@ -60,14 +61,14 @@ struct OriginTests {
         ("https://alice:secret@bu\u{308}cher.test:8443/\u{FC}?q=\u{FC}", "xn--bcher-kva.test"),
         ("https://\u{435}xample.com/", "xn--xample-2of.com"), ("https://fa\u{DF}.test/", "xn--fa-hia.test"),
     ])
-    func `an international host is refused with the name to write`(url: String, host: String) {
+    func `an internationalized host is refused with its ASCII form`(url: String, host: String) {
         let error = #expect(throws: AuthorizationError.self) { try Origin(url: url) }
         #expect(error?.message.contains("write it as \(host),") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("secret") == false)
     }
 
     @Test(arguments: [("b\u{FC}cher.test", "xn--bcher-kva.test"), (".b\u{FC}cher.test", ".xn--bcher-kva.test")])
-    func `an international rule is refused with the rule to write`(rule: String, form: String) {
+    func `an internationalized host rule is refused with its ASCII form`(rule: String, form: String) {
         let error = #expect(throws: HostRuleError.self) { try HostRule(rule) }
         #expect(error?.code == .notASCII)
         #expect(error?.reason.hasSuffix("is not ASCII; write \(form).") == true, "\(error?.reason ?? "")")
@@ -78,11 +79,11 @@ struct OriginTests {
         (".corp", false), (".test", false), (".internal", false), (".home.arpa", false), (".example.com", false), (".co.example", false),
         (".example.de", false), (".www.co.uk", false), ("com", false), ("co.uk", false),
     ])
-    func `a rule for the domains of many owners is known`(text: String, isPublic: Bool) throws {
+    func `a host rule for a public suffix is recognized`(text: String, isPublic: Bool) throws {
         #expect(try HostRule(text).isPublicSuffix == isPublic)
     }
 
-    @Test func `messages keep user information to themselves`() {
+    @Test func `an origin error does not contain the URL's user information`() {
         for url in ["https://alice:secret@exa!mple.com/", "https://alice:secret@example.com:x/", "https://alice:secret@@example.com/"] {
             #expect {
                 try Origin(url: url)

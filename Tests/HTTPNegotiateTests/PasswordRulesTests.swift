@@ -2,16 +2,17 @@ import Foundation
 import HTTPNegotiate
 import Testing
 
+/// The password rules of a profile: complexity, length, notices and dates.
 @Suite struct PasswordRulesTests {
     private static let complex: [(password: String, isComplex: Bool)] = [
         ("Abc1", true), ("abc1!", true), ("ABC1!", true), ("Abc!", true), ("abcdefgh", false), ("abcd1234", false), ("ABCD!!!!", false),
         ("漢字漢字", false), ("漢字a1", true), ("漢字aB", true), ("Ñandú1", true), ("ñandú", false), ("", false), ("    aB", true),
-        // A digit of another script is no letter and no digit of ours.
+        // A digit of another script counts neither as a letter nor as an ASCII digit.
         ("٣٣aB", true),
     ]
 
     @Test(arguments: complex)
-    func `three kinds of characters are complex`(password: String, isComplex: Bool) {
+    func `a complex password has three kinds of characters`(password: String, isComplex: Bool) {
         let rules = PasswordRules(requiresComplexity: true)
         #expect(rules.violations(of: password.utf8, accountName: "alice").isEmpty == isComplex)
         #expect(PasswordRules().violations(of: password.utf8, accountName: "alice").isEmpty)
@@ -25,25 +26,26 @@ import Testing
     ]
 
     @Test(arguments: names)
-    func `the names of the person are no part of a complex password`(password: String, account: String, display: String?, isGood: Bool) {
+    func `a complex password must not contain a part of the user's names`(password: String, account: String, display: String?, isGood: Bool)
+    {
         let rules = PasswordRules(requiresComplexity: true)
         #expect(rules.violations(of: password.utf8, accountName: account, displayName: display).isEmpty == isGood)
     }
 
     @Test(arguments: [("12345678", true), ("1234567", false), ("漢漢漢漢漢漢漢漢", true), ("漢漢漢漢", false)])
-    func `length counts characters, not bytes`(password: String, isGood: Bool) {
+    func `a password's length is counted in characters, not bytes`(password: String, isGood: Bool) {
         let sentences = PasswordRules(minimumLength: 8).violations(of: password.utf8, accountName: "alice")
         #expect(sentences == (isGood ? [] : ["It requires at least 8 characters."]))
     }
 
-    @Test func `bytes that are no text are judged too, and nothing is told of them`() {
+    @Test func `a password that is not text is checked without being quoted`() {
         let rules = PasswordRules(minimumLength: 20, requiresComplexity: true)
         let sentences = rules.violations(of: [0xFF, 0xC3, 0x28, 0x41] as [UInt8], accountName: "alice", displayName: "Alice")
         #expect(sentences.count == 2)
         #expect(sentences.allSatisfy { !$0.contains("(A") && !$0.contains("\u{FFFD}") })
     }
 
-    @Test func `the text stands for the rules where neither length nor complexity is given`() {
+    @Test func `the requirements text is used if neither length nor complexity is set`() {
         #expect(PasswordRules().requirements == nil)
         #expect(PasswordRules(requirementsText: "Be kind.").requirements == "Be kind.")
         #expect(PasswordRules(minimumLength: 9, requirementsText: "Be kind.").requirements?.contains("at least 9 characters") == true)
@@ -58,11 +60,11 @@ import Testing
     ]
 
     @Test(arguments: notices)
-    func `a notice is due so many days before, and not afterwards`(days: Double, rules: PasswordRules, isDue: Bool) {
+    func `an expiry notice is due before the password expires, not afterwards`(days: Double, rules: PasswordRules, isDue: Bool) {
         #expect(rules.isNoticeDue(expires: Self.now + days * 86_400, now: Self.now) == isDue)
     }
 
-    @Test func `days count from the change that is known`() {
+    @Test func `password ages are counted from the known last change`() {
         let rules = PasswordRules(minimumAge: 2, expireOverride: 30)
         #expect(rules.earliestChange(changed: Self.now) == Self.now + 2 * 86_400)
         #expect(rules.earliestChange(changed: nil) == nil && PasswordRules().earliestChange(changed: Self.now) == nil)
@@ -71,7 +73,7 @@ import Testing
         #expect(PasswordRules().expiry(announced: nil, changed: Self.now) == nil)
     }
 
-    @Test func `the rules are those of the realm's profile, which is named`() {
+    @Test func `a realm's password rules come from its profile and include its source`() {
         let configurations = [
             ExtensionConfiguration(realm: "A.TEST", passwords: .init(minimumLength: 5), source: "a.yaml"),
             ExtensionConfiguration(realm: "B.TEST", source: "b.yaml"),

@@ -1,6 +1,7 @@
 import HTTPNegotiate
 import Testing
 
+/// The syntax of the KDCs in a profile.
 struct PreferredKDCTests {
     struct Vectors: Decodable {
         struct Valid: Decodable {
@@ -23,7 +24,7 @@ struct PreferredKDCTests {
     }
 
     @Test(arguments: try Fixture.load("preferred-kdcs", as: Vectors.self).valid)
-    func `reads`(_ vector: Vectors.Valid) throws {
+    func `a preferred KDC is parsed and has an MIT syntax`(_ vector: Vectors.Valid) throws {
         let kdc = try PreferredKDC(vector.text)
         #expect("\(kdc.transport)" == vector.transport)
         #expect(kdc.host == vector.host)
@@ -35,7 +36,7 @@ struct PreferredKDCTests {
     }
 
     @Test(arguments: try Fixture.load("preferred-kdcs", as: Vectors.self).invalid)
-    func `refuses`(_ vector: Vectors.Invalid) {
+    func `a malformed preferred KDC is refused`(_ vector: Vectors.Invalid) {
         #expect {
             try PreferredKDC(vector.text)
         } throws: { error in

@@ -3,13 +3,14 @@ import Testing
 
 @testable import HTTPNegotiate
 
+/// Which redirects are followed, and the request that follows.
 @Suite struct RedirectTests {
     @Test(arguments: [
         "http://b test/", "http://b.test\\@a.test/", "ftp://b.test/", "file:///etc/passwd", "javascript:0", "http:///nowhere",
         "http://%62.test/",
         "http://b.test:99999/", "http://b\u{E9}.test/", "//", "",
     ])
-    func `a location that is no URLIs an error`(location: String) throws {
+    func `a Location that is not an HTTP URL is an error`(location: String) throws {
         #expect {
             try Redirect(from: PlainRequest(url: "http://a.test/"), location: location)
         } throws: { ($0 as? HTTPTransportError)?.code == .invalidRedirect }
@@ -21,31 +22,31 @@ import Testing
         ("//b.test/end", "https://b.test/end"), ("https://b.test", "https://b.test"), ("/end#part", "https://a.test/end#part"),
         ("./a/./b/../c", "https://a.test/x/a/c"), ("https://example.com@b.test/", "https://example.com@b.test/"),
     ])
-    func `a location is resolved`(location: String, expected: String) throws {
+    func `a Location is resolved against the request's URL`(location: String, expected: String) throws {
         let redirect = try Redirect(from: PlainRequest(url: "https://a.test/x/y?z=1"), location: location)
         #expect(redirect?.request.url == expected)
     }
 
-    @Test func `the fragment is inherited`() throws {
+    @Test func `a redirect inherits the URL's fragment`() throws {
         let redirect = try Redirect(from: PlainRequest(url: "https://a.test/x#part"), location: "/end")
         #expect(redirect?.request.url == "https://a.test/end#part")
     }
 
-    @Test(arguments: [301, 302, 303, 307, 308]) func `from HTTPS to HTTPIs handed on`(status: Int) throws {
+    @Test(arguments: [301, 302, 303, 307, 308]) func `a redirect from HTTPS to HTTP is not followed`(status: Int) throws {
         let request = PlainRequest(url: "https://a.test/")
         #expect(try Redirect(from: request, status: status, location: "http://a.test/") == nil)
         #expect(try Redirect(from: request, status: status, location: "https://a.test/") != nil)
     }
 
     @Test(arguments: ["http://a.test:8080/", "https://a.test/", "http://a.test.evil.test/"])
-    func `another scheme port or host is another origin`(location: String) throws {
+    func `a redirect to another scheme, port or host drops the origin's headers`(location: String) throws {
         var request = PlainRequest(url: "http://a.test/")
         request.headers = ["authorization": "Basic QQ==", "cookie": "c", "host": "a.test"]
         #expect(try Redirect(from: request, location: location)?.request.headers.isEmpty == true)
         #expect(try Redirect(from: request, location: "http://A.test:80/")?.request.headers.count == 3)
     }
 
-    @Test(arguments: [200, 300, 304, 305, 306, 401, 404]) func `other statuses are no redirects`(status: Int) throws {
+    @Test(arguments: [200, 300, 304, 305, 306, 401, 404]) func `other statuses are not redirects`(status: Int) throws {
         #expect(try Redirect(from: PlainRequest(url: "http://a.test/"), status: status, location: "/end") == nil)
     }
 }
@@ -56,7 +57,7 @@ extension Redirect<PlainRequest> {
     }
 }
 
-/// A request that nobody sends.
+/// A request that is never sent.
 private struct PlainRequest: NegotiableRequest {
     var url: String
     var methodName = "GET"

@@ -7,9 +7,9 @@ import Testing
 
 @testable import KCM
 
-/// A process without descriptors.
+/// How a server accepts connections after the process has run out of file descriptors.
 struct AcceptPauseTests {
-    /// Counts the failures before the pause is made.
+    /// Yields once for each accept failure and forwards the error to the handler under test.
     private final class FailureCount: ChannelInboundHandler, Sendable {
         typealias InboundIn = any Channel
 
@@ -31,8 +31,8 @@ struct AcceptPauseTests {
         }
     }
 
-    /// The time has a lower bound alone, so that a slow machine is no matter. Without the pause the second failure comes at once.
-    @Test func `a server that has no descriptor left tries again after a pause`() async throws {
+    /// Only a lower bound is checked, so a slow machine cannot fail the test. Without the pause, the second failure follows at once.
+    @Test func `a server without a free file descriptor accepts again after a pause`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let pause = TimeAmount.milliseconds(300)
@@ -56,20 +56,20 @@ struct AcceptPauseTests {
                 connect(client, to: "\(folder)/socket")
                 var iterator = failures.makeAsyncIterator()
                 for _ in 0..<3 { await iterator.next() }
-                guard ContinuousClock.now - start >= .milliseconds(600) else { fatalError("it tries all the time") }
+                guard ContinuousClock.now - start >= .milliseconds(600) else { fatalError("the server retries without a pause") }
                 for descriptor in held { close(descriptor) }
                 var buffer = [UInt8](repeating: 0, count: 6)
                 guard read(client, &buffer, 6) == 6, String(decoding: buffer, as: UTF8.self) == "served" else {
-                    fatalError("it does not serve")
+                    fatalError("the connection is not served")
                 }
-                guard reports.withLock({ $0.count == 2 && $0[0] != nil && $0[1] == nil }) else { fatalError("it reports each failure") }
+                guard reports.withLock({ $0.count == 2 && $0[0] != nil && $0[1] == nil }) else { fatalError("each failure is reported") }
                 withExtendedLifetime(server) {}
                 endChildProcess()
             }
         }
     }
 
-    @Test func `the server of the caches serves again once there are descriptors`() async throws {
+    @Test func `the KCM server accepts connections again when file descriptors are free`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let reports = ReportList()
@@ -87,9 +87,9 @@ struct AcceptPauseTests {
                 for await _ in failures { break }
                 for descriptor in held { close(descriptor) }
                 let request = requestBytes(.noOperation)
-                guard write(client, request, request.count) == request.count else { fatalError("it does not listen") }
+                guard write(client, request, request.count) == request.count else { fatalError("the request cannot be written") }
                 var reply = [UInt8](repeating: 1, count: 12)
-                guard read(client, &reply, 12) == 12, reply == Reply().encoded() else { fatalError("it does not serve") }
+                guard read(client, &reply, 12) == 12, reply == Reply().encoded() else { fatalError("the request is not answered") }
                 guard reports.all == [.acceptFailed("Too many open files"), .acceptsAgain] else { fatalError("\(reports.all)") }
                 await server.shutDown()
                 endChildProcess()
@@ -97,8 +97,8 @@ struct AcceptPauseTests {
         }
     }
 
-    /// There can be more caches than the process may have open files.
-    @Test func `a cache takes no descriptor`() async throws {
+    /// The server may hold more caches than the process may have open files.
+    @Test func `a cache holds no file descriptor open`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 var disk = try Disk(folder)
@@ -108,14 +108,14 @@ struct AcceptPauseTests {
                     else { fatalError("cache \(number) is refused") }
                 }
                 guard filesHeldOpen(in: folder).isEmpty else { fatalError("caches stay open: \(filesHeldOpen(in: folder))") }
-                guard try Disk(folder).state == disk.state else { fatalError("a restart finds something else") }
+                guard try Disk(folder).state == disk.state else { fatalError("the state differs after a restart") }
                 endChildProcess()
             }
         }
     }
 }
 
-/// The files below a folder that this process has open. What the libraries open meanwhile is not counted.
+/// The files in a folder that this process has open. Files that libraries open elsewhere are not counted.
 private func filesHeldOpen(in folder: String) -> [String] {
     let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     let paths = descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }

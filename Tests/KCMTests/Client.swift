@@ -2,17 +2,17 @@ import Testing
 
 @testable import KCM
 
-/// A client of a store: it sends requests as bytes, over one connection.
+/// A client of a credential store that sends encoded requests over one connection.
 struct Client {
     var store: CredentialStore
     var connection = ConnectionState()
     var now: UInt32 = 1500
-    /// How many credentials the last request was compared with.
+    /// How many stored credentials the last request was compared with.
     var examined = 0
 
     init(user: UInt32 = 1000, limits: StoreLimits = StoreLimits()) { store = CredentialStore(user: user, limits: limits) }
 
-    /// A client with an empty cache of Alice.
+    /// A client with an empty cache for alice.
     static func signedIn(_ name: String = "", limits: StoreLimits = StoreLimits()) -> Client {
         var client = Client(limits: limits)
         _ = client.send(.initialize, name, Sample.alice)
@@ -45,7 +45,7 @@ struct Client {
         send(.retrieve, name, fields.patternBytes(match))
     }
 
-    /// The credentials as GET_CRED_LIST gives them.
+    /// The credentials as GET_CRED_LIST returns them.
     mutating func list(_ name: String = "") throws -> [[UInt8]] {
         var reader = ByteReader(send(.credentialList, name).body)
         let count = try reader.number("count", as: UInt32.self)
@@ -55,7 +55,7 @@ struct Client {
         return list
     }
 
-    /// The names of the caches, as a client walks the collection.
+    /// The names of the caches, listed as a client iterates over the collection.
     mutating func names() -> [String] {
         identifiers(send(.cacheIdentifiers)).map { name(send(.cacheName, nil, $0)) }
     }
@@ -75,14 +75,14 @@ func identifiers(_ reply: Reply) -> [[UInt8]] {
     return stride(from: 0, to: reply.body.count, by: 16).map { Array(reply.body[$0..<$0 + 16]) }
 }
 
-/// A number as the protocol has it.
+/// A number in the protocol's encoding.
 func encoded(_ number: Int32) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(number)
     return writer.bytes
 }
 
-/// What REPLACE has behind the name.
+/// The part of a REPLACE request that follows the name.
 func replacement(offset: Int32 = 0, principal: [UInt8] = Sample.alice, _ credentials: [Fields]) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(offset)

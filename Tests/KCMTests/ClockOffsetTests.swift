@@ -2,7 +2,8 @@ import Testing
 
 @testable import KCM
 
-/// libkrb5 does not learn of a KDC's clock by RETRIEVE; a connection whose client does not know of it is made to list the cache.
+/// How the server makes libkrb5 fetch the KDC's clock offset: RETRIEVE does not carry it, so RETRIEVE is refused, and libkrb5 lists the
+/// cache, until the connection has requested the offset.
 struct ClockOffsetTests {
     private func behind() -> Client {
         var client = Client()
@@ -11,7 +12,7 @@ struct ClockOffsetTests {
         return client
     }
 
-    @Test func `retrieve is refused until the offset is asked for`() {
+    @Test func `RETRIEVE is refused until the connection has requested the clock offset`() {
         var client = behind()
         #expect(client.retrieve(Fields(), from: "a").code == .unsupported)
         #expect(client.retrieve(Sample.ticket(1), from: "a").code == .unsupported)
@@ -21,13 +22,13 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .unsupported)
     }
 
-    @Test func `without an offset nothing is refused`() {
+    @Test func `RETRIEVE is not refused for a cache without a clock offset`() {
         var client = Client.signedIn("a")
         client.connection = ConnectionState()
         #expect(client.retrieve(Fields(), from: "a").code == .notFound)
     }
 
-    @Test func `a client that sets the offset knows it`() {
+    @Test func `a client that sets the clock offset need not request it`() {
         var client = behind()
         _ = client.send(.setClockOffset, "a", encoded(5))
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
@@ -35,7 +36,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
     }
 
-    @Test(arguments: [0, 1800] as [Int32]) func `an offset that another client changes is to be asked for again`(offset: Int32) {
+    @Test(arguments: [0, 1800] as [Int32]) func `RETRIEVE is refused again after another client changes the clock offset`(offset: Int32) {
         var client = behind()
         _ = client.send(.clockOffset, "a")
         var other = ConnectionState()
@@ -46,7 +47,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "a").code == .ok)
     }
 
-    @Test func `the offset is of one cache`() {
+    @Test func `requesting one cache's clock offset does not count for another cache`() {
         var client = behind()
         _ = client.send(.initialize, "b", Sample.alice)
         _ = client.send(.clockOffset, "b")
@@ -54,7 +55,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "b").code == .notFound)
     }
 
-    @Test func `the default cache has one offset by all its names`() {
+    @Test func `all names of the default cache share one clock offset`() {
         var client = Client()
         _ = client.send(.replace, "", replacement(offset: 60, [Fields()]))
         client.connection = ConnectionState()
@@ -62,7 +63,7 @@ struct ClockOffsetTests {
         #expect(client.retrieve(Fields(), from: "1000:default").code == .ok)
     }
 
-    @Test func `a connection with many caches forgets the first`() {
+    @Test func `a connection that has learned many clock offsets forgets the oldest`() {
         var state = ConnectionState()
         for number in 1...100 as ClosedRange<Int32> { state.learn(number, of: CacheName("\(number)")) }
         #expect(state.knows(100, of: CacheName("100")))

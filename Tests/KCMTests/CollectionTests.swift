@@ -2,16 +2,16 @@ import Testing
 
 @testable import KCM
 
-/// The caches of a user, their names, and which one is the default: the rules that MIT's tests of a collection demand.
+/// A user's cache collection: its caches, their names and the default cache, by the rules that MIT's collection tests require.
 struct CollectionTests {
-    @Test func `an empty collection has a default name and no cache`() {
+    @Test func `an empty collection has a default cache name but no cache`() {
         var client = Client()
         #expect(client.defaultName() == "1000:default")
         #expect(client.send(.principal, client.defaultName()).code == .noCache)
         #expect(client.send(.cacheIdentifiers) == Reply())
     }
 
-    @Test func `only setting the default changes it`() {
+    @Test func `only SET_DEFAULT_CACHE changes the default cache name`() {
         var client = Client()
         for name in ["1000:a", "1000:b"] { _ = client.send(.initialize, name, Sample.alice) }
         #expect(client.defaultName() == "1000:default")
@@ -25,7 +25,7 @@ struct CollectionTests {
         #expect(client.names() == ["1000:a", "1000:c", "1000:d"])
     }
 
-    @Test func `a new name can be the default before it is initialized`() {
+    @Test func `a generated name can become the default before its cache is initialized`() {
         var client = Client()
         let new = name(client.send(.generateName))
         #expect(client.send(.setDefaultCache, new) == Reply())
@@ -35,7 +35,7 @@ struct CollectionTests {
         #expect(client.send(.principal, "").body == Sample.alice)
     }
 
-    @Test(arguments: ["", "1000"]) func `the empty name and the bare number are the default cache`(alias: String) throws {
+    @Test(arguments: ["", "1000"]) func `the empty name and the bare UID both refer to the default cache`(alias: String) throws {
         var client = Client()
         #expect(client.send(.initialize, alias, Sample.alice) == Reply())
         #expect(client.names() == ["1000:default"])
@@ -50,7 +50,8 @@ struct CollectionTests {
         #expect(client.names() == ["1000:default"])
     }
 
-    @Test(arguments: ["1001:a", "0:a", "100:a", "10001:a", "01000:a"]) func `a name of another user is not created`(name: String) {
+    @Test(arguments: ["1001:a", "0:a", "100:a", "10001:a", "01000:a"])
+    func `a cache name with the prefix of another UID is refused`(name: String) {
         var client = Client()
         for (operation, body) in [(KCM.Operation.initialize, Sample.alice), (.replace, replacement([])), (.setDefaultCache, [])] {
             #expect(client.send(operation, name, body).code == .badName)
@@ -63,27 +64,27 @@ struct CollectionTests {
     }
 
     @Test(arguments: ["/tmp/cctest.123", "1001", "1000:", "1000:a:b", ":a", "a:b", "12a:b", "a b/..", "\u{E4}"])
-    func `any other name is created`(name: String) {
+    func `a cache with any other name can be created`(name: String) {
         var client = Client()
         #expect(client.send(.initialize, name, Sample.alice) == Reply())
         #expect(client.names() == [name])
     }
 
-    @Test func `a name has a longest length`() {
+    @Test func `a cache name of more than 255 bytes is refused`() {
         var client = Client()
         #expect(client.send(.initialize, String(repeating: "a", count: 255), Sample.alice).code == .ok)
         #expect(client.send(.initialize, String(repeating: "a", count: 256), Sample.alice).code == .badName)
         #expect(client.send(.setDefaultCache, String(repeating: "a", count: 256)).code == .badName)
     }
 
-    @Test func `new names differ`() {
+    @Test func `generated cache names are unique and unused`() {
         var client = Client()
         let names = (0..<1000).map { _ in name(client.send(.generateName)) }
         #expect(Set(names).count == 1000)
         #expect(names.allSatisfy { $0.hasPrefix("1000:") && client.send(.principal, $0).code == .noCache })
     }
 
-    @Test func `a destroyed cache is gone and the others keep their identifiers`() {
+    @Test func `a destroyed cache's identifier is not reused and the other caches keep theirs`() {
         var client = Client()
         for name in ["a", "b", "c"] { _ = client.send(.initialize, name, Sample.alice) }
         let before = identifiers(client.send(.cacheIdentifiers))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KCM
 
-/// What is among the files of tickets and is none.
+/// How the server handles damaged and unexpected entries among its ticket files.
 struct DamagedEntryTests {
     /// A kind of entry, made by a shell in the folder.
     struct Entry: Sendable, CustomTestStringConvertible {
@@ -29,7 +29,7 @@ struct DamagedEntryTests {
         Entry("primary", "head -c 300 /dev/zero > $0"), Entry("primary", "printf 'a\\0b' > $0"),
     ]
 
-    @Test(arguments: entries) func `a damaged entry is set aside and reported, and the tickets are served`(entry: Entry) async throws {
+    @Test(arguments: entries) func `a damaged entry is renamed and reported, and the other tickets are served`(entry: Entry) async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "a", Sample.alice)
@@ -50,7 +50,7 @@ struct DamagedEntryTests {
                 name.hasPrefix("\(entry.name).damaged") && (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")) != nil
             )
 
-            // The entry that is there now does no harm.
+            // The renamed entry does not affect later requests.
             for name in ["b", "c", "d"] {
                 #expect(next.send(.initialize, name, Sample.bob) == .ok)
                 #expect(next.send(.store, name, Sample.ticket(2).bytes) == .ok)
@@ -62,7 +62,7 @@ struct DamagedEntryTests {
         }
     }
 
-    @Test func `a generation that has no next one is damaged`() async throws {
+    @Test func `a cache file with the highest possible generation is treated as damaged`() async throws {
         try await withFolder { folder in
             let principal = try MarshalledPrincipal(Sample.alice)
             var writer = ByteWriter()
@@ -74,7 +74,8 @@ struct DamagedEntryTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can become another user")) func `a file that can't be opened is damaged`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    func `an unreadable cache file is treated as damaged`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 guard chown(folder, 12345, 12345) == 0, seteuid(12345) == 0 else { exit(1) }
@@ -88,7 +89,7 @@ struct DamagedEntryTests {
         }
     }
 
-    @Test func `a user's folder that is none does not keep the server from the others`() async throws {
+    @Test func `an invalid user directory is reported and does not stop the server from starting`() async throws {
         try await withFolder { folder in
             let caches = "\(folder)/caches"
             for name in ["", "/12", "/13"] {
@@ -118,10 +119,10 @@ struct DamagedEntryTests {
     }
 }
 
-/// Failures between the steps of one change.
+/// Write failures between the steps of one change, and how often failures are reported.
 struct InterruptedChangeTests {
-    /// The oldest cache, which has expired, makes room for a new one, whose file can't get its name: a directory has it.
-    @Test func `a change whose rename fails is taken back as a whole`() async throws {
+    /// The oldest cache has expired and makes room for a new one, whose file cannot be renamed because a directory has that name.
+    @Test func `a change whose rename fails is rolled back completely`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder, limits: StoreLimits(caches: 2), now: 5000)
             disk.send(.initialize, "old", Sample.alice)
@@ -129,7 +130,7 @@ struct InterruptedChangeTests {
             disk.send(.initialize, "live", Sample.alice)
             disk.send(.store, "live", Sample.ticket(1, end: .max).bytes)
             let (state, entries) = (disk.state, try FileManager.default.contentsOfDirectory(atPath: folder).sorted())
-            // The number of the next file, and some more.
+            // The next file's name, and a few after it.
             let blocks = (3...9 as ClosedRange<UInt64>).map { "\(folder)/\(UserStorage.name($0))" }
             for path in blocks { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
 
@@ -143,7 +144,7 @@ struct InterruptedChangeTests {
             for path in blocks { try FileManager.default.removeItem(atPath: path) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == entries)
 
-            // What is acknowledged now is there after a restart.
+            // Changes that are acknowledged from here on survive a restart.
             #expect(disk.send(.store, "old", Sample.ticket(2, end: .max).bytes) == .ok)
             #expect(
                 try Disk(folder, now: 5000).account.store.caches.map { $0.credentials.last?.bytes } == [
@@ -156,7 +157,7 @@ struct InterruptedChangeTests {
         }
     }
 
-    @Test func `a failure to append names the file that is there`() async throws {
+    @Test func `an append failure is reported with the path of the file`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "a", Sample.alice)
@@ -168,7 +169,7 @@ struct InterruptedChangeTests {
         }
     }
 
-    @Test func `a failure that repeats is reported once`() {
+    @Test func `a repeated write failure is reported once until writes succeed for a minute`() {
         let reports = ReportList()
         let filter = ReportFilter(reports.append)
         let (full, broken) = (StorageError(.system(ENOSPC), "full."), StorageError(.system(EIO), "broken."))
@@ -187,7 +188,7 @@ struct InterruptedChangeTests {
         #expect(reports.all.last == .writeFailed(full))
     }
 
-    @Test func `a user with too many caches is reported now and then`() {
+    @Test func `a user with too many caches is reported once every ten minutes`() {
         let reports = ReportList()
         let filter = ReportFilter(reports.append)
         let start = NIODeadline.now()
@@ -198,7 +199,7 @@ struct InterruptedChangeTests {
         #expect("\(reports.all[0])".contains("64") && "\(reports.all[0])".contains("kdestroy -A"))
     }
 
-    @Test func `a user who has as many caches as permitted is reported by number`() async throws {
+    @Test func `a user at the cache limit is reported by UID`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder, limits: StoreLimits(caches: 2))
             for name in ["a", "b"] { #expect(disk.send(.initialize, name, Sample.alice) == .ok) }

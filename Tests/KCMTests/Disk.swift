@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import KCM
 
-/// One user's caches with their files, without a server: every call is one request.
+/// One user's caches and their files, without a server; every call is one request.
 struct Disk {
     let folder: String
     private(set) var account: UserAccount
@@ -23,7 +23,7 @@ struct Disk {
         )
     }
 
-    /// What an administrator would have read.
+    /// The reports that an administrator would see.
     var reports: [ServerReport] { reportList.all }
 
     @discardableResult mutating func send(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> ReplyCode {
@@ -31,7 +31,7 @@ struct Disk {
             ?? ReplyCode(rawValue: .min)
     }
 
-    /// All that a restart must bring back.
+    /// Everything that a restart must restore.
     var state: [String] {
         let caches = account.store.caches.map { cache in
             "\(cache.name) \(cache.clockOffset) \(hex(Array(cache.principal.bytes))) "
@@ -52,7 +52,7 @@ struct Disk {
     private func hex(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 }
 
-/// The reports of a server, from any thread.
+/// Collects a server's reports from any thread.
 final class ReportList: Sendable {
     private let reports = Mutex<[ServerReport]>([])
 

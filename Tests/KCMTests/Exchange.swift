@@ -3,17 +3,17 @@ import Testing
 
 @testable import KCM
 
-/// A request of a real client and what it was answered, from a recording that `Fixtures/record-client` has made.
+/// A request of a real client and its reply, from a recording made by `Fixtures/record-client`.
 struct Exchange: Decodable, Sendable {
-    /// The command or the call.
+    /// The command or the call that sent the request.
     let scenario: String
-    /// Which of the client's connections.
+    /// The number of the client's connection.
     let connection: Int
     let operation: UInt16
-    /// From the version on, in hexadecimal digits.
+    /// The bytes from the version on, in hexadecimal.
     let request: String
     let code: Int32
-    /// What follows the code, in hexadecimal digits.
+    /// The bytes after the code, in hexadecimal.
     let reply: String
 
     private struct Recording: Decodable {
@@ -42,7 +42,7 @@ extension Exchange: CustomTestStringConvertible {
     var testDescription: String { "\(scenario): operation \(operation), \(request.count / 2) bytes" }
 }
 
-/// The bytes of hexadecimal digits.
+/// Decodes hexadecimal digits.
 func bytes(_ digits: String) -> [UInt8] {
     let digits = Array(digits.utf8)
     return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) }

@@ -7,16 +7,16 @@ import Testing
 
 @testable import KCM
 
-/// What one client can make the others wait.
+/// How little one client can delay the requests of the others.
 struct FairnessTests {
-    @Test func `users take turns, and so do the connections of a user`() {
+    @Test func `users take turns, and so do the connections of each user`() {
         var turns = TurnQueue<String>()
         for (connection, user) in [("a1", 1), ("a2", 1), ("a3", 1), ("b1", 2)] as [(String, UInt32)] { turns.append(connection, of: user) }
         var order: [String] = []
         for round in 0..<8 {
             guard let connection = turns.next() else { break }
             order.append(connection)
-            // The first two have more to ask.
+            // Every connection except a3 has more requests.
             if round < 6, connection != "a3" { turns.append(connection, of: connection.hasPrefix("a") ? 1 : 2) }
         }
         #expect(order == ["a1", "b1", "a2", "b1", "a3", "b1", "a1", "b1"])
@@ -24,13 +24,13 @@ struct FairnessTests {
         #expect(turns.isEmpty && turns.next() == nil)
     }
 
-    /// Holds the server's thread in a closure that it calls, so that what the test sends meanwhile is there when the server goes on.
+    /// Blocks the server's thread in a closure, so that requests sent in the meantime have arrived when the server continues.
     private final class Gate: Sendable {
         private let state = Mutex((isArmed: false, isUsed: false, users: [UInt32]()))
         private let arrival = AsyncStream.makeStream(of: Void.self)
         private let opening = DispatchSemaphore(value: 0)
 
-        /// Notes what is done for a user; the first call after ``arm()`` waits until the gate is opened.
+        /// Records a call for a user; the first call after ``arm()`` blocks until the gate is opened.
         func note(_ user: UInt32) {
             let isHeld = state.withLock { state in
                 guard state.isUsed else { return false }
@@ -40,7 +40,7 @@ struct FairnessTests {
             }
             guard isHeld else { return }
             arrival.continuation.yield()
-            // The server's thread alone waits here.
+            // Only the server's thread waits here.
             opening.wait()
         }
 
@@ -57,9 +57,9 @@ struct FairnessTests {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(unixDomainSocketPath: running.path).get()
     }
 
-    /// The order in which requests are carried out is what counts here, not the time that they take.
+    /// The test checks the order in which requests are carried out, not how long they take.
     @Test(arguments: [1, 20])
-    func `another user's request comes before requests that were sent ahead`(connections: Int) async throws {
+    func `one user's pipelined requests do not delay another user's request`(connections: Int) async throws {
         let next = Mutex<UInt32>(1)
         let gate = Gate()
         var options = KCMServer.Options.forEveryone()
@@ -82,22 +82,22 @@ struct FairnessTests {
                 let ahead = (0..<1000 / connections).flatMap { requestBytes(.store, "a", Sample.ticket($0).bytes) }
                 for channel in crowd { channel.writeAndFlush(ByteBuffer(bytes: ahead), promise: nil) }
                 await gate.waitForArrival()
-                // The kernel has it once it is written.
+                // Once written, the request is in the kernel's buffer.
                 let request = requestBytes(.store, "b", Sample.ticket(1).bytes)
                 try await other.channel.writeAndFlush(ByteBuffer(bytes: request)).get()
                 gate.open()
                 #expect(try await other.reply() == Reply())
                 let before = try #require(gate.users.firstIndex(of: 2))
-                // All but a few of the thousand are still to come.
-                #expect(before < 30, "\(before) requests of the first user came first")
+                // Nearly all of the thousand requests are still waiting.
+                #expect(before < 30, "\(before) requests of the first user were served first")
             }
             for channel in crowd { try? await channel.close().get() }
         }
     }
 
-    /// Writing a long reply makes the socket unwritable and writable again, so that the connection queues from within its own turn. If that
-    /// began a second chain of turns, the server would answer all of these before it looks at its sockets.
-    @Test func `another user's request comes before long replies that were asked for ahead`() async throws {
+    /// Writing a long reply makes the socket unwritable and then writable again, so the connection queues itself during its own turn. If
+    /// that started a second chain of turns, the server would answer all of these requests before it reads its sockets again.
+    @Test func `one user's pipelined requests with long replies do not delay another user's request`() async throws {
         let connections = 20
         let next = Mutex<UInt32>(1)
         let gate = Gate()
@@ -124,7 +124,7 @@ struct FairnessTests {
                 next.withLock { $0 = 2 }
                 try await withConnection(running.path) { other async throws in
                     #expect(try await other.code(.initialize, "b", Sample.bob) == .ok)
-                    // All of the crowd's requests are there when the first of them is carried out.
+                    // All of the crowd's requests have arrived when the first of them is carried out.
                     gate.arm()
                     try await setUp.send(requestBytes(.noOperation))
                     await gate.waitForArrival()
@@ -132,22 +132,22 @@ struct FairnessTests {
                     for channel in crowd { try await channel.writeAndFlush(ByteBuffer(bytes: ahead)).get() }
                     gate.arm()
                     gate.open()
-                    // The other user's request comes after that.
+                    // The other user's request arrives after that.
                     await gate.waitForArrival()
                     let count = gate.users.count
                     try await other.channel.writeAndFlush(ByteBuffer(bytes: requestBytes(.store, "b", Sample.ticket(1).bytes))).get()
                     gate.open()
                     #expect(try await other.reply() == Reply())
                     let before = try #require(gate.users.firstIndex(of: 2)) - count
-                    #expect(before < connections / 2, "\(before) requests of the first user came first")
+                    #expect(before < connections / 2, "\(before) requests of the first user were served first")
                 }
                 for channel in crowd { try? await channel.close().get() }
             }
         }
     }
 
-    /// A list that may not wait is not made: a client that reads none could have one made for each of its requests.
-    @Test func `a reply for which there is no room is not made`() async throws {
+    /// Otherwise a client that reads no replies could make the server build a list for each of its requests.
+    @Test func `a list reply that exceeds the room for waiting replies is refused`() async throws {
         var client = Client.signedIn()
         _ = client.store(Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 8000) })
         for operation in [KCM.Operation.credentialList, .credentialIdentifiers] {
@@ -157,7 +157,7 @@ struct FairnessTests {
         }
     }
 
-    @Test func `a client that has shut down its side gets the replies`() async throws {
+    @Test func `a client that closes its sending side still gets its replies`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 try await connection.channel.setOption(.allowRemoteHalfClosure, value: true).get()

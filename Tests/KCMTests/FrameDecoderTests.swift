@@ -2,11 +2,12 @@ import Testing
 
 @testable import KCM
 
+/// How the decoder splits a stream of bytes into requests and enforces the length limit.
 struct FrameDecoderTests {
     /// Two requests, of four and of six bytes.
     private let stream: [UInt8] = [0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 6, 2, 0, 0, 5, 65, 0]
 
-    @Test(arguments: 1...18) func `requests come whole however they are cut`(size: Int) throws {
+    @Test(arguments: 1...18) func `requests are reassembled from fragments of any size`(size: Int) throws {
         var decoder = FrameDecoder()
         var frames: [FrameDecoder.Frame] = []
         for start in stride(from: 0, to: stream.count, by: size) {
@@ -17,7 +18,7 @@ struct FrameDecoderTests {
         #expect(decoder.waitingBytes == 0)
     }
 
-    @Test(arguments: 0..<18) func `a part of a request is none`(length: Int) throws {
+    @Test(arguments: 0..<18) func `an incomplete request yields no frame`(length: Int) throws {
         var decoder = FrameDecoder()
         decoder.append(stream.prefix(length))
         var count = 0
@@ -25,7 +26,7 @@ struct FrameDecoderTests {
         #expect(count == (length < 8 ? 0 : 1))
     }
 
-    @Test(arguments: [0, 1, 3] as [UInt8]) func `a length without room for an operation ends the connection`(length: UInt8) {
+    @Test(arguments: [0, 1, 3] as [UInt8]) func `a request too short for an operation code is a framing error`(length: UInt8) {
         var decoder = FrameDecoder()
         decoder.append([0, 0, 0, length, 2, 0, 0, 0])
         #expect(throws: FrameError.tooShort(Int(length))) { try decoder.next() }
@@ -33,7 +34,7 @@ struct FrameDecoderTests {
     }
 
     @Test(arguments: [10 << 20 + 1, 0x7FFF_FFFF, 0xFFFF_FFFF] as [UInt32])
-    func `a length above the limit that another protocol sends ends the connection`(length: UInt32) throws {
+    func `an excessive length followed by another protocol's bytes is a framing error`(length: UInt32) throws {
         var decoder = FrameDecoder()
         decoder.append((0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) })
         #expect(try decoder.next() == nil)
@@ -42,7 +43,7 @@ struct FrameDecoderTests {
         #expect(throws: FrameError.tooLong(Int(length))) { try decoder.next() }
     }
 
-    @Test(arguments: [1, 7, 64, 1000]) func `a request above the limit is skipped and reported by its operation`(size: Int) throws {
+    @Test(arguments: [1, 7, 64, 1000]) func `a request above the limit is skipped and refused with its operation code`(size: Int) throws {
         var decoder = FrameDecoder(maximumLength: 64)
         let stream = [0, 0, 0, 200, 2, 0, 0x32, 0xCA] + [UInt8](repeating: 7, count: 196) + [0, 0, 0, 4, 2, 0, 0, 20]
         var frames: [FrameDecoder.Frame] = []
@@ -54,14 +55,14 @@ struct FrameDecoderTests {
         #expect(frames == [.refused(operation: 13_002), .request([2, 0, 0, 20])])
     }
 
-    @Test func `the largest request is taken`() throws {
+    @Test func `a request of the maximum length is decoded`() throws {
         var decoder = FrameDecoder()
         decoder.append([0x00, 0xA0, 0x00, 0x00])
         decoder.append([UInt8](repeating: 2, count: 10 << 20))
         #expect(try decoder.next() == .request([UInt8](repeating: 2, count: 10 << 20)))
     }
 
-    @Test func `many small requests in one piece come in order`() throws {
+    @Test func `many small requests in one buffer are decoded in order`() throws {
         var decoder = FrameDecoder()
         for number in 0..<10_000 { decoder.append([0, 0, 0, 6, 2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 0xFF)]) }
         for number in 0..<10_000 {
@@ -71,9 +72,9 @@ struct FrameDecoderTests {
     }
 }
 
-/// A request that there is no room for.
+/// How the decoder skips a request for which the server has no room.
 struct RefusedFrameTests {
-    @Test(arguments: 8...13, [1, 3, 18]) func `a refused request is skipped and the next one comes`(arrived: Int, size: Int) throws {
+    @Test(arguments: 8...13, [1, 3, 18]) func `a refused request is skipped and the next one is decoded`(arrived: Int, size: Int) throws {
         let stream: [UInt8] = [0, 0, 0, 10, 2, 0, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 4, 2, 0, 0, 20]
         var decoder = FrameDecoder()
         decoder.append(stream.prefix(arrived))
@@ -88,12 +89,12 @@ struct RefusedFrameTests {
         #expect(frames == [.refused(operation: 6), .request([2, 0, 0, 20])])
     }
 
-    @Test func `whole requests are not refused`() throws {
+    @Test func `a request that is complete or lacks its operation code is not refused`() throws {
         var decoder = FrameDecoder()
         decoder.append([0, 0, 0, 4, 2, 0, 0, 20, 0, 0, 0, 4, 2])
         decoder.refuseUnfinished()
         #expect(try decoder.next() == .request([2, 0, 0, 20]))
-        // Its operation, which the answer depends on, is still to come.
+        // The operation code, on which the reply depends, has not arrived.
         decoder.refuseUnfinished()
         decoder.append([0, 0, 7])
         #expect(try decoder.next() == .request([2, 0, 0, 7]))

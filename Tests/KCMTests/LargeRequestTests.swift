@@ -7,12 +7,12 @@ import Testing
 
 @testable import KCM
 
-/// Requests that are longer than one may be.
+/// How the server and libkrb5 handle requests above the length limit.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct LargeRequestTests {
-    /// libkrb5 sends a cache as a whole, however long it is. By the answer it stores one ticket after the other.
+    /// libkrb5 sends a cache in one request of any length. When the server refuses it, libkrb5 stores the tickets one by one.
     @Test(arguments: [(1 << 20, 12, ServerLimits()), (200 << 10, 12, ServerLimits(waitingBytes: 1 << 20))])
-    func `a cache that is too long for one request is stored all the same`(size: Int, count: Int, limits: ServerLimits) async throws {
+    func `a cache too long for one request is stored ticket by ticket`(size: Int, count: Int, limits: ServerLimits) async throws {
         let realm = try #require(TestRealm.current)
         var options = KCMServer.Options.forEveryone()
         options.limits = limits
@@ -31,7 +31,7 @@ struct LargeRequestTests {
         }
     }
 
-    @Test func `a request that is too long is answered and the connection goes on`() async throws {
+    @Test func `a request above the length limit is refused and the connection stays open`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)

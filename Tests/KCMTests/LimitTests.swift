@@ -2,7 +2,7 @@ import Testing
 
 @testable import KCM
 
-/// Where the room ends: expired tickets go, live ones stay, and a refusal is one that the client does not work around.
+/// A user's limits on caches and bytes: expired tickets make room, valid ones stay, and libkrb5 does not work around a refusal.
 struct LimitTests {
     /// Room for one cache and about ten tickets.
     private let small = StoreLimits(caches: 2, bytes: 1100 + 10 * 600)
@@ -14,7 +14,7 @@ struct LimitTests {
         return client
     }
 
-    @Test func `no more is stored than there is room for`() throws {
+    @Test func `a request above the user's storage limit is refused and changes nothing`() throws {
         var client = full()
         let held = try client.list("a")
         #expect((8...12).contains(held.count))
@@ -26,7 +26,7 @@ struct LimitTests {
         #expect(client.names() == ["a"])
     }
 
-    @Test func `what replaces its like has room`() {
+    @Test func `existing tickets and caches can be replaced at the storage limit`() {
         var client = full()
         for _ in 0..<100 { #expect(client.store(Sample.ticket(0), in: "a") == .ok) }
         #expect(client.send(.replace, "a", replacement([Sample.ticket(7)])) == Reply())
@@ -34,14 +34,14 @@ struct LimitTests {
         #expect(client.store(Sample.ticket(100), in: "a") == .ok)
     }
 
-    @Test func `a replacement that is too large changes nothing`() throws {
+    @Test func `a REPLACE above the storage limit changes nothing`() throws {
         var client = full()
         let held = try client.list("a")
         #expect(client.send(.replace, "a", replacement((0..<30).map { Sample.ticket($0) })).code == .quotaExceeded)
         #expect(try client.list("a") == held)
     }
 
-    @Test func `expired tickets give way and live ones and settings do not`() throws {
+    @Test func `expired tickets are removed to make room, valid tickets and settings are not`() throws {
         var client = Client.signedIn("a", limits: small)
         _ = client.store(Sample.setting("pa_type", value: "2"), in: "a")
         _ = client.store(Sample.ticket(0, end: 9000), in: "a")
@@ -56,7 +56,7 @@ struct LimitTests {
         #expect(client.store.cost <= small.bytes)
     }
 
-    @Test(arguments: [0, 100]) func `an expired ticket makes room for its own size and no more`(number: Int) throws {
+    @Test(arguments: [0, 100]) func `an expired ticket makes room for exactly its own size`(number: Int) throws {
         var client = Client.signedIn("a", limits: small)
         _ = client.store(Sample.ticket(0, end: 1500), in: "a")
         var other = 1
@@ -77,14 +77,14 @@ struct LimitTests {
         arguments: [(-3600, 5900, false), (-3600, 5901, true), (3600, 0, true), (0, 2300, false), (0, 2301, true)]
             as [(Int32, UInt32, Bool)]
     )
-    func `a ticket expires by the clock of the KDC`(offset: Int32, now: UInt32, expires: Bool) {
+    func `a ticket expires by the KDC's clock`(offset: Int32, now: UInt32, expires: Bool) {
         var client = Client()
         _ = client.send(.replace, "a", replacement(offset: offset, [Sample.ticket(1)]))
         for change in client.store.purge(now: now) { client.store.apply(change) }
         #expect(client.store.cache(CacheName("a"))?.credentials.count == (expires ? 0 : 1))
     }
 
-    @Test func `the number of caches has a limit`() {
+    @Test func `a user cannot have more caches than the limit`() {
         var client = Client(limits: StoreLimits(caches: 3))
         for name in ["a", "b", "c"] { #expect(client.send(.initialize, name, Sample.alice).code == .ok) }
         #expect(client.send(.initialize, "d", Sample.alice).code == .quotaExceeded)
@@ -94,7 +94,7 @@ struct LimitTests {
         #expect(client.names() == ["d", "b", "c"])
     }
 
-    @Test func `the oldest cache that expired gives way to a new one`() {
+    @Test func `a new cache replaces the oldest expired cache that is not the default`() {
         var client = Client(limits: StoreLimits(caches: 4))
         for (name, end) in [("first", 2000), ("live", 9000), ("old", 2000), ("older", 2000)] as [(String, UInt32)] {
             _ = client.send(.replace, name, replacement([Sample.setting("pa_type", value: "2"), Sample.ticket(1, end: end)]))
@@ -108,13 +108,13 @@ struct LimitTests {
         #expect(client.names() == ["first", "live", "new", "newer"])
     }
 
-    /// The codes after which libkrb5 does the same in the old way: slower and not atomic.
+    /// After the three codes in this test, libkrb5 falls back to its older requests, which are slower and not atomic.
     @Test(arguments: [ReplyCode.limitReached, .quotaExceeded, .badName, .malformed, .notPermitted, .writeFailed, .noCache, .notFound, .end])
-    func `a refusal is not taken for an unknown operation`(code: ReplyCode) {
+    func `libkrb5 does not take a refusal for an unknown operation`(code: ReplyCode) {
         #expect(![-1_765_328_188, -1_765_328_191, -1_765_328_137].contains(code.rawValue))
     }
 
-    @Test func `a list too long for one reply is fetched one by one`() {
+    @Test func `a credential list too long for one reply is fetched one credential at a time`() {
         var client = Client.signedIn()
         let size = 1 << 20
         for number in 0..<9 { _ = client.store(Sample.ticket(number).with { $0.ticket = [UInt8](repeating: 7, count: size) }) }

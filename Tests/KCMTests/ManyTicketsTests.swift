@@ -2,7 +2,7 @@ import Testing
 
 @testable import KCM
 
-/// The cost of a request is counted in comparisons, not measured by a clock.
+/// The cost of requests on large caches, counted in comparisons because durations depend on the machine.
 struct ManyTicketsTests {
     private func client(_ tickets: [Fields]) -> Client {
         var client = Client()
@@ -20,7 +20,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 0)
     }
 
-    @Test func `a server without its realm or a client is found as fast`() {
+    @Test func `a lookup that omits the server's realm or the client takes one comparison`() {
         var client = client((0..<5000).map { Sample.ticket($0) })
         _ = client.retrieve(Sample.ticket(77), .serverNameOnly)
         #expect(client.examined == 1)
@@ -28,7 +28,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test func `one server for many users is no more work`() {
+    @Test func `one server's tickets for many clients are found with one comparison`() {
         let users = (0..<5000).map { Fields(client: Sample.principal("user\($0)")) }
         var client = client(users)
         #expect(client.retrieve(users[4321]).body == users[4321].bytes)
@@ -39,7 +39,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test(arguments: [1, 10_000]) func `storing compares with its like alone`(count: Int) {
+    @Test(arguments: [1, 10_000]) func `storing a ticket compares it only with an equivalent one`(count: Int) {
         var client = client((0..<count).map { Sample.ticket($0) })
         #expect(client.store(Sample.ticket(count)) == .ok)
         #expect(client.examined == 0)
@@ -47,14 +47,14 @@ struct ManyTicketsTests {
         #expect(client.examined == 1)
     }
 
-    @Test func `a pattern without a server looks at all`() {
+    @Test func `a pattern without a server is compared with every ticket`() {
         var client = client((0..<100).map { Sample.ticket($0) })
         #expect(client.retrieve(Fields(client: Sample.bob, server: nil)).code == .notFound)
         #expect(client.examined == 100)
     }
 
-    /// libkrb5 then lists the cache and searches by itself.
-    @Test func `a search that would take too long is left to the client`() {
+    /// libkrb5 then lists the cache and searches the list itself.
+    @Test func `a search that reaches the comparison limit is left to the client`() {
         var client = client((0..<2000).map { Sample.ticket($0) })
         let pattern = Fields(client: Sample.bob, server: nil)
         #expect(client.retrieve(pattern).code == .unsupported)
@@ -62,7 +62,7 @@ struct ManyTicketsTests {
         #expect(client.retrieve(pattern.with { $0.client = Sample.alice }).body == Sample.ticket(0).bytes)
     }
 
-    @Test func `storing a ticket does not compare it with all of the same server`() {
+    @Test func `storing a ticket does not compare it with every ticket of the same server`() {
         var client = client((0..<2000).map { number in Fields().with { $0.type = Int16(number + 1) } })
         #expect(client.store(Fields().with { $0.type = 77 }) == .ok)
         #expect(client.examined == 1)
@@ -70,7 +70,7 @@ struct ManyTicketsTests {
         #expect(client.examined == 0)
     }
 
-    @Test func `a ticket stored many times is found by one comparison`() {
+    @Test func `a ticket stored many times is found with one comparison`() {
         var client = client([])
         for _ in 0..<1000 {
             #expect(client.store(Fields()) == .ok)
@@ -83,8 +83,8 @@ struct ManyTicketsTests {
         #expect(client.examined == 0)
     }
 
-    /// Ten thousand removals and as many stores leave no more behind than the tickets that are there.
-    @Test func `what is removed leaves nothing`() throws {
+    /// After ten thousand removals and as many stores, the cost is that of the remaining tickets.
+    @Test func `removed tickets no longer count toward the storage cost`() throws {
         var client = client((0..<1000).map { Sample.ticket($0) })
         let cost = client.store.cost
         for round in 1...10 {

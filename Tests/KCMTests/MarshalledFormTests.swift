@@ -2,15 +2,16 @@ import Testing
 
 @testable import KCM
 
+/// Parsing of marshalled principals, credentials and patterns, and the encoding of replies.
 struct MarshalledFormTests {
-    @Test func `a principal keeps its bytes`() throws {
+    @Test func `a parsed principal keeps its bytes`() throws {
         let source = Sample.principal("a\0b", "", realm: "REALM\0", type: 0xFFFF_FFFF)
         let principal = try MarshalledPrincipal(source + [0])
         #expect(Array(principal.bytes) == source)
         #expect(Array(principal.realm) == Array("REALM\0".utf8))
     }
 
-    @Test func `the principals type is not compared`() throws {
+    @Test func `a comparison of principals ignores the name type`() throws {
         let one = try MarshalledPrincipal(Sample.principal("alice", type: 0))
         let other = try MarshalledPrincipal(Sample.principal("alice", type: 10))
         #expect(one.isSame(as: other))
@@ -21,13 +22,13 @@ struct MarshalledFormTests {
         (Sample.principal("a", "bc"), Sample.principal("ab", "c")), (Sample.principal("a"), Sample.principal("a", "")),
         (Sample.principal("a"), Sample.principal("A")), (Sample.principal("a"), Sample.principal("a\0")),
     ])
-    func `components are compared one by one`(one: [UInt8], other: [UInt8]) throws {
+    func `principals are compared component by component`(one: [UInt8], other: [UInt8]) throws {
         let (one, other) = (try MarshalledPrincipal(one), try MarshalledPrincipal(other))
         #expect(!one.isSame(as: other))
         #expect(!one.hasSameComponents(as: other))
     }
 
-    @Test func `the fields of a credential are found`() throws {
+    @Test func `all fields of a credential are parsed`() throws {
         let fields = Fields(
             type: -3,
             isSessionKey: 1,
@@ -48,7 +49,7 @@ struct MarshalledFormTests {
         #expect(Array(credential.secondTicket) == fields.secondTicket)
     }
 
-    @Test func `a credential says nothing of what is inside`() throws {
+    @Test func `a credential's description does not reveal its contents`() throws {
         let credential = try Fields().credential()
         var dumped = ""
         dump(credential, to: &dumped)
@@ -57,7 +58,7 @@ struct MarshalledFormTests {
         #expect(!dumped.contains("115") && dumped.count < 60)
     }
 
-    @Test func `a pattern has only what its header names`() throws {
+    @Test func `a pattern has only the fields that its header lists`() throws {
         let none = Fields(client: nil, server: nil, type: 0, ticket: [])
         let pattern = try none.pattern()
         #expect(pattern.client == nil && pattern.server == nil && pattern.encryptionType == 0)
@@ -65,7 +66,7 @@ struct MarshalledFormTests {
         #expect(Array(pattern.authorizationData) == [0, 0, 0, 0])
     }
 
-    @Test func `a patterns fields come in the order of the wire`() throws {
+    @Test func `a pattern's fields are read in wire order`() throws {
         let fields = Fields(addresses: [[1, 2]], authorizationData: [[9]], secondTicket: [7])
         let pattern = try fields.pattern([.times])
         #expect(pattern.match == .times)
@@ -74,12 +75,12 @@ struct MarshalledFormTests {
         #expect(pattern.times == fields.times)
     }
 
-    @Test func `an error says which field and where`() {
+    @Test func `a parse error reports the field and its offset`() {
         #expect(throws: MalformedInput(field: "realm", offset: 8)) { try MarshalledPrincipal(Array(Sample.alice.prefix(14))) }
         #expect("\(MalformedInput(field: "realm", offset: 8))" == "realm at byte 8 extends past the end")
     }
 
-    @Test func `a replys transport code is zero`() {
+    @Test func `a reply's transport code is zero`() {
         #expect(Reply(code: .noCache).encoded() == [0, 0, 0, 4, 0, 0, 0, 0, 0x96, 0xC7, 0x3A, 0xC3])
         #expect(Reply(body: [65, 0]).encoded() == [0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0])
     }

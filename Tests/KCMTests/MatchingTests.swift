@@ -2,7 +2,7 @@ import Testing
 
 @testable import KCM
 
-/// Each rule of `krb5int_cc_creds_match_request`: a pattern that fits the held credential, and one that does not.
+/// Each rule of `krb5int_cc_creds_match_request`: a pattern that matches the stored credential, and one that does not.
 struct MatchingTests {
     struct Rule: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -27,49 +27,49 @@ struct MatchingTests {
         Rule("no client", [], true) { $0.client = nil },
         Rule("another server", [], false) { $0.server = Sample.principal("HTTP", "other") },
         Rule("no server", [], true) { $0.server = nil },
-        Rule("neither", [], true) { ($0.client, $0.server) = (nil, nil) },
+        Rule("neither client nor server", [], true) { ($0.client, $0.server) = (nil, nil) },
         Rule("the server's type", [], true) { $0.server = Sample.principal("HTTP", "server", type: 3) },
         Rule("the server's realm", [], false) { $0.server = foreign },
         Rule("the server's realm ignored", .serverNameOnly, true) { $0.server = foreign },
         Rule("the server's realm ignored, not its name", .serverNameOnly, false) { $0.server = Sample.principal("HTTP", "other") },
-        Rule("the client's realm counts then", .serverNameOnly, false) { $0.client = foreignAlice },
+        Rule("the client's realm not ignored", .serverNameOnly, false) { $0.client = foreignAlice },
         Rule("both realms ignored", .ignoreRealms, true) { ($0.client, $0.server) = (foreignAlice, foreign) },
         Rule("both realms ignored, not the client's name", .ignoreRealms, false) { $0.client = Sample.bob },
     ]
 
     static let fields = [
-        Rule("flags not asked for", [], true) { $0.flags = 1 },
-        Rule("no flag is asked for", .flags, true) { $0.flags = 0 },
+        Rule("flags not requested", [], true) { $0.flags = 1 },
+        Rule("no flag requested", .flags, true) { $0.flags = 0 },
         Rule("a flag that is there", .flags, true) { $0.flags = 0x4000_0000 },
         Rule("a flag that is not", .flags, false) { $0.flags = 0x4000_0001 },
         Rule("fewer flags, exactly", .exactFlags, false) { $0.flags = 0 },
         Rule("the same flags, exactly", .exactFlags, true) { _ in },
-        Rule("authorization data not asked for", [], true) { $0.authorizationData = [[9]] },
+        Rule("authorization data not requested", [], true) { $0.authorizationData = [[9]] },
         Rule("other authorization data", .authorizationData, false) { $0.authorizationData = [[9]] },
         Rule("more authorization data", .authorizationData, false) { $0.authorizationData = [[], [7]] },
         Rule("no authorization data", .authorizationData, true) { _ in },
         Rule("another second ticket", .secondTicket, false) { $0.secondTicket = [1] },
         Rule("no second ticket", .secondTicket, true) { _ in },
-        Rule("another key type, not asked for", [], true) { $0.type = 17 },
+        Rule("another key type, not requested", [], true) { $0.type = 17 },
         Rule("another key type", .keyType, false) { $0.type = 17 },
         Rule("the same key type", .keyType, true) { _ in },
         Rule("no key", .keyType, false) { $0.type = 0 },
         Rule("a session key without the bit", [], true) { $0.isSessionKey = 1 },
         Rule("a session key", .isSessionKey, false) { $0.isSessionKey = 1 },
         Rule("no session key", .isSessionKey, true) { _ in },
-        Rule("cached only, which is no rule", .cachedOnly, true) { _ in },
+        Rule("cached only, which is not a rule", .cachedOnly, true) { _ in },
     ]
 
     static let times = [
-        Rule("times not asked for", [], true) { $0.times.end = 9000 },
-        Rule("ends later than asked", .times, true) { $0.times = CredentialTimes(end: 1999) },
-        Rule("ends as asked", .times, true) { $0.times = CredentialTimes(end: 2000) },
-        Rule("ends sooner than asked", .times, false) { $0.times = CredentialTimes(end: 2001) },
-        Rule("ends sooner than asked, beyond 2038", .times, false) { $0.times = CredentialTimes(end: 0x9000_0000) },
-        Rule("renewable as asked", .times, true) { $0.times = CredentialTimes(renewTill: 3000) },
-        Rule("not renewable as asked", .times, false) { $0.times = CredentialTimes(renewTill: 3001) },
+        Rule("times not requested", [], true) { $0.times.end = 9000 },
+        Rule("ends later than requested", .times, true) { $0.times = CredentialTimes(end: 1999) },
+        Rule("ends as requested", .times, true) { $0.times = CredentialTimes(end: 2000) },
+        Rule("ends earlier than requested", .times, false) { $0.times = CredentialTimes(end: 2001) },
+        Rule("ends earlier than requested, beyond 2038", .times, false) { $0.times = CredentialTimes(end: 0x9000_0000) },
+        Rule("renewable as requested", .times, true) { $0.times = CredentialTimes(renewTill: 3000) },
+        Rule("not renewable as requested", .times, false) { $0.times = CredentialTimes(renewTill: 3001) },
         Rule("no times", .times, true) { $0.times = CredentialTimes() },
-        Rule("other start, not asked for", .times, true) { $0.times.start = 5 },
+        Rule("another start, not requested", .times, true) { $0.times.start = 5 },
         Rule("exactly the same", .exactTimes, true) { _ in },
         Rule("another start, exactly", .exactTimes, false) { $0.times.start = 1001 },
         Rule("another authentication, exactly", .exactTimes, false) { $0.times.authentication = 1001 },
@@ -77,12 +77,12 @@ struct MatchingTests {
         Rule("an earlier renewal, exactly", .exactTimes, false) { $0.times.renewTill = 2999 },
     ]
 
-    @Test(arguments: principals + fields + times) func `a rule holds`(rule: Rule) throws {
+    @Test(arguments: principals + fields + times) func `a pattern matches a credential as libkrb5 would match it`(rule: Rule) throws {
         #expect(try rule.pattern.pattern(rule.match).matches(Fields().credential()) == rule.fits)
     }
 
-    /// The search by index finds what the rule alone would.
-    @Test(arguments: principals + fields + times) func `a rule holds for retrieve and remove`(rule: Rule) throws {
+    /// The index must find the same credentials as the rule alone.
+    @Test(arguments: principals + fields + times) func `RETRIEVE and REMOVE_CRED match credentials as libkrb5 would`(rule: Rule) throws {
         var client = Client.signedIn()
         #expect(client.store(Fields()) == .ok)
         #expect(client.retrieve(rule.pattern, rule.match).code == (rule.fits ? .ok : .notFound))
@@ -90,7 +90,7 @@ struct MatchingTests {
         #expect(try client.list().count == (rule.fits ? 0 : 1))
     }
 
-    @Test func `a ticket for user to user is given only to one that asks`() throws {
+    @Test func `a user-to-user ticket matches only a pattern that requests one`() throws {
         let held = Fields(isSessionKey: 1, secondTicket: [5])
         #expect(try !Fields().pattern().matches(held.credential()))
         #expect(try !Fields().pattern(.isSessionKey).matches(held.credential()))
@@ -98,7 +98,7 @@ struct MatchingTests {
         #expect(try !held.pattern().matches(held.credential()))
     }
 
-    @Test func `lists that are not empty are compared too`() throws {
+    @Test func `nonempty authorization data and second tickets are compared`() throws {
         let held = Fields(authorizationData: [[1], [2]], secondTicket: [5])
         let match: MatchFlags = [.authorizationData, .secondTicket]
         #expect(try held.pattern(match).matches(held.credential()))
@@ -106,7 +106,7 @@ struct MatchingTests {
         #expect(try !held.with { $0.secondTicket = [] }.pattern(match).matches(held.credential()))
     }
 
-    @Test func `the first stored is given`() throws {
+    @Test func `RETRIEVE returns the matching ticket that was stored first`() throws {
         var client = Client.signedIn()
         let strong = Fields(type: 18, ticket: [1])
         let weak = Fields(type: 17, ticket: [2])

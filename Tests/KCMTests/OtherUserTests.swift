@@ -6,7 +6,7 @@ import Testing
 
 @testable import KCM
 
-/// Two users at one server, by their numbers alone: 12345 need not have an account.
+/// Isolation between two users of one server, who are identified by UID alone: UID 12345 needs no account.
 @Suite(.enabled(if: geteuid() == 0, "only root can become another user"), .testRealm(users: ["alice": "wonderland"]))
 struct OtherUserTests {
     private func run(as user: UInt32, _ program: String, _ arguments: String..., on running: RunningServer) async throws -> CommandResult {
@@ -32,7 +32,7 @@ struct OtherUserTests {
         }
     }
 
-    @Test func `another user sees nothing and gets nothing`() async throws {
+    @Test func `another user can neither list, read nor destroy a user's caches`() async throws {
         let realm = try #require(TestRealm.current)
         try await withOpenServer { running in
             let signIn = try await running.run("kinit", "alice", in: realm, input: "wonderland\n")
@@ -49,12 +49,12 @@ struct OtherUserTests {
             }
             _ = try await run(as: 12345, "kdestroy", "-A", on: running)
             #expect(try await running.run("klist", "-l", in: realm).output == own.output)
-            #expect(try await comesTrue { await running.server.counts.map(\.user) == [0] }, "the other one has nothing here")
+            #expect(try await comesTrue { await running.server.counts.map(\.user) == [0] }, "the server forgets a user without caches")
             #expect(await running.server.counts.map(\.caches) == [1])
         }
     }
 
-    @Test func `who has no name here is refused`() async throws {
+    @Test func `a process with the kernel's overflow UID is refused`() async throws {
         try await withOpenServer { running in
             let shown = try await run(as: PeerCredential.overflowUser, "klist", on: running)
             #expect(shown.exitStatus == 1)

@@ -3,7 +3,7 @@ import NIOPosix
 
 @testable import KCM
 
-/// A client's connection to a server, on which a test sends what it likes.
+/// A client's connection to a server, on which a test can send arbitrary bytes.
 struct RawConnection {
     fileprivate var parts: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     fileprivate let output: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -22,7 +22,7 @@ struct RawConnection {
 
     nonisolated(nonsending) func send(_ bytes: [UInt8]) async throws { try await output.write(ByteBuffer(bytes: bytes)) }
 
-    /// The next reply; nil when the server ends the connection instead.
+    /// Returns the next reply, or nil if the server closes the connection instead.
     nonisolated(nonsending) mutating func reply() async throws -> Reply? {
         while true {
             if let length = received.getInteger(at: received.readerIndex, as: UInt32.self), received.readableBytes >= 8 + Int(length) {
@@ -36,13 +36,13 @@ struct RawConnection {
                 guard var part = try await parts.next(isolation: #isolation) else { return nil }
                 received.writeBuffer(&part)
             } catch is IOError {
-                // The server has closed it with requests unread.
+                // The server closed the connection with requests unread.
                 return nil
             }
         }
     }
 
-    /// Sends a request and waits for its reply; nil when the server ends the connection instead.
+    /// Sends a request and returns its reply, or nil if the server closes the connection instead.
     nonisolated(nonsending) mutating func request(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) async throws
         -> Reply?
     {
@@ -57,7 +57,7 @@ struct RawConnection {
     }
 }
 
-/// A request with its length.
+/// A request with its length prefix.
 func requestBytes(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(UInt16(0x0200))
@@ -69,7 +69,7 @@ func requestBytes(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UI
     return frame.bytes
 }
 
-/// Runs a closure with a connection to a server, which is closed in the end.
+/// Runs a closure with a connection to a server, and closes the connection afterwards.
 nonisolated(nonsending) func withConnection<R: Sendable>(
     _ path: String,
     _ body: nonisolated(nonsending) (inout RawConnection) async throws -> R

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KCM
 
-/// The file of a cache as libkrb5's programs read it, which know nothing of the server.
+/// How libkrb5's programs read a cache's file directly, without the server.
 @Suite(.testRealm(users: ["alice": "wonderland"], services: ["HTTP/server", "host/other"]))
 struct RemovedTicketFileTests {
     private func cacheFile(in folder: String) throws -> String {
@@ -14,7 +14,7 @@ struct RemovedTicketFileTests {
         return "\(folder)/\(try #require(paths.first { $0.hasSuffix(".ccache") }))"
     }
 
-    @Test func `a removed ticket is no ticket to other programs`() async throws {
+    @Test func `programs that read a cache's file do not see removed tickets`() async throws {
         let realm = try #require(TestRealm.current)
         try await withFolder { folder in
             try await withServer(.forEveryone(directory: "\(folder)/caches")) { running in
@@ -45,7 +45,7 @@ struct RemovedTicketFileTests {
                 let left = try await run("klist", "-c", "FILE:\(path)")
                 #expect(!left.contains("HTTP/server@") && left.contains("host/other@"), "\(left)")
 
-                // The one that comes later stands behind the one that is gone.
+                // The new ticket follows the removed one in the file.
                 _ = try await run("kvno", "HTTP/server")
                 let copy = "\(folder)/copy"
                 try FileManager.default.copyItem(atPath: path, toPath: copy)

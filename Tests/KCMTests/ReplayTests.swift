@@ -2,14 +2,14 @@ import Testing
 
 @testable import KCM
 
-/// The recorded sessions of real clients against the store: they are given what the recording server gave.
+/// Recorded sessions of real clients, replayed against the store, which must reply as the recorded server did.
 struct ReplayTests {
-    @Test(arguments: Exchange.recordings) func `every recorded request gets its answer`(recording: String) throws {
+    @Test(arguments: Exchange.recordings) func `every recorded request gets the recorded reply`(recording: String) throws {
         let exchanges = try Exchange.all(recording)
         #expect(exchanges.count > 100)
         var client = Client()
         var connections: [Int: ConnectionState] = [:]
-        // The identifiers of the recording server and those of the store for the same thing.
+        // Maps the recorded server's identifiers to the store's.
         var known: [[UInt8]: [UInt8]] = [:]
         for exchange in exchanges where exchange.code != ReplyCode.unsupported.rawValue {
             client.connection = connections[exchange.connection] ?? ConnectionState()
@@ -27,7 +27,7 @@ struct ReplayTests {
         }
     }
 
-    /// The request with the store's own identifier at its end.
+    /// The request with the recorded identifier at its end replaced by the store's.
     private func translated(_ exchange: Exchange, _ known: [[UInt8]: [UInt8]]) -> [UInt8] {
         let request = bytes(exchange.request)
         guard exchange.operation == KCM.Operation.credential.rawValue || exchange.operation == KCM.Operation.cacheName.rawValue else {

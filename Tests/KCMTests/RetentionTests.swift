@@ -6,13 +6,13 @@ import Testing
 
 @testable import KCM
 
-/// Which expired tickets and caches are removed without a client's asking.
+/// Which expired tickets and caches the server removes without a client's request.
 struct RetentionTests {
     private static let renewable: UInt32 = 0x0080_0000
     private static let day: UInt32 = 86_400
 
     @Test(arguments: [0, 3600, -3600] as [Int32])
-    func `storing a valid ticket removes the expired ones of its cache, by the clock of the KDC`(_ offset: Int32) throws {
+    func `storing a valid ticket removes the cache's expired tickets, by the KDC's clock`(_ offset: Int32) throws {
         var client = Client()
         let setting = Sample.setting("pa_type", value: "2")
         let tickets = [(1, 20_000), (2, 20_001), (3, 50_000)].map { Sample.ticket($0, end: $1) }
@@ -26,7 +26,7 @@ struct RetentionTests {
     }
 
     @Test(arguments: [Sample.setting("refresh_time", value: "1"), Sample.ticket(9, end: 2000)])
-    func `a setting, and a ticket that has expired itself, displace none`(_ other: Fields) throws {
+    func `storing a setting or an already expired ticket removes no expired tickets`(_ other: Fields) throws {
         var client = Client.signedIn("a")
         _ = client.store(Sample.ticket(1, end: 2000), in: "a")
         client.now = 9000
@@ -34,7 +34,7 @@ struct RetentionTests {
         #expect(try client.list("a").count == 2)
     }
 
-    @Test func `a ticket that replaces an expired one removes the others too`() throws {
+    @Test func `replacing an expired ticket also removes the other expired tickets`() throws {
         var client = Client.signedIn("a")
         for number in 0..<5 { _ = client.store(Sample.ticket(number, end: 2000), in: "a") }
         client.now = 9000
@@ -42,7 +42,7 @@ struct RetentionTests {
         #expect(try client.list("a") == [Sample.ticket(3, end: 20_000).bytes])
     }
 
-    @Test func `the expired tickets are those that a search through all would find`() throws {
+    @Test func `the index finds the same expired tickets as a search through all tickets`() throws {
         var random = SystemRandomNumberGenerator()
         var list = CredentialList()
         for step in 0..<2000 {
@@ -60,7 +60,7 @@ struct RetentionTests {
     ]
 
     @Test(arguments: lives)
-    func `a cache is abandoned a while after its last ticket can neither be used nor renewed`(_ ticket: Fields, _ end: UInt32) {
+    func `a cache is abandoned a set time after its last ticket is neither valid nor renewable`(_ ticket: Fields, _ end: UInt32) {
         var client = Client()
         _ = client.send(.replace, "a", replacement(offset: 60, [Sample.ticket(0), ticket, Sample.setting("pa_type", value: "2")]))
         for (now, isAbandoned) in [(end - 60 + Self.day, false), (end - 60 + Self.day + 1, true)] {
@@ -69,14 +69,14 @@ struct RetentionTests {
         }
     }
 
-    @Test(arguments: [true, false]) func `the primary cache stays while the user has a session`(_ hasSession: Bool) {
+    @Test(arguments: [true, false]) func `the primary cache is kept while the user has a session`(_ hasSession: Bool) {
         var client = Client()
         for name in ["", "other"] { _ = client.send(.replace, name, replacement([Sample.ticket(1)])) }
         let names = client.store.abandoned(now: 100 * Self.day, after: 0, keepsPrimary: hasSession).map(\.cache.name.description)
         #expect(names == (hasSession ? [] : ["1000:default"]) + ["other"])
     }
 
-    @Test func `a new cache takes the place of an expired one, but of none that is exempt`() {
+    @Test func `a new cache replaces an expired one, but neither the primary nor an exempt one`() {
         var client = Client(limits: StoreLimits(caches: 3))
         client.store.isExempt = { $0.setting("kept") != nil }
         let kept = [Sample.ticket(1, end: 2000), Sample.setting("kept", value: "1")]
@@ -99,13 +99,13 @@ struct RetentionTests {
         }
     }
 
-    @Test func `a ticket without an end keeps its cache`() {
+    @Test func `a cache with a ticket that has no end time is never abandoned`() {
         var client = Client()
         _ = client.send(.replace, "a", replacement([Sample.ticket(1), Sample.ticket(2, end: 0)]))
         #expect(client.store.abandoned(now: .max, after: 0, keepsPrimary: false).isEmpty)
     }
 
-    @Test func `a cache without a ticket counts from when it was written, after a restart too`() async throws {
+    @Test func `the age of a cache without tickets counts from its last write, even after a restart`() async throws {
         try await withFolder { folder in
             let now = UInt32(time(nil))
             var disk = try Disk(folder, now: now)
@@ -117,7 +117,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `a start leaves a cache whose tickets have all expired as it is`() async throws {
+    @Test func `a restart does not change a cache whose tickets have all expired`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.replace, "a", replacement([Sample.ticket(1), Sample.ticket(2)]))
@@ -125,7 +125,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `a setting's value is found in its cache`() throws {
+    @Test func `a cache returns the value of a setting by its full name`() throws {
         var client = Client()
         _ = client.send(.replace, "a", replacement([Sample.ticket(1), Sample.setting("ksso_acquired_by", value: "keytab")]))
         let cache = try #require(client.store.cache(CacheName("a")))
@@ -134,7 +134,7 @@ struct RetentionTests {
     }
 }
 
-/// The same by the programs of libkrb5 over a server whose clock is moved.
+/// The removal of expired tickets and caches as libkrb5's programs see it, with a server whose clock the test moves.
 @Suite(.testRealm(users: ["alice": "wonderland", "bob": "builder", "carol": "singer"], services: ["HTTP/server", "host/other"]))
 struct RetentionProgramTests {
     private final class Surroundings: Sendable {
@@ -149,7 +149,7 @@ struct RetentionProgramTests {
         }
     }
 
-    @Test func `a service ticket that has expired goes when the next one is stored`() async throws {
+    @Test func `an expired service ticket is removed when the next one is stored`() async throws {
         let realm = try #require(TestRealm.current)
         _ = try await realm.kadmin(["modify_principal", "-maxlife", "5 minutes", "HTTP/server"])
         let surroundings = Surroundings()
@@ -164,7 +164,7 @@ struct RetentionProgramTests {
         }
     }
 
-    @Test func `caches that expired long ago are removed and reported, but for the primary one and those that are exempt`() async throws {
+    @Test func `caches that expired long ago are removed and reported, except the primary cache`() async throws {
         let realm = try #require(TestRealm.current)
         let surroundings = Surroundings()
         try await withFolder { folder in
@@ -177,7 +177,7 @@ struct RetentionProgramTests {
                     surroundings.passed.store(days * 86_400, ordering: .relaxed)
                     await running.server.removeAbandonedCaches()
                     let list = try await running.run("klist", "-l", in: realm).output
-                    #expect(list.contains("carol@"), "the primary cache stays\n\(list)")
+                    #expect(list.contains("carol@"), "the primary cache is kept\n\(list)")
                     #expect(list.contains("alice@") == (days < 9) && list.contains("bob@") == (days < 9), "after \(days) days\n\(list)")
                 }
                 let removed = surroundings.removed.withLock { $0 }

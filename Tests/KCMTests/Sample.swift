@@ -1,6 +1,6 @@
 @testable import KCM
 
-/// Builds what the tests send, with every field at will.
+/// Builds the principals and credentials that the tests send.
 enum Sample {
     static func principal(_ components: String..., realm: String = "EXAMPLE.TEST", type: UInt32 = 1) -> [UInt8] {
         var writer = ByteWriter()
@@ -55,7 +55,7 @@ struct Fields {
     var ticket: [UInt8] = Array("ticket".utf8)
     var secondTicket: [UInt8] = []
 
-    /// A changed copy.
+    /// Returns a changed copy.
     func with(_ change: (inout Fields) -> Void) -> Fields {
         var copy = self
         change(&copy)
@@ -77,7 +77,7 @@ struct Fields {
 
     func credential() throws -> MarshalledCredential { try MarshalledCredential(bytes) }
 
-    /// Flags, header and the fields that are there, as RETRIEVE has them.
+    /// The match flags, the header and the fields that are present, as RETRIEVE encodes them.
     func patternBytes(_ match: MatchFlags = []) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(match.rawValue)

@@ -4,35 +4,35 @@ import Testing
 
 @testable import KCM
 
-/// What is left in the server's memory of a ticket that is gone.
+/// Which copies of a ticket stay in the server's memory.
 struct SecretTests {
-    @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"))
-    func `nothing of a destroyed ticket is left in memory`() async throws {
+    @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory unchanged to detect use after free"))
+    func `no copy of a replaced, removed or destroyed ticket stays in memory`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let path = "\(folder)/kcm.sock"
                 let server = try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches", now: { 1500 }))
                 try await server.serve(try ListeningSocket.bind(path: path))
-                // A process of its own: it may wait in a call.
+                // The exit test is a process of its own, so the client may block in a call.
                 let client = SecretiveClient(path)
                 try client.send(requestBytes(.initialize, "a", Sample.alice))
                 try client.sendSecret(.store, Sample.ticket(1))
-                try client.require(client.copiesOfSecret() > 0, "the store has none")
+                try client.require(client.copiesOfSecret() > 0, "the store has no copy")
                 for operation in [(.retrieve, Sample.ticket(1).patternBytes()), (.credentialList, [])] as [(KCM.Operation, [UInt8])] {
                     try client.send(requestBytes(operation.0, "a", operation.1))
                     let copies = try client.copiesOfSecret()
                     try client.require(copies == 1, "\(operation.0) left \(copies) copies")
                 }
-                // It takes the place of the other.
+                // Replaces the stored ticket.
                 try client.sendSecret(.store, Sample.ticket(1))
-                try client.require(client.copiesOfSecret() == 1, "the one that was replaced is left")
+                try client.require(client.copiesOfSecret() == 1, "a copy of the replaced ticket is left")
                 try client.send(requestBytes(.move, "a", CacheName("b").terminated))
                 try client.require(client.copiesOfSecret() == 1, "writing a file left a copy")
                 try client.send(requestBytes(.remove, "b", Sample.ticket(1).patternBytes()))
-                try client.require(client.copiesOfSecret() == 0, "the one that was removed is left")
+                try client.require(client.copiesOfSecret() == 0, "a copy of the removed ticket is left")
                 try client.sendSecret(.store, Sample.ticket(2), in: "b")
                 try client.send(requestBytes(.destroy, "b"))
-                try client.require(client.copiesOfSecret() == 0, "the cache that was destroyed is left")
+                try client.require(client.copiesOfSecret() == 0, "a copy of the destroyed cache's ticket is left")
                 withExtendedLifetime(server) {}
                 endChildProcess()
             }
@@ -40,10 +40,10 @@ struct SecretTests {
     }
 }
 
-/// A client in the server's process that leaves no copy of the secret itself.
+/// A client in the server's process that itself leaves no copy of the secret.
 private final class SecretiveClient {
     private let descriptor: Int32
-    /// Sixty-four random bytes; the only copy outside the server, and not counted.
+    /// Random bytes: the only copy outside the server, which ``copiesOfSecret()`` does not count.
     private let secret = UnsafeMutablePointer<UInt8>.allocate(capacity: SecretiveClient.length)
     private static let length = 64
 
@@ -63,7 +63,7 @@ private final class SecretiveClient {
         precondition(connected == 0)
     }
 
-    /// Sends a request and drops the reply, which has to be a good one.
+    /// Sends a request and requires that it succeeds.
     func send(_ frame: [UInt8]) throws {
         var frame = frame
         precondition(write(descriptor, frame, frame.count) == frame.count)
@@ -80,7 +80,7 @@ private final class SecretiveClient {
         let marked = fields.with { $0.ticket = [UInt8](repeating: 0xEE, count: Self.length) }
         var frame = requestBytes(operation, name, marked.bytes)
         guard let start = frame.indices.first(where: { frame[$0...].starts(with: marked.ticket) }) else {
-            throw Failure(problem: "no place")
+            throw Failure(problem: "the request has no place for the secret")
         }
         for index in 0..<Self.length { frame[start + index] = secret[index] }
         precondition(write(descriptor, frame, frame.count) == frame.count)
@@ -89,9 +89,9 @@ private final class SecretiveClient {
         try require(read(descriptor, &reply, 12) == 12 && reply[8...].allSatisfy { $0 == 0 }, "a ticket was not stored")
     }
 
-    /// How often the secret is in the memory of this process that can be written to.
+    /// The number of copies of the secret in this process's writable memory.
     func copiesOfSecret() throws -> Int {
-        // The server is done with the request before once it answers the next one.
+        // When the server answers this request, it is done with the previous one.
         try send(requestBytes(.noOperation))
         let maps = try #require(String.contents(ofMaps: "/proc/self/maps"))
         var count = 0

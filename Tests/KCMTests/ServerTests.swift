@@ -7,7 +7,7 @@ import Testing
 
 @testable import KCM
 
-/// What clients may do to a server that well-behaved ones don't.
+/// How the server handles clients that send malformed, slow, excessive or unpermitted requests, and how it opens and closes sockets.
 struct ServerTests {
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ struct ServerTests {
             [0, 0, 0, 4, 1, 0, 0, 0],
         ] as [[UInt8]]
     )
-    func `what is no request ends its connection and no other`(bytes: [UInt8]) async throws {
+    func `a malformed frame closes its own connection and no other`(bytes: [UInt8]) async throws {
         try await withServer { running in
             try await withConnection(running.path) { other async throws in
                 #expect(try await other.code(.noOperation) == .ok)
@@ -28,7 +28,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `unknown operations and cut bodies are answered and the connection goes on`() async throws {
+    @Test func `unknown operations and truncated bodies are answered and the connection stays open`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 for operation in [1, 13, 28, 13_000, 0xFFFF] as [UInt16] {
@@ -41,7 +41,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a byte at a time and many requests at once come to the same`() async throws {
+    @Test func `requests sent byte by byte get the same replies as pipelined requests`() async throws {
         let requests = [
             requestBytes(.initialize, "a", Sample.alice), requestBytes(.store, "a", Sample.ticket(1).bytes),
             requestBytes(.store, "a", Sample.ticket(2).bytes), requestBytes(.credentialList, "a"), requestBytes(.destroy, "a"),
@@ -63,8 +63,8 @@ struct ServerTests {
         }
     }
 
-    /// The reply is a mebibyte; the kernel holds a fraction of one, and the server one more.
-    @Test func `who reads nothing is served nothing more until it reads`() async throws {
+    /// Each reply is one mebibyte. The kernel buffers a fraction of one, and the server one more.
+    @Test func `a client that does not read its replies is served no further until it does`() async throws {
         let decided = Mutex(0)
         var options = KCMServer.Options.forEveryone()
         options.now = {
@@ -87,7 +87,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a connection too many is told so and served once there is room`() async throws {
+    @Test func `a connection above the limit is refused, and a new one is served when there is room`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.connections = 2
         options.limits.refusedConnections = 1
@@ -108,7 +108,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a thousand idle connections are in nobody's way`() async throws {
+    @Test func `a thousand idle connections do not block another client`() async throws {
         try await withServer { running in
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             var idle: [any Channel] = []
@@ -116,7 +116,7 @@ struct ServerTests {
             do {
                 for _ in 0..<1000 {
                     idle.append(try await bootstrap.connect(unixDomainSocketPath: running.path).get())
-                    // No more of them than a socket's backlog is long.
+                    // Waits after each hundred, so that the socket's backlog is never full.
                     guard idle.count.isMultiple(of: 100) else { continue }
                     #expect(try await comesTrue { await running.server.counts.first?.connections == idle.count })
                 }
@@ -134,19 +134,19 @@ struct ServerTests {
         }
     }
 
-    @Test func `a connection without a request is closed in the end`() async throws {
+    @Test func `a connection without a complete request is closed after the idle time`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.idleTime = .milliseconds(500)
         try await withServer(options) { running in
             try await withConnection(running.path) { connection async throws in
-                // A request that never becomes whole keeps nothing open. On a busy machine the connection may be closed already.
+                // An incomplete request does not keep the connection open. On a busy machine it may be closed already.
                 try? await connection.send([0, 0, 0, 4, 2])
                 #expect(try await connection.reply() == nil)
             }
         }
     }
 
-    @Test func `a connection is idle when its last request is longer ago than the limit`() async throws {
+    @Test func `a connection whose last request is older than the idle time is closed`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.idleTime = .seconds(3600)
         try await withServer(options) { running in
@@ -160,7 +160,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `unfinished requests of one user have a limit`() async throws {
+    @Test func `a request above the user's limit on unfinished requests is refused`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.limits.waitingBytes = 1 << 20
         try await withServer(options) { running in
@@ -174,7 +174,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `who is not permitted is told so`() async throws {
+    @Test func `every request of a client without permission is answered with notPermitted`() async throws {
         var options = KCMServer.Options.forEveryone()
         options.isPermitted = { $0.processID != getpid() || $0.userID != geteuid() }
         try await withServer(options) { running in
@@ -186,7 +186,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `a connection ends with the permission`() async throws {
+    @Test func `a connection is closed when its client's permission changes`() async throws {
         let isPermitted = Mutex(false)
         var options = KCMServer.Options.forEveryone()
         options.isPermitted = { _ in isPermitted.withLock { $0 } }
@@ -211,7 +211,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `the observer hears of each change before the client does`() async throws {
+    @Test func `the observer is called for each change before the client gets its reply`() async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
@@ -236,7 +236,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `what was sent is answered before the server ends`() async throws {
+    @Test func `requests sent before a shutdown are answered before the server stops`() async throws {
         try await withServer { running in
             try await withConnection(running.path) { connection async throws in
                 #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
@@ -245,13 +245,13 @@ struct ServerTests {
                 for _ in 0..<100 { #expect(try await connection.reply() == Reply()) }
                 #expect(try await connection.reply() == nil)
             }
-            // A child that another test is just starting has a copy of the socket for a moment, in which it still takes connections.
+            // A child process that another test is starting briefly has a copy of the socket, which still accepts connections.
             #expect(try await comesTrue { await (try? withConnection(running.path) { _ in }) == nil })
             #expect(await running.server.counts.isEmpty)
         }
     }
 
-    @Test func `a socket in place of a lost one leaves no listener behind, and connections stay open`() async throws {
+    @Test func `replacing a lost socket closes the old listener and keeps connections open`() async throws {
         try await withServer { running in
             let path = running.path
             try await withConnection(path) { old async throws in
@@ -261,7 +261,7 @@ struct ServerTests {
                     let socket = try ListeningSocket.bind(path: path)
                     let listeners = Mutex<Int?>(nil)
                     try await running.server.serve(socket) { listeners.withLock { $0 = try? listenerCount(at: path) } }
-                    #expect(listeners.withLock { $0 } == 2, "the former one is open until the new one accepts connections")
+                    #expect(listeners.withLock { $0 } == 2, "the old listener stays open until the new one accepts connections")
                     try await withConnection(path) { new async throws in #expect(try await new.code(.principal, "a") == .ok) }
                     #expect(try await comesTrue { try listenerCount(at: path) == 1 })
                 }
@@ -270,7 +270,7 @@ struct ServerTests {
         }
     }
 
-    @Test func `two sockets lead to one store`() async throws {
+    @Test func `two sockets serve the same store`() async throws {
         try await withServer { running in
             let second = "\(running.folder)/second.sock"
             try await running.server.serve(try ListeningSocket.bind(path: second))

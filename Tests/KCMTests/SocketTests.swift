@@ -4,17 +4,17 @@ import UnixSystem
 
 @testable import KCM
 
-/// The socket that is bound, in place of what is at its path.
+/// How the listening socket is bound, depending on what is at its path, or inherited.
 struct SocketTests {
     private func code(_ body: () throws(SocketError) -> Void) -> SocketError.Code? {
         do { try body() } catch { return error.code }
         return nil
     }
 
-    @Test func `a socket that nobody listens on is replaced`() async throws {
+    @Test func `a socket file without a listener is replaced`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
-            // Closed without a listener, the file stays.
+            // Closing the socket leaves its file behind.
             _ = try ListeningSocket.bind(path: path)
             #expect(FileManager.default.fileExists(atPath: path))
             let server = try KCMServer(.forEveryone())
@@ -24,14 +24,14 @@ struct SocketTests {
         }
     }
 
-    @Test func `a live listener is left alone`() async throws {
+    @Test func `a socket file with a live listener is not replaced`() async throws {
         try await withServer { running in
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: running.path) } == .inUse)
             try await withConnection(running.path) { connection async throws in #expect(try await connection.code(.noOperation) == .ok) }
         }
     }
 
-    @Test func `something else at the path is left alone`() async throws {
+    @Test func `a regular file or a symbolic link at the socket path is not replaced`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             try "precious".write(toFile: path, atomically: false, encoding: .utf8)
@@ -43,7 +43,7 @@ struct SocketTests {
     }
 
     @Test(arguments: [(103, nil), (104, .pathTooLong)] as [(Int, SocketError.Code?)])
-    func `a path that does not fit is refused and not cut`(length: Int, expected: SocketError.Code?) async throws {
+    func `a socket path that is too long is refused, not truncated`(length: Int, expected: SocketError.Code?) async throws {
         try await withFolder { folder in
             let path = folder + "/" + String(repeating: "s", count: length - folder.utf8.count - 1)
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: path) } == expected)
@@ -52,7 +52,8 @@ struct SocketTests {
         }
     }
 
-    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func `the mode is the one asked for whatever the mask`(mode: UInt32) async throws {
+    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
+    func `the socket has the requested mode regardless of the umask`(mode: UInt32) async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             let socket = try ListeningSocket.bind(path: path, mode: mode)
@@ -63,13 +64,13 @@ struct SocketTests {
         }
     }
 
-    @Test func `a folder that is not there is named`() async throws {
+    @Test func `binding a socket in a missing folder fails with ENOENT`() async throws {
         try await withFolder { folder in
             #expect(code { () throws(SocketError) in _ = try ListeningSocket.bind(path: "\(folder)/no/kcm.sock") } == .system(ENOENT))
         }
     }
 
-    @Test func `a socket that was handed over is served`() async throws {
+    @Test func `an inherited socket is served`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/kcm.sock"
             let inherited = try ListeningSocket(inherited: try ListeningSocket.bind(path: path).take())
@@ -81,8 +82,8 @@ struct SocketTests {
         }
     }
 
-    /// SwiftNIO's own queue has 128 places.
-    @Test func `nobody is turned away while many wait`() async throws {
+    /// SwiftNIO's default backlog is 128.
+    @Test func `no connection is refused while hundreds are waiting`() async throws {
         for _ in 0..<3 {
             try await withFolder { folder in
                 let socket = try ListeningSocket.bind(path: "\(folder)/kcm.sock")
@@ -91,7 +92,7 @@ struct SocketTests {
                 defer { for descriptor in waiting where descriptor >= 0 { close(descriptor) } }
                 #expect(waiting.allSatisfy { $0 >= 0 })
                 let server = try KCMServer(.forEveryone())
-                // Fewer than there are places.
+                // Fewer than the backlog has room for.
                 async let others = Task.detached {
                     (0..<800).map { _ in
                         let descriptor = connect(to: path)
@@ -106,7 +107,7 @@ struct SocketTests {
         }
     }
 
-    @Test func `what is no listening socket is refused`() throws {
+    @Test func `a descriptor that is not a listening socket is refused`() throws {
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let file = open("/dev/null", O_RDONLY)
         defer {
@@ -119,7 +120,7 @@ struct SocketTests {
     }
 }
 
-/// A connection that waits for nothing; -1 where it is refused at once.
+/// Opens a connection without blocking; returns -1 if it is refused at once.
 private func connect(to path: String) -> Int32 {
     guard let address = UnixSocketAddress(path: path) else { return -1 }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KCM
 
-/// The programs that come with libkrb5, against the server and a real KDC.
+/// How libkrb5's own programs work with the server and a real KDC.
 @Suite(.testRealm(users: ["alice": "wonderland", "bob": "builder"], services: ["HTTP/server", "host/other"]))
 struct StockProgramTests {
     private func signIn(_ user: String, _ password: String, _ running: RunningServer, _ realm: TestRealm) async throws {
@@ -14,7 +14,7 @@ struct StockProgramTests {
         #expect(result.exitStatus == 0, "\(result.errors)")
     }
 
-    @Test func `a user signs in lists switches and signs out`() async throws {
+    @Test func `kinit, klist, kswitch and kdestroy work with two principals`() async throws {
         let realm = try #require(TestRealm.current)
         try await withServer { running in
             #expect(try await running.run("klist", "-s", in: realm).exitStatus == 1)
@@ -37,11 +37,11 @@ struct StockProgramTests {
             let left = try await running.run("klist", "-l", in: realm).output
             #expect(!left.contains("alice@") && left.contains("bob@"), "\(left)")
             #expect(try await running.run("kdestroy", "-A", in: realm).exitStatus == 0)
-            #expect(try await comesTrue { await running.server.counts.isEmpty }, "whoever has nothing is forgotten")
+            #expect(try await comesTrue { await running.server.counts.isEmpty }, "the server forgets a user without caches")
         }
     }
 
-    @Test func `a service ticket is fetched once and renewal works`() async throws {
+    @Test func `kvno fetches each service ticket once and kinit -R renews the TGT`() async throws {
         let realm = try #require(TestRealm.current)
         try await withServer { running in
             let signIn = try await running.run("kinit", "-r", "1d", "alice", in: realm, input: "wonderland\n")

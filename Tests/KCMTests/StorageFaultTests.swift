@@ -5,14 +5,14 @@ import Testing
 
 @testable import KCM
 
-/// What goes wrong with the directory, and with the process.
+/// How the store handles an unusable directory, a full disk and a killed process.
 struct StorageFaultTests {
     private func code(_ path: String) -> StorageError.Code? {
         do { _ = try KCMServer(KCMServer.Options.forEveryone(directory: path)) } catch { return error.code }
         return nil
     }
 
-    @Test(arguments: [0o750, 0o705, 0o777]) func `a directory that others may enter is refused`(mode: Int) async throws {
+    @Test(arguments: [0o750, 0o705, 0o777]) func `a directory that other users can access is refused`(mode: Int) async throws {
         try await withFolder { folder in
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
             #expect(code(folder) == .wrongMode)
@@ -21,14 +21,15 @@ struct StorageFaultTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a directory away")) func `another users directory is refused`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can give a directory away"))
+    func `a directory owned by another user is refused`() async throws {
         try await withFolder { folder in
             #expect(chown(folder, 12345, 12345) == 0)
             #expect(code(folder) == .wrongOwner)
         }
     }
 
-    @Test func `a file or a link is no directory`() async throws {
+    @Test func `a file, a link or a missing path is refused as the directory`() async throws {
         try await withFolder { folder in
             try "".write(toFile: "\(folder)/file", atomically: false, encoding: .utf8)
             try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: folder)
@@ -38,7 +39,7 @@ struct StorageFaultTests {
         }
     }
 
-    @Test func `two servers do not share a directory`() async throws {
+    @Test func `a second server cannot use the same directory`() async throws {
         try await withFolder { folder in
             let first = try KCMServer(KCMServer.Options.forEveryone(directory: folder))
             #expect(code(folder) == .inUse)
@@ -47,8 +48,8 @@ struct StorageFaultTests {
         }
     }
 
-    /// The limit on a file's size stands in for a full disk where this is not root's: the write is short, and the next one fails.
-    @Test func `a store that finds no room changes nothing`() async throws {
+    /// The limit on a file's size simulates a full disk without root's rights: one write is short, and the next one fails.
+    @Test func `a write above the file size limit changes nothing`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 signal(SIGXFSZ, SIG_IGN)
@@ -67,10 +68,10 @@ struct StorageFaultTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func `a full disk changes nothing`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func `a write to a full disk changes nothing`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
-                // The mount is this thread's and ends with the process.
+                // The mount is in this thread's namespace and ends with the process.
                 check(leaveMountNamespace() == 0)
                 check(mount("none", "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0)
                 check(mount("none", folder, "tmpfs", 0, "size=64k,mode=0700") == 0)
@@ -80,13 +81,13 @@ struct StorageFaultTests {
         }
     }
 
-    @Test func `what was acknowledged before a kill is there after it`() async throws {
+    @Test func `tickets acknowledged before the server is killed are restored`() async throws {
         try await withFolder { folder in
             async let end: Void = {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
                     let server = try KCMServer(KCMServer.Options.forEveryone(directory: "\(folder)/caches"))
                     try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
-                    // It serves until it is killed.
+                    // Serves until it is killed.
                     for await _ in AsyncStream<Never>.makeStream().stream {}
                     withExtendedLifetime(server) {}
                 }
@@ -108,7 +109,7 @@ struct StorageFaultTests {
                     let body = try #require(try await connection.request(.credentialList, name)).body
                     var reader = ByteReader(body)
                     let found = Int(try reader.number("count", as: UInt32.self))
-                    // At most the one that was under way is there unacknowledged.
+                    // At most the request that was in flight is stored without an acknowledgement.
                     #expect(found == count || found == count + 1)
                     for number in 0..<found { #expect(Array(try reader.countedBytes("ticket")) == largeTicket(number).bytes) }
                 }
@@ -118,19 +119,19 @@ struct StorageFaultTests {
     }
 }
 
-/// Some pages of the disk, so that a kill may fall into a write.
+/// A ticket of several disk pages, so that a kill can interrupt a write.
 private func largeTicket(_ number: Int) -> Fields {
     Sample.ticket(number, end: .max).with { $0.ticket = [UInt8](repeating: UInt8(number & 0xFF), count: 20_000) }
 }
 
-/// Stores ticket after ticket, and kills the server once as many are acknowledged; returns how many were.
+/// Stores tickets one by one, and kills the server after `killAfter` of them; returns how many were acknowledged.
 private func storeUntilTheEnd(_ path: String, _ name: String, killAfter: Int?) async throws -> Int {
     try await withConnection(path) { connection async throws in
         #expect(try await connection.code(.initialize, name, Sample.alice) == .ok)
         var count = 0
         while count < 2000 {
             if count == killAfter {
-                // The next request is under way when the kill comes.
+                // The next request is in flight when the server is killed.
                 try await connection.send(requestBytes(.store, name, largeTicket(count).bytes))
                 let peer = try await connection.channel.eventLoop.submit { [channel = connection.channel] in PeerCredential(channel) }.get()
                 kill(try #require(peer).processID, SIGKILL)
@@ -145,7 +146,7 @@ private func storeUntilTheEnd(_ path: String, _ name: String, killAfter: Int?) a
     }
 }
 
-/// Ends an exit test's process where something is not as it should be.
+/// Ends an exit test's process with a failure if a condition is false.
 private func check(_ isTrue: Bool, line: Int = #line) {
     if !isTrue { fatalError("line \(line)") }
 }
@@ -156,7 +157,7 @@ private func leaveMountNamespace() -> CInt {
     return unsafeBitCast(function, to: (@convention(c) (CInt) -> CInt).self)(0x20000)
 }
 
-/// Fills the disk, and looks at what is left after each kind of request that fails.
+/// Fills the disk and checks that each kind of request that fails changes nothing.
 private func checkThatAFullDiskChangesNothing(in folder: String) throws {
     var disk = try Disk(folder)
     check(disk.send(.initialize, "", Sample.alice) == .ok)
@@ -174,7 +175,7 @@ private func checkThatAFullDiskChangesNothing(in folder: String) throws {
         check(try Disk(folder).state == before)
         check(try FileManager.default.contentsOfDirectory(atPath: folder).count == 1)
     }
-    // What makes room works all the same.
+    // Requests that free space still work.
     check(disk.send(.destroy, "") == .ok)
     check(disk.send(.initialize, "", Sample.alice) == .ok)
     check(disk.send(.store, "", Sample.ticket(1000).bytes) == .ok)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KCM
 
-/// What is on disk, and what a restart makes of it.
+/// What the store writes to disk, and what a restart recovers.
 struct StorageTests {
     /// Requests that use every kind of change.
     private static let requests: [(KCM.Operation, String?, [UInt8])] = [
@@ -25,21 +25,21 @@ struct StorageTests {
         (.setDefaultCache, "nowhere", []),
     ]
 
-    @Test func `a restart after any request brings back everything`() async throws {
+    @Test func `a restart after any request restores the whole state`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             for (operation, name, body) in Self.requests {
                 #expect(disk.send(operation, name, body) == .ok, "\(operation)")
                 #expect(try Disk(folder).state == disk.state, "\(operation)")
             }
-            // A store that was recovered writes on as the first one would have.
+            // A recovered store continues to write correctly.
             var once = try Disk(folder)
             #expect(once.send(.remove, "1000:default", Sample.ticket(2).patternBytes()) == .ok)
             #expect(try Disk(folder).state == once.state)
         }
     }
 
-    @Test func `a restart between all requests changes nothing`() async throws {
+    @Test func `restarting after every request leads to the same state`() async throws {
         try await withFolder { folder in
             try await withFolder { other in
                 var disk = try Disk(folder)
@@ -53,13 +53,13 @@ struct StorageTests {
         }
     }
 
-    @Test func `a file cut anywhere has every record before the cut`() async throws {
+    @Test func `a truncated file restores every complete record`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             var states: [(size: Int, state: [String])] = []
             for (operation, name, body) in Self.requests.prefix(8) {
                 disk.send(operation, name, body)
-                // The clock offset is changed in place and is in every cut.
+                // The clock offset is changed in place, so every truncated file has it.
                 if operation != .setClockOffset { states.append((try size(try #require(disk.files.first)), disk.state)) }
                 if operation == .setClockOffset { states = [] }
                 if states.isEmpty { states.append((try size(try #require(disk.files.first)), disk.state)) }
@@ -87,7 +87,7 @@ struct StorageTests {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
     }
 
-    @Test func `what is of no use does not pile up`() async throws {
+    @Test func `replaced and removed records do not accumulate in the file`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -105,7 +105,7 @@ struct StorageTests {
         }
     }
 
-    @Test func `expired tickets are gone after a start`() async throws {
+    @Test func `a restart removes expired tickets from memory and from the file`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -118,12 +118,12 @@ struct StorageTests {
                     Sample.ticket(2, end: 9000).bytes, Sample.setting("pa_type", value: "2").bytes,
                 ]
             )
-            // Its bytes are gone too.
+            // With the earlier time, the ticket would be valid if its bytes were still in the file.
             #expect(try Disk(folder).state == later.state)
         }
     }
 
-    @Test func `rubbish beside the caches stops nothing`() async throws {
+    @Test func `leftover and damaged files do not prevent a restart`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -132,7 +132,7 @@ struct StorageTests {
                 try file.write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
             }
             try Data("rubbish".utf8).write(to: URL(fileURLWithPath: "\(folder)/000000000007.ccache"))
-            // A move that was cut off before the old file was removed.
+            // A move that was interrupted before the old file was removed.
             try file.write(to: URL(fileURLWithPath: "\(folder)/000000000009.ccache"))
             let recovered = try Disk(folder)
             #expect(recovered.state == disk.state)
@@ -141,7 +141,7 @@ struct StorageTests {
         }
     }
 
-    @Test func `zeros at the end are no credentials`() async throws {
+    @Test func `zero bytes at the end of a file are not read as credentials`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)
@@ -152,8 +152,8 @@ struct StorageTests {
         }
     }
 
-    /// The form is libkrb5's own.
-    @Test(.testRealm()) func `klist reads the file`() async throws {
+    /// The file format is libkrb5's own.
+    @Test(.testRealm()) func `klist reads a cache's file`() async throws {
         let realm = try #require(TestRealm.current)
         try await withFolder { folder in
             var disk = try Disk(folder)
@@ -172,8 +172,8 @@ struct StorageTests {
         }
     }
 
-    /// A client can store what looks like a removal; it removes nothing.
-    @Test func `a credential is not taken for a removal`() async throws {
+    /// A client can store bytes that look like the record of a removal.
+    @Test func `a stored credential that imitates a removal record removes nothing`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)

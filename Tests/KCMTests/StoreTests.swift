@@ -2,14 +2,14 @@ import Testing
 
 @testable import KCM
 
-/// The operations on one cache.
+/// The KCM operations on one cache.
 struct StoreTests {
     private static let onOneCache: [KCM.Operation] = [
         .destroy, .store, .retrieve, .principal, .credentialIdentifiers, .credential, .remove, .move, .clockOffset, .setClockOffset,
         .credentialList,
     ]
 
-    /// A body that is long enough for any operation, and what it means is no matter.
+    /// A body that the operation can decode; its contents do not matter.
     private static func body(_ operation: KCM.Operation) -> [UInt8] {
         switch operation {
         case .store: Fields().bytes
@@ -19,19 +19,19 @@ struct StoreTests {
         }
     }
 
-    @Test(arguments: onOneCache) func `a cache that is not there has nothing`(operation: KCM.Operation) {
+    @Test(arguments: onOneCache) func `an operation on a missing cache fails and does not create it`(operation: KCM.Operation) {
         var client = Client()
         #expect(client.send(operation, "a", Self.body(operation)).code == .noCache)
         #expect(client.store.caches.isEmpty)
     }
 
-    @Test func `nothing is done without a fault`() {
+    @Test func `NOOP and SET_FLAGS succeed`() {
         var client = Client()
         #expect(client.send(.noOperation) == Reply())
         #expect(client.send(.setFlags, "a", [0, 0, 0, 1]) == Reply())
     }
 
-    @Test func `a cache is initialized and initialized again`() throws {
+    @Test func `initializing a cache again clears it and keeps its identifier`() throws {
         var client = Client()
         #expect(client.send(.initialize, "a", Sample.alice) == Reply())
         #expect(client.send(.principal, "a").body == Sample.alice)
@@ -46,7 +46,7 @@ struct StoreTests {
         #expect(identifiers(client.send(.cacheIdentifiers)) == before)
     }
 
-    @Test func `bytes come back as they were`() throws {
+    @Test func `principals and credentials are returned byte for byte`() throws {
         var client = Client()
         let realm = "REALM\0"
         let owner = Sample.principal("client-comp1", "\u{FF}", realm: realm)
@@ -58,7 +58,7 @@ struct StoreTests {
         #expect(client.retrieve(held, from: "a").body == held.bytes)
     }
 
-    @Test func `an iteration goes by identifiers in the order of storing`() throws {
+    @Test func `credential identifiers are listed in the order in which credentials were stored`() throws {
         var client = Client.signedIn()
         let tickets = (0..<40).map { Sample.ticket($0 * 7 % 40) }
         for ticket in tickets { #expect(client.store(ticket) == .ok) }
@@ -68,7 +68,7 @@ struct StoreTests {
         #expect(try client.list() == tickets.map(\.bytes))
     }
 
-    @Test func `an iteration goes on while the cache changes`() throws {
+    @Test func `an iteration continues while the cache changes`() throws {
         var client = Client.signedIn()
         for number in 0..<100 { _ = client.store(Sample.ticket(number)) }
         let listed = identifiers(client.send(.credentialIdentifiers, ""))
@@ -79,7 +79,7 @@ struct StoreTests {
         #expect(try client.list() == ((90..<100) + [200]).map { Sample.ticket($0).bytes })
     }
 
-    @Test func `an identifier is of its cache alone`() {
+    @Test func `a credential identifier is valid only in its own cache`() {
         var client = Client.signedIn("a")
         _ = client.send(.initialize, "b", Sample.bob)
         _ = client.store(Sample.ticket(1), in: "a")
@@ -91,7 +91,7 @@ struct StoreTests {
         #expect(client.send(.credential, "a", listed[0]).code == .end)
     }
 
-    @Test func `remove takes all that match`() throws {
+    @Test func `REMOVE_CRED removes every matching credential`() throws {
         var client = Client.signedIn()
         for type in [17, 18, 20] as [Int16] { _ = client.store(Fields(type: type)) }
         _ = client.store(Sample.ticket(1))
@@ -100,7 +100,7 @@ struct StoreTests {
         #expect(try client.list() == [Sample.ticket(1).bytes])
     }
 
-    @Test func `store replaces what it repeats`() throws {
+    @Test func `STORE replaces an equivalent credential`() throws {
         var client = Client.signedIn()
         for time in 0..<300 {
             #expect(client.store(Sample.setting("refresh_time", value: "\(time)")) == .ok)
@@ -113,14 +113,14 @@ struct StoreTests {
         Fields(client: Sample.bob), Fields(server: Sample.principal("HTTP", "server", realm: "OTHER.TEST")), Fields(type: 17),
         Fields(isSessionKey: 1), Fields(authorizationData: [[1]]), Fields(secondTicket: [1]),
     ])
-    func `store keeps what can be told apart`(other: Fields) throws {
+    func `STORE keeps a credential that differs in a field used for matching`(other: Fields) throws {
         var client = Client.signedIn()
         _ = client.store(Fields())
         _ = client.store(other)
         #expect(try client.list() == [Fields().bytes, other.bytes])
     }
 
-    @Test func `replace takes the whole content`() throws {
+    @Test func `REPLACE replaces the principal, the clock offset and all credentials`() throws {
         var client = Client.signedIn("a")
         for number in 0..<20 { _ = client.store(Sample.ticket(number), in: "a") }
         let new = [Sample.ticket(5, client: Sample.bob), Sample.setting("pa_type", value: "2"), Sample.ticket(1, client: Sample.bob)]
@@ -131,13 +131,13 @@ struct StoreTests {
         #expect(client.retrieve(Sample.ticket(7), from: "a").code == .notFound)
     }
 
-    @Test func `replace creates a cache`() throws {
+    @Test func `REPLACE creates a missing cache and drops duplicate credentials`() throws {
         var client = Client()
         #expect(client.send(.replace, "a", replacement([Fields(), Fields()])) == Reply())
         #expect(try client.list("a") == [Fields().bytes])
     }
 
-    @Test func `replace changes nothing where one credential is malformed`() throws {
+    @Test func `a malformed REPLACE changes nothing`() throws {
         var client = Client.signedIn("a")
         _ = client.store(Sample.ticket(1), in: "a")
         let body = replacement(principal: Sample.bob, [Sample.ticket(2), Sample.ticket(3)])
@@ -148,7 +148,7 @@ struct StoreTests {
         #expect(try client.list("a") == [Sample.ticket(1).bytes])
     }
 
-    @Test func `an empty cache is not a missing one`() throws {
+    @Test func `an empty cache is not reported as a missing one`() throws {
         var client = Client.signedIn("a")
         #expect(client.send(.credentialIdentifiers, "a") == Reply())
         #expect(try client.list("a").isEmpty)

@@ -7,18 +7,18 @@ import Testing
 
 @testable import KCM
 
-/// This project's own client, by libkrb5, against the server.
+/// How this project's own client, which uses libkrb5, works with the server.
 struct ThisClientTests {
     private let service = "HTTP/www.example.test"
 
-    /// A client as another process would have it.
+    /// A new client, as another process would create it.
     private func makeClient(_ running: RunningServer, _ realm: TestRealm) -> KerberosClient {
         var configuration = realm.configuration(defaultCacheName: "KCM:")
         configuration.libdefaults["kcm_socket"] = running.path
         return KerberosClient(configuration)
     }
 
-    /// Signs alice in.
+    /// Signs in as alice.
     private func signIn(_ cache: CredentialCacheName, _ running: RunningServer, _ realm: TestRealm) async throws -> Credential {
         let client = makeClient(running, realm)
         let alice = try Principal("alice", defaultRealm: realm.name)
@@ -29,7 +29,7 @@ struct ThisClientTests {
     }
 
     @Test(arguments: ["", "1"])
-    func `a cache is replaced at once`(_ suffix: String) async throws {
+    func `this project's client replaces a cache with one request`(_ suffix: String) async throws {
         let events = Mutex<[StoreEvent]>([])
         var options = KCMServer.Options.forEveryone()
         options.observer = { event in events.withLock { $0.append(event) } }
@@ -45,9 +45,9 @@ struct ThisClientTests {
         }
     }
 
-    /// The KDC's clock is kept in the cache; a client that does not take it over sends this machine's time, which the KDC refuses.
+    /// The cache stores the KDC's clock offset. A client that does not apply it sends this machine's time, which the KDC refuses.
     @Test(arguments: [-3600, 3600])
-    func `the offset travels with the cache`(_ offset: Int) async throws {
+    func `a new client applies the clock offset that is stored in the cache`(_ offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: [service], clockOffset: .seconds(offset))
         try await withTestRealm(options) { realm in
             try await withServer { running in
@@ -60,7 +60,7 @@ struct ThisClientTests {
 
                 let credential = try await makeClient(running, realm).initiatorCredential(for: ticket, from: cache)
                 let token = try firstToken(from: credential)
-                // The acceptor goes by this machine's clock, so it sees that the client did not.
+                // The acceptor uses this machine's clock, so the clock skew proves that the client applied the offset.
                 let error = #expect(throws: KerberosError.self) { try Acceptance(token, keytab: realm.keytabPath) }
                 #expect(error?.code == .clockSkew)
             }

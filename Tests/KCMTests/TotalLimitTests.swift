@@ -7,9 +7,9 @@ import Testing
 
 @testable import KCM
 
-/// Many users at one server, none of whom can take all of it. Their numbers are the test's own: the kernel's would be one and the same.
+/// Limits across users, which prevent one user from exhausting the server. The test sets the UIDs, because the kernel would report its own.
 struct TotalLimitTests {
-    /// Whose the next connection is.
+    /// The UID of the next connection.
     private final class NextUser: Sendable {
         private let number = Mutex<UInt32>(1)
         var value: UInt32 {
@@ -32,7 +32,7 @@ struct TotalLimitTests {
         try await withServer(options, body)
     }
 
-    /// A connection of a user; the body begins when it is accepted.
+    /// Opens a connection as a user, and runs the body after the first reply.
     private nonisolated(nonsending) func connect(
         _ user: UInt32,
         _ running: RunningServer,
@@ -41,14 +41,14 @@ struct TotalLimitTests {
     ) async throws {
         next.value = user
         try await withConnection(running.path) { connection async throws in
-            // What is closed unheard may be so before something is sent.
+            // A connection that is refused without a reply may be closed before the request is sent.
             let answer = try? await connection.code(.noOperation)
             #expect(answer == code, "user \(user)")
             try await body(&connection)
         }
     }
 
-    /// Opens connections one after the other, and has each ask again while all are there.
+    /// Opens connections one after the other, runs the body, and sends a second request on each before it is closed.
     private nonisolated(nonsending) func hold(
         _ steps: ArraySlice<(UInt32, ReplyCode?)>,
         _ running: RunningServer,
@@ -62,7 +62,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `one user's connections leave some for other users`() async throws {
+    @Test func `one user cannot take all of the server's connections`() async throws {
         try await withUsers(ServerTotals(connections: 8, refusedConnections: 2)) { running in
             let first = [(UInt32, ReplyCode?)](repeating: (1, .ok), count: 6) + [(1, .limitReached), (1, .limitReached), (1, nil)]
             try await hold((first + [(2, .ok), (2, .ok)])[...], running) { () async throws in
@@ -73,7 +73,7 @@ struct TotalLimitTests {
         }
     }
 
-    /// Opens connections of users one after the other; returns them.
+    /// Opens one connection for each of the users in turn, and returns the connections.
     private func open(_ users: some Sequence<UInt32>, _ running: RunningServer) async throws -> [any Channel] {
         var channels: [any Channel] = []
         for user in users {
@@ -86,9 +86,9 @@ struct TotalLimitTests {
         return channels
     }
 
-    @Test func `the user with the most connections makes room when the server is full`() async throws {
+    @Test func `a full server closes connections of the users with the most`() async throws {
         try await withUsers(ServerTotals(connections: 8, refusedConnections: 0)) { running in
-            // Five users who have four each would be more than there are; as one they are the first to give way.
+            // Two users have all eight connections; four others then take one each.
             let crowd = try await open([10, 10, 10, 10, 11, 11, 11, 11], running)
             let others: [(UInt32, ReplyCode?)] = [(1, .ok), (2, .ok), (3, .ok), (0, .ok)]
             try await hold(others[...], running) { () async throws in
@@ -99,7 +99,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `subordinate users are counted as their owner's`() async throws {
+    @Test func `connections and caches of subordinate UIDs count toward their owner's limits`() async throws {
         let limit = 4
         try await withUsers(ServerTotals(connections: 64)) { options in
             options.limits.connections = limit
@@ -125,7 +125,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `a change of the subordinate users moves what is counted`() async throws {
+    @Test func `a change of subordinate UIDs moves their caches to the new owner's limits`() async throws {
         let owner = NextUser()
         try await withUsers(ServerTotals()) { options in
             options.storeLimits = StoreLimits(caches: 1, bytes: 1 << 20)
@@ -150,7 +150,7 @@ struct TotalLimitTests {
 
     private let large = (0..<100).map { Sample.ticket($0, end: .max).with { $0.ticket = [UInt8](repeating: 7, count: 10 << 10) } }
 
-    /// Stores tickets until one is refused, and returns how many were taken.
+    /// Stores tickets until one is refused, and returns how many were stored.
     private nonisolated(nonsending) func fill(_ connection: inout RawConnection) async throws -> Int {
         for (count, ticket) in large.enumerated() {
             let code = try await connection.code(.store, "a", ticket.bytes)
@@ -162,7 +162,7 @@ struct TotalLimitTests {
         return large.count
     }
 
-    @Test func `tickets of one leave room for those of others`() async throws {
+    @Test func `one user's tickets cannot take all of the server's storage`() async throws {
         try await withUsers(ServerTotals(storedBytes: 400 << 10)) { running in
             try await connect(1, running) { rich async throws in
                 #expect(try await rich.code(.initialize, "a", Sample.alice) == .ok)
@@ -174,7 +174,7 @@ struct TotalLimitTests {
                     #expect((4...6).contains(few))
                     #expect(try await poor.code(.principal, "a") == .ok)
                     #expect(try await rich.code(.store, "a", large[99].bytes) == .quotaExceeded)
-                    #expect(try await rich.code(.store, "a", large[0].bytes) == .ok, "it takes the place of its like")
+                    #expect(try await rich.code(.store, "a", large[0].bytes) == .ok, "it replaces an equal ticket")
                     #expect(try await rich.code(.destroy, "a") == .ok)
                     #expect(try await poor.code(.store, "a", large[99].bytes) == .ok)
                 }
@@ -182,7 +182,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `files have a limit over all users`() async throws {
+    @Test func `the number of files is limited across all users`() async throws {
         try await withFolder { folder in
             try await withUsers(ServerTotals(files: 8), directory: "\(folder)/caches") { running in
                 try await connect(1, running) { rich async throws in
@@ -200,14 +200,14 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `unfinished requests of one leave room for those of others`() async throws {
+    @Test func `one user's unfinished requests cannot take all of the server's buffers`() async throws {
         try await withUsers(ServerTotals(waitingBytes: 1 << 20)) { running in
             try await connect(1, running) { slow async throws in
                 let part = [0, 0x10, 0, 0] + [UInt8](repeating: 2, count: 760 << 10)
                 try await slow.channel.writeAndFlush(ByteBuffer(bytes: part)).get()
                 try await connect(1, running) { second async throws in
                     #expect(try await second.code(.initialize, "a", Sample.alice) == .ok)
-                    // In so many turns the server has read what the kernel has of the first.
+                    // After this many turns, the server has read what the kernel has buffered of the first request.
                     for _ in 0..<50 { #expect(try await second.code(.noOperation) == .ok) }
                     let ticket = Sample.ticket(1).with { $0.ticket = [UInt8](repeating: 7, count: 500 << 10) }
                     #expect(try await second.code(.store, "a", ticket.bytes) == .limitReached)
@@ -221,7 +221,7 @@ struct TotalLimitTests {
         }
     }
 
-    @Test func `who has nothing is forgotten`() async throws {
+    @Test func `the server forgets a user without caches and removes the user's directory`() async throws {
         try await withFolder { folder in
             let caches = "\(folder)/caches"
             let folders = { Set((try? FileManager.default.contentsOfDirectory(atPath: caches)) ?? []) }
@@ -237,7 +237,7 @@ struct TotalLimitTests {
                 try await connect(2, running) { connection async throws in #expect(try await connection.code(.setDefaultCache, "b") == .ok)
                 }
                 #expect(try await comesTrue { await running.server.counts.allSatisfy { $0.connections == 0 } })
-                #expect(folders() == ["1", "2"], "a name is something too")
+                #expect(folders() == ["1", "2"], "a default cache name keeps the directory")
                 try await connect(1, running) { connection async throws in #expect(try await connection.code(.destroy, "a") == .ok) }
                 #expect(try await comesTrue { folders() == ["2"] })
             }
@@ -250,13 +250,14 @@ struct TotalLimitTests {
         }
     }
 
-    @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max]) func `descriptors suffice`(descriptors: Int) {
+    @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max])
+    func `the system-wide limits fit in the number of file descriptors`(descriptors: Int) {
         let totals = ServerTotals.machine(descriptors: descriptors)
         #expect(totals.connections + totals.refusedConnections + totals.files <= descriptors - 64)
         #expect(totals.connections >= 0 && (descriptors < 1024 || totals.connections > 300))
     }
 
-    @Test(arguments: [64, 256, 1024, 65_536, .max], [1, 8, 128]) func `an agent's connections leave it descriptors`(
+    @Test(arguments: [64, 256, 1024, 65_536, .max], [1, 8, 128]) func `the agent's connection limits leave file descriptors for other uses`(
         _ count: Int,
         _ processors: Int
     ) {

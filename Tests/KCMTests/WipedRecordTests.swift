@@ -3,14 +3,14 @@ import Testing
 
 @testable import KCM
 
-/// What is left in a cache's file of tickets that are gone.
+/// How removed and replaced tickets are overwritten in a cache's file.
 struct WipedRecordTests {
     private static let secret = Array("the ticket that goes".utf8)
     private static let going = Sample.ticket(1).with { $0.ticket = secret }
 
     private func content(of disk: Disk) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: try #require(disk.files.first))) }
 
-    /// A cache with the ticket, and another one on either side.
+    /// A cache with the ticket and another ticket on either side of it.
     private func disk(in folder: String) throws -> Disk {
         var disk = try Disk(folder)
         #expect(disk.send(.initialize, "", Sample.alice) == .ok)
@@ -19,7 +19,7 @@ struct WipedRecordTests {
         return disk
     }
 
-    @Test func `a removed ticket is overwritten`() async throws {
+    @Test func `a removed ticket is overwritten in the file`() async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             let size = try content(of: disk).count
@@ -30,30 +30,30 @@ struct WipedRecordTests {
         }
     }
 
-    @Test func `many tickets that one request removes are overwritten in a file that is opened once`() async throws {
+    @Test func `many tickets removed by one request are overwritten without opening the file for each`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             #expect(disk.send(.initialize, "", Sample.alice) == .ok)
             for number in 0..<20 { #expect(disk.send(.store, "", Sample.ticket(number).with { $0.ticket = Self.secret }.bytes) == .ok) }
             let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
             defer { close(watch) }
-            // The events alternate, because the kernel joins events that are alike.
+            // Both kinds of events are watched, so that they alternate, because the kernel merges equal events in a row.
             let file = try #require(try disk.files.first)
             #expect(inotify_add_watch(watch, file, UInt32(IN_OPEN | IN_CLOSE)) >= 0)
-            // Every ticket of the client.
+            // The pattern matches every ticket of the client.
             #expect(disk.send(.remove, "", Self.going.with { ($0.server, $0.type, $0.ticket) = (nil, 0, []) }.patternBytes()) == .ok)
             var buffer = [UInt8](repeating: 0, count: 1 << 16)
             let length = read(watch, &buffer, buffer.count)
-            // To write that they are gone, and to overwrite them.
+            // The file is opened and closed twice: to write the removals and to overwrite the tickets.
             #expect(length == 2 * 2 * MemoryLayout<inotify_event>.size)
             #expect(disk.account.store.caches.map(\.credentials.count) == [0])
             #expect(try !content(of: disk).contains(Self.secret))
         }
     }
 
-    @Test func `a ticket that another took the place of is overwritten`() async throws {
+    @Test func `a replaced ticket is overwritten in the file`() async throws {
         try await withFolder { folder in
-            // After a restart the places are those that were read.
+            // After a restart, the positions of the records are those that were read from the file.
             _ = try disk(in: folder)
             var disk = try Disk(folder)
             let newer = Self.going.with { $0.ticket = Array("the ticket that came".utf8) }
@@ -64,8 +64,8 @@ struct WipedRecordTests {
         }
     }
 
-    /// After a move the file begins with records whose numbers are not in a row.
-    @Test func `the right one is overwritten after a move`() async throws {
+    /// After a move, the file begins with records whose numbers are not consecutive.
+    @Test func `the removed ticket and no other is overwritten after a move`() async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             #expect(disk.send(.remove, "", Sample.ticket(0).patternBytes()) == .ok)
@@ -79,16 +79,16 @@ struct WipedRecordTests {
         }
     }
 
-    /// The server ends at any byte of the overwriting; the next one goes on with it.
+    /// The server stops after any byte of the overwriting; the next one completes it.
     @Test(arguments: [false, true])
-    func `an end meanwhile harms nothing`(_ isBackwards: Bool) async throws {
+    func `overwriting that was interrupted at any byte is completed by a restart`(_ isBackwards: Bool) async throws {
         try await withFolder { folder in
             var disk = try disk(in: folder)
             let before = try content(of: disk)
             #expect(disk.send(.remove, "", Self.going.patternBytes()) == .ok)
             let after = try content(of: disk)
             let start = try #require(before.range(of: Data(Self.going.bytes))).lowerBound
-            // In the order in which they are written, and the other way around, as a disk may have them after a power failure.
+            // In the order in which they are written and in reverse, because a disk may have either after a power failure.
             let written = try Self.going.credential().erasures.flatMap { $0.offset + start..<$0.offset + start + $0.bytes.count }
             #expect(before.indices.filter { before[$0] != after[$0] && !written.contains($0) } == [])
             for count in 0...written.count {
@@ -104,9 +104,9 @@ struct WipedRecordTests {
         }
     }
 
-    /// After a power failure the file may have what was written over a record and not the record that says why. A setting has no key.
+    /// After a power failure, the file may have the bytes written over a record but not the record of the removal. A setting has no key.
     @Test(arguments: [going, Sample.setting("a", value: "the value that goes").with { $0.key = [] }], [false, true])
-    func `what was overwritten is gone`(_ going: Fields, _ isBegunOnly: Bool) async throws {
+    func `an overwritten record counts as removed even without a removal record`(_ going: Fields, _ isBegunOnly: Bool) async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             #expect(disk.send(.initialize, "", Sample.alice) == .ok)
@@ -116,7 +116,7 @@ struct WipedRecordTests {
             let after = try content(of: disk)
             var torn = Data(after.prefix(before.count))
             if isBegunOnly {
-                // The mark alone.
+                // Only the mark was written.
                 let start = try #require(before.range(of: Data(going.bytes))).lowerBound
                 let end = start + (try #require(try going.credential().erasures.first)).offset + 12
                 torn.replaceSubrange(end..., with: before[end...])
@@ -131,8 +131,8 @@ struct WipedRecordTests {
         }
     }
 
-    /// A server before this one wrote no mark.
-    @Test func `a ticket without its key is gone`() async throws {
+    /// An earlier version of the server wrote no mark.
+    @Test func `a ticket whose key was overwritten counts as removed`() async throws {
         try await withFolder { folder in
             let disk = try disk(in: folder)
             var bytes = try content(of: disk)

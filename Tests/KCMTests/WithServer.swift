@@ -6,21 +6,21 @@ import KerberosTesting
 /// A server that listens in a folder of its own.
 struct RunningServer: Sendable {
     let server: KCMServer
-    /// Of mode 0700; it goes with the server.
+    /// Has mode 0700 and is removed together with the server.
     let folder: String
     var path: String { "\(folder)/kcm.sock" }
 }
 
-/// Makes a folder for one test and removes it on every way out.
+/// Creates a folder for one test and removes it afterwards, even after an error.
 @discardableResult func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
-    // A socket's path is short.
+    // The path of a socket must be short.
     let folder = "/tmp/kcm-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     return try await body(folder)
 }
 
-/// Runs a closure with a server, and ends the server on every way out.
+/// Runs a closure with a server and shuts the server down afterwards, even after an error.
 func withServer<R>(_ options: KCMServer.Options = KCMServer.Options.forEveryone(), _ body: (RunningServer) async throws -> R) async throws
     -> R
 {
@@ -39,7 +39,7 @@ func withServer<R>(_ options: KCMServer.Options = KCMServer.Options.forEveryone(
 }
 
 extension KCMServer.Options {
-    /// For a server that serves whoever connects.
+    /// The options of a server that permits every client.
     static func forEveryone(
         directory: String? = nil,
         storeLimits: StoreLimits = StoreLimits(),

@@ -7,10 +7,10 @@ import Testing
 
 @testable import KerberosEngine
 
-/// A principal that the KDC knows by another name than the one that signed in.
+/// Sessions of a user who signed in with an alias: the KDC returned a ticket for another principal name.
 @Suite(.testRealm(users: ["alice": "secret", "al": "secret"]))
 struct AliasTests {
-    /// Signs in as `al` at a KDC that gives out a ticket of Alice's: MIT's own database has no aliases.
+    /// Signs in as `al` as if the KDC had returned a ticket for `alice`: MIT's own database has no aliases.
     private func signInAsAl(_ home: Home) async throws -> KerberosExtension {
         let client = KerberosClient(home.realm.configuration(defaultCacheName: home.defaultCache.rawValue))
         let ticket = try await client.initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .secret)
@@ -22,7 +22,7 @@ struct AliasTests {
         return kerberos
     }
 
-    @Test(arguments: ["al", "alice"]) func `either name means the session`(_ name: String) async throws {
+    @Test(arguments: ["al", "alice"]) func `a session can be selected by its principal or by its alias`(_ name: String) async throws {
         let kerberos = try await signInAsAl(try Home(try #require(TestRealm.current)))
         let principal = try Principal("\(name)@EXAMPLE.TEST")
         #expect(try await kerberos.makeDefault(principal).principal.description == "alice@EXAMPLE.TEST")
@@ -32,7 +32,7 @@ struct AliasTests {
         #expect(try await kerberos.sessions().sessions.isEmpty)
     }
 
-    @Test func `a principal of that name comes before the alias`() async throws {
+    @Test func `a session of the named principal takes precedence over an alias`() async throws {
         let home = try Home(try #require(TestRealm.current), cache: "DIR")
         let kerberos = try await signInAsAl(home)
         try await kerberos.signIn("al", using: .secret)
@@ -41,7 +41,7 @@ struct AliasTests {
         #expect(try await kerberos.sessions().sessions.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
     }
 
-    @Test func `a sign-in by the principal's own name leaves no alias`() async throws {
+    @Test func `a sign-in with the principal's own name clears the alias`() async throws {
         let home = try Home(try #require(TestRealm.current))
         _ = try await signInAsAl(home)
         #expect(try await home.makeExtension().signIn("alice", using: .secret).alias == nil)

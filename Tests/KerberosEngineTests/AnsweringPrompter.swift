@@ -1,7 +1,7 @@
 import Kerberos
 import Synchronization
 
-/// Answers each kind of question from a list of its own, one after the other, and keeps what it was asked.
+/// A prompter that answers each kind of prompt from its own list, in order, and records the requests.
 final class AnsweringPrompter: Prompter {
     private struct State {
         var passwords: [String]
@@ -12,11 +12,11 @@ final class AnsweringPrompter: Prompter {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - passwords: The answers to questions for the current password.
-    ///   - new: The answers to questions for a new one: it, and it again.
+    ///   - passwords: The answers to prompts for the current password.
+    ///   - new: The answers to prompts for a new password: the password and its confirmation.
     init(_ passwords: [String], new: [[String]] = []) { state = Mutex(State(passwords: passwords, newPasswords: new)) }
 
-    /// What was asked.
+    /// The requests received so far.
     var requests: [PromptRequest] { state.withLock { $0.requests } }
     /// The kind of the first prompt of each request.
     var kinds: [PromptRequest.Kind] { requests.map { $0.prompts[0].kind } }

@@ -6,12 +6,12 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Who is asked for a password, when a request may ask.
+/// Which principal is prompted for a password when a request allows prompts.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "other"], services: ["HTTP/www.example.test"])) struct AskingTests {
     private let host = "www.example.test"
 
-    /// The one whose ticket expired, and not whoever uses the machine: a wrong password would count against the other.
-    @Test(arguments: [false, true]) func `whose ticket expired is asked`(mayAsk: Bool) async throws {
+    /// A prompt for the local user name would be wrong: a mistyped password would count against that principal's account.
+    @Test(arguments: [false, true]) func `the principal whose ticket expired is prompted, not the local user`(mayAsk: Bool) async throws {
         var home = try Home(try #require(TestRealm.current))
         let prompter = CountingPrompter(answer: "secret")
         home.options.userName = "bob"
@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    /// The profile's word for the user name and its help stand above the question, and nothing in them acts on a terminal.
-    @Test func `the profiles words stand above the question`() async throws {
+    /// Control characters in the label and the help text must not reach a terminal.
+    @Test func `a prompt shows the profile's user name label and help text, escaped and shortened`() async throws {
         let realm = try #require(TestRealm.current)
         let help = "Call 1234\nor \u{1B}[2J ask Bob" + String(repeating: "!", count: 3000)
         let rules = SignInRules(userNameLabel: "Staff\nnumber", helpText: help)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [SignInRules(), SignInRules(userNameLabel: "", helpText: "")])
-    func `without such words nothing stands there`(_ rules: SignInRules) async throws {
+    func `a prompt has no banner if the profile sets no label or help text`(_ rules: SignInRules) async throws {
         let realm = try #require(TestRealm.current)
         var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
         configuration.signIn = rules
@@ -55,7 +55,7 @@ import Testing
         #expect(prompter.requests.map(\.banner) == [nil])
     }
 
-    @Test func `a user of the machine who is no principal is told how to sign in`() async throws {
+    @Test func `a local user without a principal gets the ksso login command in the error`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.userName = "nobody"
         home.options.prompter = CountingPrompter(answer: "secret")

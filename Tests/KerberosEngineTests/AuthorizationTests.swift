@@ -8,6 +8,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Tokens for the hosts that the profile covers, and the verification of the server's final token.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/other.example.test"]))
 struct AuthorizationTests {
     private func signedIn() async throws -> (TestRealm, KerberosExtension) {
@@ -17,7 +18,7 @@ struct AuthorizationTests {
         return (realm, kerberos)
     }
 
-    @Test func `token is accepted and the final token verifies`() async throws {
+    @Test func `the server accepts the token and its final token verifies`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         #expect(grant.principal == "alice@EXAMPLE.TEST")
@@ -29,7 +30,7 @@ struct AuthorizationTests {
         #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
     }
 
-    @Test func `a second final token is refused`() async throws {
+    @Test func `a second final token is rejected`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         let reply = try Acceptance(grant.token, keytab: realm.keytabPath).reply
@@ -38,16 +39,16 @@ struct AuthorizationTests {
     }
 
     @Test(arguments: [[], [0], Array("garbage that is no token".utf8), Array("NTLMSSP\0".utf8)] as [[UInt8]])
-    func `garbage is no final token`(token: [UInt8]) async throws {
+    func `a malformed final token is rejected and invalidates the exchange`(token: [UInt8]) async throws {
         let (realm, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("www.example.test")
         #expect(await authorizationError { try await grant.exchange.respond(to: token) }?.code == .invalidResponse)
         let reply = try Acceptance(grant.token, keytab: realm.keytabPath).reply
-        // A context that failed is of no further use, even for the right token.
+        // A failed context stays unusable, even for the correct token.
         #expect(await authorizationError { try await grant.exchange.respond(to: reply) }?.code == .invalidResponse)
     }
 
-    @Test func `another exchanges final token does not verify`() async throws {
+    @Test func `a final token of another exchange does not verify`() async throws {
         let (realm, kerberos) = try await signedIn()
         let first = try await kerberos.grant("www.example.test")
         let second = try await kerberos.grant("www.example.test")
@@ -55,20 +56,20 @@ struct AuthorizationTests {
         #expect(await authorizationError { try await second.exchange.respond(to: reply) } != nil)
     }
 
-    @Test func `each request gets a token of its own`() async throws {
+    @Test func `each request gets its own token`() async throws {
         let (realm, kerberos) = try await signedIn()
         let grants = [try await kerberos.grant("other.example.test"), try await kerberos.grant("other.example.test")]
         #expect(grants[0].token != grants[1].token)
         for grant in grants { #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST") }
     }
 
-    @Test func `hosts in upper case and with a trailing dot are the same service`() async throws {
+    @Test func `a host in upper case or with a trailing dot maps to the same service`() async throws {
         let (_, kerberos) = try await signedIn()
         let grant = try await kerberos.grant("WWW.Example.TEST.")
         #expect(grant.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
-    @Test func `nobody signed in`() async throws {
+    @Test func `a request without a session fails and suggests ksso login`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         let error = await authorizationError { try await kerberos.grant("www.example.test") }
@@ -76,7 +77,7 @@ struct AuthorizationTests {
         #expect(error?.message.contains("ksso login") == true)
     }
 
-    @Test func `a service that the KDC does not know`() async throws {
+    @Test func `a service unknown to the KDC is reported with its host name`() async throws {
         let (_, kerberos) = try await signedIn()
         let error = await authorizationError { try await kerberos.grant("unknown.example.test") }
         #expect(error?.code == .failed)
@@ -84,7 +85,7 @@ struct AuthorizationTests {
         #expect(error?.message.contains("unknown.example.test") == true)
     }
 
-    @Test func `a host that no rule covers is left alone`() async throws {
+    @Test func `a host without a matching rule is not handled`() async throws {
         let (_, kerberos) = try await signedIn()
         let url = try #require(URL(string: "https://www.example.test.evil.test/"))
         guard case .notHandled(let reasons) = try await kerberos.beginAuthorization(with: .init(url: url)) else {

@@ -7,11 +7,12 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Which credential cache a sign-in fills.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]))
 struct CachePlacementTests {
     private func makeHome(cache: String = "FILE") throws -> Home { try Home(try #require(TestRealm.current), cache: cache) }
 
-    @Test func `the first goes to the default cache where stock programs find it`() async throws {
+    @Test func `the first session is in the default cache, where klist finds it`() async throws {
         let home = try makeHome()
         let session = try await home.makeExtension().signIn("alice", using: .secret)
         #expect(session.cache == home.defaultCache)
@@ -20,7 +21,7 @@ struct CachePlacementTests {
         #expect(try await home.run("klist", []).output.contains("Default principal: alice@EXAMPLE.TEST"))
     }
 
-    @Test func `the second destroys nothing`() async throws {
+    @Test func `a second principal gets its own cache and the first one stays unchanged`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -31,13 +32,13 @@ struct CachePlacementTests {
         #expect(try Data(contentsOf: URL(filePath: home.defaultCache.residual)) == before)
         let mode = try FileManager.default.attributesOfItem(atPath: "\(home.directory)/caches")[.posixPermissions] as? NSNumber
         #expect(mode == 0o700)
-        // Each goes back to its own.
+        // A repeated sign-in reuses the principal's cache.
         #expect(try await kerberos.signIn("alice", using: .secret).cache == home.defaultCache)
         #expect(try await kerberos.signIn("bob", using: .secret).cache == second.cache)
     }
 
     @Test(arguments: [0o777, 0o750, 0o701])
-    func `a folder that others can enter is not used`(mode: Int) async throws {
+    func `a cache directory that other users can access is not used`(mode: Int) async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -53,7 +54,7 @@ struct CachePlacementTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(home.directory)/caches").isEmpty)
     }
 
-    @Test func `a folder that others can replace is not used`() async throws {
+    @Test func `a cache directory that other users can replace is not used`() async throws {
         var home = try makeHome()
         let parent = "\(home.directory)/open"
         home.options.additionalCacheDirectory = "\(parent)/caches"
@@ -67,7 +68,7 @@ struct CachePlacementTests {
         #expect(await kerberosError { try await kerberos.signIn("bob", using: .secret) }?.code == .cacheUnusable)
     }
 
-    @Test func `a link is not used`() async throws {
+    @Test func `a cache directory that is a symbolic link is not used`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -78,7 +79,7 @@ struct CachePlacementTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
     }
 
-    @Test func `a collection holds both`() async throws {
+    @Test func `two principals have their caches in one DIR collection`() async throws {
         let home = try makeHome(cache: "DIR")
         try FileManager.default.createDirectory(atPath: "\(home.directory)/collection", withIntermediateDirectories: false)
         let kerberos = home.makeExtension()
@@ -92,7 +93,7 @@ struct CachePlacementTests {
         #expect(!FileManager.default.fileExists(atPath: "\(home.directory)/caches"))
     }
 
-    @Test func `a named cache is filled`() async throws {
+    @Test func `a sign-in can fill an explicitly named cache`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let cache = CredentialCacheName(rawValue: "FILE:\(home.directory)/named")
@@ -102,7 +103,7 @@ struct CachePlacementTests {
     }
 
     @Test(arguments: [Array("this is no credential cache".utf8), [5, 4, 0, 12, 0], [5, 9]] as [[UInt8]])
-    func `a damaged file is reported and not overwritten`(content: [UInt8]) async throws {
+    func `a damaged cache file is reported and not overwritten`(content: [UInt8]) async throws {
         let home = try makeHome()
         try Data(content).write(to: URL(filePath: home.defaultCache.residual))
         let kerberos = home.makeExtension()
@@ -115,7 +116,7 @@ struct CachePlacementTests {
         #expect(try Data(contentsOf: URL(filePath: home.defaultCache.residual)) == Data(content))
     }
 
-    @Test func `a damaged cache of a collection stands in nobody's way`() async throws {
+    @Test func `a damaged cache in a collection does not affect the other caches`() async throws {
         let home = try makeHome(cache: "DIR")
         let damaged = URL(filePath: "\(home.directory)/collection/tkt")
         try FileManager.default.createDirectory(atPath: "\(home.directory)/collection", withIntermediateDirectories: false)
@@ -127,7 +128,7 @@ struct CachePlacementTests {
         #expect(try Data(contentsOf: damaged) == Data("damaged".utf8))
     }
 
-    @Test func `a wrong password leaves the old tickets`() async throws {
+    @Test func `a wrong password leaves existing tickets unchanged`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -135,7 +136,7 @@ struct CachePlacementTests {
         #expect(try await kerberos.grant("www.example.test").principal == "alice@EXAMPLE.TEST")
     }
 
-    @Test func `a wrong password of a second principal leaves no cache`() async throws {
+    @Test func `a wrong password for a second principal leaves no cache behind`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -152,7 +153,7 @@ struct CachePlacementTests {
         ("DIR::/run/a/tkt", false),
         ("KEYRING:persistent:1000", true), ("KEYRING:persistent:1000:1000", false), ("MEMORY:x", true), ("/tmp/a", false),
     ])
-    func `which names are those of collections`(name: String, isCollection: Bool) {
+    func `a cache name is recognized as a collection or a single cache`(name: String, isCollection: Bool) {
         #expect(CredentialCacheName(rawValue: name).isCollection == isCollection)
     }
 }

@@ -7,13 +7,13 @@ import Testing
 
 @testable import KerberosEngine
 
-/// Who is asked for a certificate's PIN, and how often, at a real KDC that takes certificates and passwords.
+/// When and how often a user is prompted for a certificate's PIN, at a real KDC that accepts certificates and passwords.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: certificatePlugins != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it")
 )
 struct CertificateAskingTests {
-    /// Lends a home where the prompter answers, and the identity of a certificate of alice's that wants a PIN.
+    /// Runs the body with a home that uses the prompter, and the identity of alice's certificate, which requires a PIN.
     private func withHome(_ prompter: any Prompter, _ body: (Home, String) async throws -> Void) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: certificatePlugins)
         try await withTestRealm(options) { realm in
@@ -23,14 +23,14 @@ struct CertificateAskingTests {
         }
     }
 
-    /// The same certificate under another name.
+    /// A copy of the certificate in another file.
     private func copy(_ identity: String, _ home: Home) throws -> String {
         let path = "\(home.directory)/copy.p12"
         try FileManager.default.copyItem(atPath: String(identity.dropFirst("PKCS12:".count)), toPath: path)
         return "PKCS12:\(path)"
     }
 
-    @Test func `who gives up is not asked again, whatever the file is called`() async throws {
+    @Test func `after a canceled prompt the user is not prompted again, even for a copy of the file`() async throws {
         let prompter = CountingPrompter(refusal: .canceled)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
@@ -42,7 +42,7 @@ struct CertificateAskingTests {
             }
             #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .canceled)
             #expect(prompter.count == 1)
-            // What asks nobody goes on: a PIN that is given, and a certificate that wants none.
+            // Sign-ins that need no prompt still work: a PIN that is given, and a certificate without a PIN.
             try await kerberos.signIn("alice", using: .certificate(identity, GivenAnswer(Secret("1234"))))
             let open = try await home.realm.certificate(for: "alice").identity
             #expect(try await kerberos.signInByAsking("alice", certificate: open).acquiredBy == .certificate(open))
@@ -53,7 +53,7 @@ struct CertificateAskingTests {
         }
     }
 
-    @Test func `many sign-ins with one certificate are one question`() async throws {
+    @Test func `concurrent sign-ins with one certificate share one prompt`() async throws {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
@@ -71,7 +71,7 @@ struct CertificateAskingTests {
         }
     }
 
-    @Test func `while a question is open no other is put to its principal`() async throws {
+    @Test func `while a prompt is open its principal gets no second one`() async throws {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
@@ -81,7 +81,7 @@ struct CertificateAskingTests {
             let error = await kerberosError { try await kerberos.signInByAsking("alice", certificate: copy) }
             #expect(error?.code == .notInteractive && error?.message.contains("another prompt is open") == true, "\(error as Any)")
             #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .notInteractive)
-            // One that wants no PIN does not wait for the person.
+            // A certificate without a PIN does not wait for the open prompt.
             let open = try await home.realm.certificate(for: "alice").identity
             #expect(try await kerberos.signInByAsking("alice", certificate: open).acquiredBy == .certificate(open))
             prompter.release()
@@ -90,8 +90,8 @@ struct CertificateAskingTests {
         }
     }
 
-    /// Where too many questions are open, too.
-    @Test func `a certificate that wants no PIN is no question`() async throws {
+    /// This applies even when the limit of open prompts is reached.
+    @Test func `a certificate without a PIN does not count as a prompt`() async throws {
         let prompter = CountingPrompter(answer: "1234")
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
@@ -106,7 +106,7 @@ struct CertificateAskingTests {
         }
     }
 
-    @Test func `a question ends when all are called off, and nobody has refused anything`() async throws {
+    @Test func `canceling all open prompts does not count as a refusal by the user`() async throws {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
@@ -114,7 +114,7 @@ struct CertificateAskingTests {
             await prompter.asked()
             kerberos.cancelQuestions()
             #expect(await kerberosError { try await asking.value }?.code == .canceled)
-            // For the one that was called off, and for the next.
+            // Once for the canceled prompt, once for the next.
             prompter.release()
             prompter.release()
             let next = try await kerberos.signInByAsking("alice", certificate: identity)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KerberosEngine
 
-/// What a client of the agent may name, and what a mark in a cache may.
+/// Which PKINIT identities are accepted from a client of the agent or from a mark in a cache.
 @Suite struct CertificateIdentityTests {
     @Test(
         arguments: [
@@ -12,7 +12,9 @@ import Testing
             "PKCS11:slotid=1:certid=2:certlabel=it",
         ]
     )
-    func `harmless`(identity: String) { #expect(CertificateIdentity.isHarmless(identity)) }
+    func `an identity with absolute paths and no PKCS11 module is harmless`(identity: String) {
+        #expect(CertificateIdentity.isHarmless(identity))
+    }
 
     @Test(
         arguments: [
@@ -24,9 +26,11 @@ import Testing
             "PKCS11::a.so", "PKCS11:a.so:", "ENV:NAME", "ENV:/NAME", "file:/a.pem", "pkcs11:", "XYZ:/a", ":/a",
         ]
     )
-    func `harmful`(identity: String) { #expect(!CertificateIdentity.isHarmless(identity)) }
+    func `a relative path, a PKCS11 module or an unknown identity type is harmful`(identity: String) {
+        #expect(!CertificateIdentity.isHarmless(identity))
+    }
 
-    /// A comma parts a certificate from its key, and is any other path's own.
+    /// In a FILE identity a comma separates the certificate from its key; in other types it is part of the path.
     @Test(
         arguments: [
             ("FILE:a.pem,b.key", "FILE:/here/a.pem,/here/b.key"), ("a.pem", "/here/a.pem"), ("PKCS12:a,b.p12", "PKCS12:/here/a,b.p12"),
@@ -34,7 +38,7 @@ import Testing
             ("ENV:NAME", "ENV:NAME"), ("FILE:/a\u{600},b", "FILE:/a\u{600},/here/b"),
         ]
     )
-    func `absolute`(identity: String, expected: String) {
+    func `relative paths in an identity become absolute`(identity: String, expected: String) {
         let here = FileManager.default.currentDirectoryPath
         #expect(CertificateIdentity.absolute(identity) == expected.replacing("/here", with: here))
     }

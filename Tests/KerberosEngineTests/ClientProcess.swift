@@ -4,7 +4,7 @@ import Kerberos
 import KerberosEngine
 import KerberosTesting
 
-/// What a process that plays a client needs: the profile's lists, the caches, and the krb5.conf that GSSAPI reads in it.
+/// The settings that a child process needs to act as a client: the profile's lists, the caches, and the krb5.conf that its GSSAPI reads.
 struct ClientProcess: Codable, Sendable {
     let configurationPath: String
     let realmConfigurationPath: String
@@ -16,9 +16,9 @@ struct ClientProcess: Codable, Sendable {
     let unconditionalDelegationHosts: [String]
     let servicePrincipals: [String: String]
 
-    /// A client in the surroundings of a home, whose tickets it finds there.
+    /// Creates a client that uses the tickets of a home.
     ///
-    /// - Parameter configurationPath: What `KRB5_CONFIG` names there; the realm's krb5.conf if nil.
+    /// - Parameter configurationPath: The value of `KRB5_CONFIG` in the process; the realm's krb5.conf if nil.
     init(_ home: Home, configurationPath: String? = nil) throws {
         let profile = home.options.configurations[0]
         self.configurationPath = configurationPath ?? home.realm.configurationPath
@@ -32,7 +32,7 @@ struct ClientProcess: Codable, Sendable {
         servicePrincipals = Dictionary(uniqueKeysWithValues: profile.servicePrincipals.map { ($0.key.description, $0.value) })
     }
 
-    /// Call it first: the environment is the process's own, and libkrb5 has not looked at it yet.
+    /// Sets `KRB5_CONFIG` in the child process. Call it first, before libkrb5 reads the environment.
     func begin() {
         setenv("KRB5_CONFIG", configurationPath, 1)
     }

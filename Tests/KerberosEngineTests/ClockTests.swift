@@ -6,7 +6,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// The KDC's clock is not this machine's: tokens carry the KDC's time, those from a cached ticket too.
+/// Tokens and sessions use the KDC's time if its clock differs from this machine's, even when a ticket comes from a cache.
 struct ClockTests {
     private let host = "www.example.test"
 
@@ -14,7 +14,7 @@ struct ClockTests {
         TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)"], clockOffset: .seconds(offset))
     }
 
-    /// The token of the process that signed in, then that of another one, which finds the service ticket in the cache.
+    /// The token of the process that signed in, and that of another one, which finds the service ticket in the cache.
     private func tokens(_ realm: TestRealm) async throws -> [[UInt8]] {
         let home = try Home(realm)
         let kerberos = home.makeExtension()
@@ -26,30 +26,30 @@ struct ClockTests {
     }
 
     @Test(arguments: [-3600, 3600])
-    func `a cached tickets token is at the time of the KDC`(offset: Int) async throws {
+    func `a token from a cached ticket carries the KDC's time`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             for token in try await tokens(realm) {
-                // The acceptor goes by this machine's clock, so it sees that the client did not.
+                // The acceptor uses this machine's clock, so the skew shows that the client used the KDC's.
                 #expect(await kerberosError { try Acceptance(token, keytab: realm.keytabPath) }?.code == .clockSkew)
             }
         }
     }
 
-    /// A person is asked on a client of its own, which alone hears the KDC.
+    /// A sign-in with a prompt uses a separate Kerberos client, which alone receives the KDC's time.
     @Test(arguments: [-3600, 3600])
-    func `a sign-in that asks keeps the time of the KDC`(offset: Int) async throws {
+    func `a sign-in with a prompt stores the KDC's clock offset`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             let home = try Home(realm)
             let session = try await home.makeExtension().signIn("alice", using: .prompter(CountingPrompter(answer: "secret")))
             #expect(abs(session.clockOffset - Double(offset)) < 60)
-            // A stock program finds the offset in the cache.
+            // kvno finds the offset in the cache.
             _ = try await home.run("kvno", ["HTTP/\(host)"])
         }
     }
 
-    /// The KDC's clock is set right while a process runs, and the user signs in again by other means: the process goes by the new cache.
+    /// The KDC's clock is corrected while a process runs, and the user signs in again with kinit: the process uses the new cache's offset.
     @Test(arguments: [-3600, 3600])
-    func `an offset that is no more is forgotten`(offset: Int) async throws {
+    func `a clock offset that no longer exists is dropped`(offset: Int) async throws {
         var options = options(offset)
         options.services += ["HTTP/two.example.test", "HTTP/three.example.test"]
         try await withTestRealm(options) { realm in
@@ -69,9 +69,9 @@ struct ClockTests {
         }
     }
 
-    /// By more than a ticket's life, so that this machine's clock finds it over as soon as it comes, or never due.
+    /// The offset exceeds a ticket's lifetime: by this machine's clock a new ticket is already expired, or never due for renewal.
     @Test(arguments: [-11 * 3600, 11 * 3600], ["FILE", "DIR"])
-    func `a session is signed in by the time of the KDC`(offset: Int, cache: String) async throws {
+    func `the KDC's time decides whether a session is signed in`(offset: Int, cache: String) async throws {
         try await withTestRealm(options(offset)) { realm in
             let home = try Home(realm, cache: cache)
             try await home.kinit("alice", ["-r", "2d"])
@@ -81,7 +81,7 @@ struct ClockTests {
             if offset > 0 {
                 for _ in 0..<2 { #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST") }
             } else {
-                // GSSAPI goes by this machine's clock.
+                // GSSAPI uses this machine's clock.
                 let error = await authorizationError { try await kerberos.grant(host) }
                 #expect((error?.cause as? KerberosError)?.message.contains("Set the clock") == true, "\(String(describing: error))")
             }
@@ -94,7 +94,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-11 * 3600, 11 * 3600], [false, true])
-    func `a keytabs ticket is due by the time of the KDC`(offset: Int, isServices: Bool) async throws {
+    func `a keytab's ticket is reacquired when it is due by the KDC's time`(offset: Int, isServices: Bool) async throws {
         var options = options(offset)
         options.services.append("app")
         try await withTestRealm(options) { realm in
@@ -103,7 +103,7 @@ struct ClockTests {
             let kerberos = home.makeExtension()
             if !isServices { try await kerberos.signIn("app", using: .keytab(realm.keytabPath)) }
             for _ in 0..<3 {
-                _ = try? await kerberos.grant(host)  // see above
+                _ = try? await kerberos.grant(host)  // fails if the KDC is behind: see the test above
                 home.clock.advance(by: 60)
             }
             #expect(try await kerberos.sessions().sessions.map(\.isSignedIn) == [true])
@@ -120,9 +120,10 @@ struct ClockTests {
         case keytab
     }
 
-    /// The machine's clock was an hour ahead, and is set: here the KDC is put forward in its place, so that the clocks agree from then on.
+    /// Simulates a machine whose clock was an hour ahead and is corrected: the KDC's clock is moved forward instead, so that both agree
+    /// from then on.
     @Test(arguments: Tickets.allCases, [true, false])
-    func `tokens are valid at once when the machine's clock is set right`(tickets: Tickets, answersKDC: Bool) async throws {
+    func `tokens are valid as soon as the machine's clock is corrected`(tickets: Tickets, answersKDC: Bool) async throws {
         var options = options(-3600)
         options.services.append("app")
         try await withTestRealm(options) { realm in
@@ -149,9 +150,9 @@ struct ClockTests {
         }
     }
 
-    /// Tickets from before the machine's clock was set, found by a process that started after it.
+    /// The tickets are older than the correction of the machine's clock; the process started after it.
     @Test(arguments: ["FILE", "DIR"], [-3600, 3600])
-    func `an offset in the cache that is out of date is corrected`(type: String, offset: Int) async throws {
+    func `an outdated clock offset in the cache is corrected`(type: String, offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)"])
         try await withTestRealm(options) { realm in
             let home = try Home(realm, cache: type)
@@ -174,7 +175,7 @@ struct ClockTests {
     }
 
     @Test(arguments: [-120, 120])
-    func `a small offset disturbs nobody`(offset: Int) async throws {
+    func `a clock offset within the allowed skew has no effect`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
             for token in try await tokens(realm) {
                 #expect(try Acceptance(token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")

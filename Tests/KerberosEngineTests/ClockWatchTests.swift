@@ -3,15 +3,16 @@ import Testing
 
 @testable import KerberosEngine
 
+/// The detection of steps of the machine's clock, and the correction of a known offset.
 @Suite struct ClockWatchTests {
-    /// In seconds: by how much the clock was put forward, what had been learned, what is left of it.
+    /// In seconds: how far the clock was moved forward, the offset known before, the offset expected after.
     @Test(
         arguments: [
             (3600, 3600, 0), (-3600, -3600, 0), (3600, 3605, 5), (11, 3600, 3589), (-11, 3600, 3600), (28_800, 0, 0), (28_800, 1, 0),
             (-7200, 200, 0), (40, 0, 0),
         ] as [(Double, Double, Double)]
     )
-    func `an offset is corrected by the step`(seconds: Double, former: Double, expected: Double) throws {
+    func `a step of the clock corrects the known offset`(seconds: Double, former: Double, expected: Double) throws {
         let clock = ManualClock()
         let start = ContinuousClock.now
         let watch = ClockWatch(wall: { clock.now }, uptime: { (ContinuousClock.now - start) / .seconds(1) })

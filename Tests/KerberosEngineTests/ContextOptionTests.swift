@@ -7,7 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What a plan, and the caller, make of a security context.
+/// How the profile and the caller choose a context's channel bindings and mutual authentication.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct ContextOptionTests {
     private static let certificate = Array("tls-server-end-point:one".utf8)
@@ -23,7 +23,7 @@ struct ContextOptionTests {
 
     // MARK: Channel bindings
 
-    @Test func `the ticket is bound to the servers certificate`() async throws {
+    @Test func `a token is bound to the server's certificate`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
         #expect(try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
@@ -32,26 +32,26 @@ struct ContextOptionTests {
         #expect(error?.code == .channelBindingsDiffer)
     }
 
-    @Test func `bindings are not used where the profile says so`() async throws {
+    @Test func `a host in noChannelBindingHosts gets a token without channel bindings`() async throws {
         var home = try await makeHome()
         home.options.configurations[0].noChannelBindingHosts = [try HostRule("www.example.test")]
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
-        // The server sees the certificate of the proxy's side, which is another.
+        // Behind a proxy that terminates TLS, the server has another certificate than the client sees.
         let another = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
         #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another).flags.contains(.channelBound))
     }
 
-    @Test func `over plain HTTP there is nothing to bind to`() async throws {
+    @Test func `a token for plain HTTP has no channel bindings`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: "http://www.example.test", channelBindings: Self.certificate).token
         #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
     }
 
-    /// Caught on plain http and used over https: an acceptor that has bindings refuses the token once its maker is known to know of them.
-    /// libkrb5 1.20 takes that from `client_aware_channel_bindings` of the process's krb5.conf alone; without it only an acceptor that
-    /// demands bindings refuses, by the flag that is missing.
+    /// A token captured on plain HTTP and replayed over HTTPS: an acceptor with bindings rejects it if the token declares that the client
+    /// supports bindings. libkrb5 1.20 sets that only from `client_aware_channel_bindings` in the process's krb5.conf; without it, only an
+    /// acceptor that requires bindings rejects the token, by the missing flag.
     @Test(arguments: [true, false])
-    func `a token for plain HTTPIs of no use over HTTPS`(isAware: Bool) async throws {
+    func `a token captured on plain HTTP is useless over HTTPS`(isAware: Bool) async throws {
         let home = try await makeHome()
         let file = "\(home.directory)/token"
         let setting = "\(home.directory)/aware.conf"
@@ -64,7 +64,7 @@ struct ContextOptionTests {
         }
         let token = try Array(Data(contentsOf: URL(filePath: file)))
         let keytab = home.realm.keytabPath
-        #expect(try ServerEnd(token, keytab: keytab).service == "HTTP/www.example.test@EXAMPLE.TEST", "over plain http")
+        #expect(try ServerEnd(token, keytab: keytab).service == "HTTP/www.example.test@EXAMPLE.TEST", "over plain HTTP")
         if isAware {
             let error = await kerberosError { try ServerEnd(token, keytab: keytab, channelBindings: Self.bindings) }
             #expect(error?.code == .channelBindingsDiffer)
@@ -76,7 +76,7 @@ struct ContextOptionTests {
 
     // MARK: Mutual authentication
 
-    @Test func `the server must prove itself`() async throws {
+    @Test func `the server must authenticate itself by default`() async throws {
         let home = try await makeHome()
         let grant = try await home.makeExtension().grant(origin: origin)
         let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
@@ -84,22 +84,22 @@ struct ContextOptionTests {
         #expect(try await grant.exchange.respond(to: server.reply) == .established)
     }
 
-    /// P41: what a relay without the service's key can say.
-    @Test func `accept completed without an APREPIs no proof`() async throws {
+    /// P41: the response that a relay without the service's key can send.
+    @Test func `accept-completed without an AP-REP does not authenticate the server`() async throws {
         let grant = try await makeHome().makeExtension().grant(origin: origin)
         let answer = try #require(Data(base64Encoded: "oRQwEqADCgEAoQsGCSqGSIb3EgECAg=="))
         #expect(await authorizationError { try await grant.exchange.respond(to: Array(answer)) }?.code == .mutualAuthenticationFailed)
     }
 
     @Test(arguments: [true, false])
-    func `a server that is not asked for proof gives none`(byProfile: Bool) async throws {
+    func `without mutual authentication the server sends no proof`(byProfile: Bool) async throws {
         var home = try await makeHome()
         if byProfile { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
         let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: byProfile ? nil : .off)
         let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
         #expect(!server.flags.contains(.mutualAuthentication))
         #expect(!grant.exchange.isDelegated)
-        // A client need not look at it; one that does finds no fault.
+        // A client may ignore the reply; checking it succeeds.
         #expect(try await grant.exchange.respond(to: server.reply) == .established)
     }
 
@@ -107,7 +107,7 @@ struct ContextOptionTests {
         arguments: [(.off, .required, true), (.off, .optional, true), (.required, .off, false), (.required, nil, true)]
             as [(MutualAuthentication, MutualAuthentication?, Bool)]
     )
-    func `the callers choice beats the profiles`(
+    func `the caller's mutual authentication setting overrides the profile's`(
         profile: MutualAuthentication,
         caller: MutualAuthentication?,
         isAskedForProof: Bool

@@ -2,7 +2,7 @@ import Dispatch
 import Kerberos
 import Synchronization
 
-/// Answers every question alike, or refuses, and counts.
+/// A prompter that gives every request the same answer or refusal, and counts the requests.
 final class CountingPrompter: Prompter {
     private let outcome: Result<Secret, PromptRefusal>
     private let asks = Mutex(0)
@@ -22,15 +22,15 @@ final class CountingPrompter: Prompter {
         (arrivals, arrive) = AsyncStream.makeStream()
     }
 
-    /// How often it was asked.
+    /// The number of requests so far.
     var count: Int { asks.withLock { $0 } }
 
-    /// Waits until it is asked.
+    /// Waits for a request.
     func asked() async {
         for await _ in arrivals { return }
     }
 
-    /// Lets a question that waits be answered.
+    /// Lets one waiting request be answered.
     func release() { gate?.signal() }
 
     func answers(to request: PromptRequest) throws -> [Secret] {

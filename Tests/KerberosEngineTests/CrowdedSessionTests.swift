@@ -7,11 +7,11 @@ import Testing
 
 @testable import KerberosEngine
 
-/// Many want the same session's ticket got anew at the same moment: what keeps it alive, and those who ask for it.
+/// Concurrent refreshes of one session, by the renewal and by requests, reacquire its ticket once.
 @Suite struct CrowdedSessionTests {
     private static let crowd = 20
 
-    /// Runs the body many times at once, and gives what each came to.
+    /// Runs the body many times concurrently and returns every result.
     private func crowd<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async -> [Result<Value, any Error>] {
@@ -25,13 +25,13 @@ import Testing
         }
     }
 
-    @Test func `a ticket is renewed once, whoever comes late included`() async throws {
+    @Test func `concurrent and late refreshes renew a ticket once`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let kerberos = try Home(realm).makeExtension()
             let options = InitialCredentialOptions(lifetime: .seconds(36_000), renewableLifetime: .seconds(86_400))
             let session = try await kerberos.signIn("alice", using: .secret, options: options)
             let renewed = await crowd { try await kerberos.refresh(session).ticketFingerprint }
-            // One who is late has the old session still.
+            // A late caller still has the old session.
             let late = try await kerberos.refresh(session).ticketFingerprint
             #expect(Set(try renewed.map { try $0.get() } + [late]).count == 1)
             #expect(try realm.issued(.serviceTicket, server: "krbtgt/EXAMPLE.TEST") == 1)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key gets one ticket, whoever comes late included`(isServices: Bool) async throws {
+    func `concurrent and late refreshes with a keytab acquire one ticket`(isServices: Bool) async throws {
         try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
             var home = try Home(realm)
             let keytab = try await realm.keytab(for: "robot")
@@ -54,13 +54,13 @@ import Testing
         }
     }
 
-    @Test func `a key that is wrong is sent once, by what renews and by what asks for a token`() async throws {
+    @Test func `a wrong key costs one attempt at the KDC across concurrent refreshes and requests`() async throws {
         try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
             let home = try Home(realm)
             let kerberos = home.makeExtension()
             let session = try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
             _ = try await realm.kadmin(["change_password", "-pw", "another", "robot"])
-            // The ticket has ended.
+            // The ticket has expired.
             home.clock.advance(by: 11 * 3600)
             async let refreshed = crowd { try await kerberos.refresh(session).ticketFingerprint }
             async let granted = crowd { try await kerberos.grant("www.example.test").principal }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `sign-ins with one key that wait for the KDC together are one`() async throws {
+    @Test func `concurrent sign-ins with one key share one request to the KDC`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let kerberos = try Home(realm).makeExtension()
             let keytab = try await realm.keytab(for: "robot")

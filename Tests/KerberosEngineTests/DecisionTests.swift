@@ -5,14 +5,14 @@ import Testing
 
 @testable import KerberosEngine
 
-/// What needs no realm: verdicts, and what happens with no caches at all.
+/// Decisions, session lists and default principals, which need neither a realm nor a cache.
 struct DecisionTests {
     private func makeExtension(_ configurations: [ExtensionConfiguration]) -> KerberosExtension {
         let missing = "FILE:/nonexistent/\(UUID().uuidString)"
         return KerberosExtension(.init(configurations: configurations, base: .none, defaultCacheName: missing))
     }
 
-    @Test func `the verdict is that of the policy`() throws {
+    @Test func `the extension's decision is that of its policy`() throws {
         let configurations = [ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".a.test")])]
         let kerberos = makeExtension(configurations)
         for text in ["https://www.a.test/", "http://www.a.test/", "https://b.test/", "https://127.0.0.1/"] {
@@ -21,11 +21,11 @@ struct DecisionTests {
         }
     }
 
-    @Test func `no profile means that no host is answered`() async throws {
+    @Test func `without a profile no host is handled`() async throws {
         let kerberos = makeExtension([])
         let url = try #require(URL(string: "https://www.a.test/"))
         guard case .notHandled = try await kerberos.beginAuthorization(with: .init(url: url)) else {
-            Issue.record("a host was answered without a profile")
+            Issue.record("a host was handled without a profile")
             return
         }
         let explanation = await kerberos.explanation(for: url)
@@ -33,14 +33,14 @@ struct DecisionTests {
         #expect(explanation.principal == nil && explanation.servicePrincipal == nil)
     }
 
-    @Test func `no cache means no session`() async throws {
+    @Test func `without a cache there is no session`() async throws {
         let kerberos = makeExtension([])
         let list = try await kerberos.sessions()
         #expect(list.sessions.isEmpty && list.damagedCaches.isEmpty)
         #expect(try await kerberos.signOut().ended.isEmpty)
     }
 
-    @Test func `who signs in`() async throws {
+    @Test func `the profiles and the local user name decide the default realm and principal`() async throws {
         let kerberos = makeExtension([.init(realm: "A.TEST", principalName: "alice"), .init(realm: "B.TEST", isDefaultRealm: true)])
         #expect(try await kerberos.defaultRealm() == "B.TEST")
         #expect(try await kerberos.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")

@@ -7,20 +7,20 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The user's own ticket goes to a server that a list of the profile names, if the KDC lets it, and to no other. Each client here is a
-/// process of its own, since GSSAPI finds the KDC by `KRB5_CONFIG`.
+/// The user's own ticket is forwarded only to the servers in a delegation list of the profile. Each client here is its own process because
+/// GSSAPI finds the KDC through `KRB5_CONFIG`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
 struct DelegationTests {
-    /// The columns: what the profile says of the host, the host, whether its server gets the ticket.
+    /// The columns: the profile's delegation, the host, whether its server gets the ticket.
     @Test(
         arguments: [
             (.none, "plain", false), (.none, "trusted", false), (.byPolicy, "plain", false), (.byPolicy, "trusted", true),
             (.always, "plain", true), (.always, "trusted", true),
         ] as [(Delegation, String, Bool)]
     )
-    func `the users ticket goes where the profile and the KDC say`(delegation: Delegation, host: String, isDelegated: Bool) async throws {
+    func `profile and KDC decide where the ticket is forwarded`(delegation: Delegation, host: String, isDelegated: Bool) async throws {
         let home = try await makeHome(delegation)
-        // The ticket could go along everywhere: it is the profile that keeps it.
+        // The ticket is forwardable, so that only the profile can prevent delegation.
         try await home.makeExtension().signIn("alice", using: .secret, options: .init(isForwardable: true))
         let client = try ClientProcess(home)
         await #expect(processExitsWith: .success) {
@@ -30,14 +30,14 @@ struct DelegationTests {
             ] in
             client.begin()
             let kerberos = try client.makeExtension()
-            for _ in 0..<2 {  // from the KDC, then from what is at hand
+            for _ in 0..<2 {  // with a ticket from the KDC, then from the cache
                 let grant = try await kerberos.grant("\(host).example.test")
                 try #require(grant.identity.delegation.rawValue == delegation)
                 let server = try ServerEnd(grant.token, keytab: client.keytabPath)
                 try #require(server.flags.contains(.delegation) == isDelegated)
                 try #require(try await grant.exchange.respond(to: server.reply) == .established)
                 try #require(grant.exchange.isDelegated == isDelegated)
-                // Without being asked to, nobody asks the KDC for a ticket to pass on.
+                // A ready grant never asks the KDC for a ticket to forward.
                 let url = try #require(URL(string: "https://\(host).example.test/"))
                 try #require((await kerberos.readyGrant(for: .init(url: url)) == nil) == isDelegated)
             }
@@ -45,8 +45,8 @@ struct DelegationTests {
         }
     }
 
-    /// The rules name one host; another one of the same extension, in the same process, gets nothing, even if its service is the same.
-    @Test func `another host gets nothing of it`() async throws {
+    /// The rules name one host; another host of the same extension, in the same process, gets no ticket, even if its service is the same.
+    @Test func `delegation to one host does not extend to another host of the same service`() async throws {
         var home = try await makeHome(.none)
         home.options.configurations[0].unconditionalDelegationHosts = [try HostRule("plain.example.test")]
         home.options.configurations[0].servicePrincipals[try Origin(url: "https://plain.example.test")] = "HTTP/trusted.example.test"
@@ -64,7 +64,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `a server that need not prove itself gets the ticket all the same`() async throws {
+    @Test func `delegation works without mutual authentication`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let client = try ClientProcess(home)
@@ -77,9 +77,9 @@ struct DelegationTests {
         }
     }
 
-    /// kinit's ticket is forwardable only if it is told so; the KDC need not be asked to know what it would say.
+    /// By default kinit requests no forwardable ticket; the client knows without asking the KDC that it would refuse.
     @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
-    func `a ticket that is not forwardable stays here and that is no error`() async throws {
+    func `a ticket that is not forwardable is not delegated and the request succeeds`() async throws {
         let home = try await makeHome(.always)
         try await home.kinit("alice")
         let grant = try await home.makeExtension().grant("plain.example.test")
@@ -89,7 +89,7 @@ struct DelegationTests {
         #expect(try home.realm.received(.serviceTicket, client: "alice", server: "krbtgt/\(realm)") == 0)
     }
 
-    @Test func `where the process knows no KDC the ticket stays here and that is no error`() async throws {
+    @Test func `without a KDC in the process's krb5.conf nothing is delegated and the request succeeds`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let file = "\(home.directory)/empty.conf"
@@ -107,12 +107,12 @@ struct DelegationTests {
         }
     }
 
-    /// Whether the ticket is forwardable: what the profile needs, unless the caller says otherwise; krb5.conf's choice without such a list.
+    /// The caller's choice precedes the profile's; without a delegation list krb5.conf decides.
     @Test(
         arguments: [(.none, nil, false), (.byPolicy, nil, true), (.always, nil, true), (.always, false, false), (.none, true, true)]
             as [(Delegation, Bool?, Bool)]
     )
-    func `a sign-in asks for what the profile needs`(delegation: Delegation, asked: Bool?, isForwardable: Bool) async throws {
+    func `a ticket is forwardable if the profile needs that`(delegation: Delegation, asked: Bool?, isForwardable: Bool) async throws {
         let home = try await makeHome(delegation)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret, options: .init(isForwardable: asked))

@@ -7,6 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// The reasons that an explanation lists for a host, without a request to the KDC.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/explained.example.test", "explained"]))
 struct ExplanationTests {
     private func explain(_ kerberos: KerberosExtension, _ host: String = "explained.example.test") async throws -> Explanation {
@@ -17,7 +18,7 @@ struct ExplanationTests {
         explanation.reasons.first { $0.rule == rule }?.verdict
     }
 
-    @Test func `a host that is not covered`() async throws {
+    @Test func `an explanation of an uncovered host ends at the host rule`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         let explanation = try await explain(kerberos, "example.test")
         #expect(!explanation.isHandled)
@@ -25,7 +26,7 @@ struct ExplanationTests {
         #expect(verdict(explanation, "session") == nil)
     }
 
-    @Test func `nobody signed in`() async throws {
+    @Test func `an explanation without a session reports the missing session`() async throws {
         let explanation = try await explain(try Home(try #require(TestRealm.current)).makeExtension())
         #expect(explanation.isHandled && explanation.principal == nil)
         #expect(explanation.servicePrincipal == "HTTP/explained.example.test")
@@ -33,7 +34,7 @@ struct ExplanationTests {
         #expect(verdict(explanation, "ticket") == nil)
     }
 
-    @Test func `with and without a ticket and without asking the KDC`() async throws {
+    @Test func `an explanation reports whether a ticket is cached without asking the KDC`() async throws {
         let realm = try #require(TestRealm.current)
         let home = try Home(realm)
         let kerberos = home.makeExtension()
@@ -52,7 +53,7 @@ struct ExplanationTests {
         #expect(try realm.issued(.serviceTicket, server: "HTTP/explained.example.test") == 1)
     }
 
-    @Test func `whom the profile names`() async throws {
+    @Test func `an explanation reports a missing session of the profile's principal`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.configurations[0].principalName = "bob"
         let kerberos = home.makeExtension()
@@ -62,7 +63,7 @@ struct ExplanationTests {
         #expect(explanation.reasons.contains { $0.rule == "session" && $0.detail.contains("bob") })
     }
 
-    @Test func `a session that has ended`() async throws {
+    @Test func `an explanation reports an expired session`() async throws {
         let home = try Home(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -70,7 +71,7 @@ struct ExplanationTests {
         #expect(verdict(try await explain(kerberos), "session") == .failed)
     }
 
-    @Test func `a service is not signed in by being explained`() async throws {
+    @Test func `an explanation does not sign in a service`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "explained")
@@ -81,14 +82,14 @@ struct ExplanationTests {
         #expect(try await explain(kerberos).principal == "explained@EXAMPLE.TEST")
     }
 
-    /// The last reason of a rule: the one about this process.
+    /// The detail of a rule's last reason, which is the one about this process.
     private func detail(_ explanation: Explanation, _ rule: String) -> String? {
         explanation.reasons.last { $0.rule == rule }?.detail
     }
 
-    /// Only the process's own krb5.conf counts: each client here is a process of its own.
+    /// Only the process's own krb5.conf counts, so each client here is its own process.
     @Test(arguments: [true, false])
-    func `whether tokens without bindings are of use to others`(isAware: Bool) async throws {
+    func `an explanation reports client_aware_channel_bindings of the process`(isAware: Bool) async throws {
         let home = try Home(try #require(TestRealm.current))
         let file = "\(home.directory)/aware.conf"
         try "[libdefaults]\n    client_aware_channel_bindings = \(isAware)\n".write(toFile: file, atomically: true, encoding: .utf8)
@@ -105,14 +106,14 @@ struct ExplanationTests {
         }
     }
 
-    @Test func `no binding no word of its enforcement`() async throws {
+    @Test func `without channel bindings the explanation omits their enforcement`() async throws {
         var home = try Home(try #require(TestRealm.current))
         home.options.configurations[0].noChannelBindingHosts = [try HostRule("explained.example.test")]
         let reasons = try await explain(home.makeExtension()).reasons
         #expect(reasons.allSatisfy { !$0.detail.contains("client_aware") })
     }
 
-    @Test func `why a configured delegation does not happen`() async throws {
+    @Test func `an explanation gives the reason why a configured delegation does not happen`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         try await home.kinit("alice")

@@ -7,15 +7,15 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Tickets that other programs put into the same cache.
+/// Tickets that other programs put into the same cache are neither misused nor destroyed.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct ForeignTicketTests {
     private let host = "www.example.test"
 
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
-    /// A service got a ticket to itself in a user's name (S4U2Self): as the service's own it would sign the service in as the user.
-    @Test func `a ticket of another client is not used`() async throws {
+    /// A service got a ticket to itself for a user (S4U2Self): used as its own ticket, it would sign the service in as the user.
+    @Test func `a cached ticket of another client principal is not used`() async throws {
         let home = try makeHome()
         let service = "HTTP/\(host)"
         try await home.makeExtension().signIn(service, using: .keytab(home.realm.keytabPath))
@@ -28,12 +28,12 @@ struct ForeignTicketTests {
         #expect(grant.principal == "\(service)@EXAMPLE.TEST")
         #expect(try Acceptance(grant.token, keytab: home.realm.keytabPath).client == "\(service)@EXAMPLE.TEST")
         #expect(try await kerberos.sessions().sessions.map(\.services.count) == [1])
-        // In a third process both lie in the cache.
+        // A third process finds both tickets in the cache.
         #expect(try await home.makeExtension().grant(host).principal == "\(service)@EXAMPLE.TEST")
     }
 
-    /// A cache with a service ticket alone is no session, but its ticket holds.
-    @Test func `a sign-in destroys no service ticket`() async throws {
+    /// A cache with only a service ticket is not a session, but its ticket is valid.
+    @Test func `a sign-in does not overwrite a cache with only a service ticket`() async throws {
         let home = try makeHome()
         try await home.kinit("bob", ["-S", "HTTP/\(host)"])
         let before = try Data(contentsOf: URL(filePath: home.defaultCache.residual))
@@ -44,8 +44,8 @@ struct ForeignTicketTests {
         #expect(try await home.makeExtension().grant(host).principal == "alice@EXAMPLE.TEST")
     }
 
-    /// Somebody else has signed in at the same place since the session was looked at.
-    @Test func `a refresh does not replace anothers tickets`() async throws {
+    /// Another principal signed in to the same cache after the session was read.
+    @Test func `a refresh does not replace another principal's tickets`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let session = try await kerberos.signIn("app", using: .keytab(home.realm.keytabPath))
@@ -59,8 +59,8 @@ struct ForeignTicketTests {
         #expect(try await home.makeExtension().grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    /// Nor are they handed out: whoever can write the cache would choose as whom the user acts.
-    @Test func `a cache that others can write is neither read nor overwritten`() async throws {
+    /// Anyone who can write the cache could choose the principal that the user acts as.
+    @Test func `a cache that other users can write is neither read nor overwritten`() async throws {
         let home = try makeHome()
         try await home.kinit("bob")
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: home.defaultCache.residual)

@@ -6,7 +6,7 @@ import KerberosEngine
 import KerberosTesting
 import TestSupport
 
-/// One user's surroundings: a default cache, a folder for further caches, a clock; all in a folder of its own in the realm's.
+/// One user's environment: a default cache, a directory for more caches, and a clock, in its own directory inside the realm's.
 struct Home {
     let realm: TestRealm
     let directory: String
@@ -32,10 +32,10 @@ struct Home {
     /// The default cache's name.
     var defaultCache: CredentialCacheName { CredentialCacheName(rawValue: options.defaultCacheName ?? "") }
 
-    /// An extension in these surroundings, as another process would have it.
+    /// Creates an extension in this environment, as another process would.
     func makeExtension() -> KerberosExtension { KerberosExtension(options) }
 
-    /// Runs a krb5 program that sees these surroundings.
+    /// Runs a krb5 program in this environment.
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> CommandResult {
         let result = try await realm.run(program, arguments, environment: ["KRB5CCNAME": defaultCache.rawValue], input: input)
         guard result.exitStatus == 0 else { throw KerberosTestingFailure(program: program, errors: result.errors) }
@@ -66,7 +66,7 @@ extension KerberosExtension {
         return try await grant(AuthorizationRequest(url: url, principal: principal, isUserInterfaceEnabled: mayAsk))
     }
 
-    /// Answers a challenge of an origin, with what its connection and its caller have to say.
+    /// Answers a challenge of an origin, with the connection's channel bindings and the caller's mutual authentication.
     func grant(
         origin: String,
         channelBindings: [UInt8]? = nil,
@@ -86,7 +86,7 @@ extension KerberosExtension {
     }
 }
 
-/// What a server learned from a client's first token.
+/// The server's result of accepting a client's first token.
 struct ServerEnd {
     let flags: ContextFlags
     let service: String
@@ -111,7 +111,7 @@ extension AuthorizationGrant {
     }
 }
 
-/// The error of a throwing closure; nil when it throws none or another.
+/// The `AuthorizationError` that the closure throws; nil if it throws none or another error.
 func authorizationError<Value>(_ body: () async throws -> Value) async -> AuthorizationError? {
     do {
         _ = try await body()
@@ -121,7 +121,7 @@ func authorizationError<Value>(_ body: () async throws -> Value) async -> Author
     }
 }
 
-/// The error of a throwing closure; nil when it throws none or another.
+/// The `KerberosError` that the closure throws; nil if it throws none or another error.
 func kerberosError<Value>(_ body: () async throws -> Value) async -> KerberosError? {
     do {
         _ = try await body()

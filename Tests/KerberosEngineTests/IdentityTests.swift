@@ -7,7 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Who would answer, without a token.
+/// The identity that would answer a challenge, without a token.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "HTTP/asked.example.test"]))
 struct IdentityTests {
     private func request(_ host: String, as principal: String? = nil, _ operation: AuthorizationOperation = .implicit) throws
@@ -16,7 +16,7 @@ struct IdentityTests {
         AuthorizationRequest(url: try #require(URL(string: "https://\(host)/")), operation: operation, principal: principal)
     }
 
-    @Test func `is that of the token and costs one ticket among them`() async throws {
+    @Test func `the identity is that of the token, and both need one service ticket`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -28,7 +28,7 @@ struct IdentityTests {
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/asked.example.test") == 1)
     }
 
-    @Test func `goes by the profile and the caller`() async throws {
+    @Test func `the profile decides the delegation of an identity, the caller its principal`() async throws {
         var home = try Home(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].delegationHosts = [try HostRule("www.example.test")]
         let kerberos = home.makeExtension()
@@ -41,17 +41,17 @@ struct IdentityTests {
         }
     }
 
-    @Test func `is nil for what is not handled`() async throws {
+    @Test func `an unhandled host or operation has no identity`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         #expect(try await kerberos.identity(for: try request("example.test")) == nil)
         for operation in [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")] {
             #expect(try await kerberos.identity(for: try request("www.example.test", operation)) == nil)
         }
-        #expect(try await kerberos.sessions().sessions.count == 1, "nothing was done")
+        #expect(try await kerberos.sessions().sessions.count == 1, "the session is unchanged")
     }
 
-    @Test func `who is not signed in is nobody`() async throws {
+    @Test func `without a session the identity is a not-signed-in error`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         let error = await authorizationError { try await kerberos.identity(for: try request("www.example.test")) }
         #expect(error?.code == .notSignedIn)

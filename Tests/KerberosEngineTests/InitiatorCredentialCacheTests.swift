@@ -8,6 +8,7 @@ import Testing
 
 @testable import KerberosEngine
 
+/// The cache of initiator credentials: its size, its keys, and how long an entry is used.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct InitiatorCredentialCacheTests {
     private func key(_ service: String) -> InitiatorCredentialCache.Key { .init(realm: "EXAMPLE.TEST", principal: nil, service: service) }
@@ -24,7 +25,7 @@ struct InitiatorCredentialCacheTests {
         return .init(credential: credential, authenticated: ticket.times.authenticated, checked: checked)
     }
 
-    @Test func `is bounded`() async throws {
+    @Test func `the credential cache drops the oldest entry when it is full`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         var entry = try await makeEntry(checked: now.addingTimeInterval(-1))
@@ -37,7 +38,7 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(key("0"), now: now) != nil && store.fresh(key("one too many"), now: now) != nil)
     }
 
-    @Test func `what was begun before a sign-out is not kept`() async throws {
+    @Test func `a credential requested before a sign-out is not cached after it`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
@@ -47,8 +48,8 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(key("late"), now: now) == nil)
     }
 
-    /// A credential with the user's own ticket in it answers for no host that may not have it.
-    @Test func `delegations are kept apart`() async throws {
+    /// A credential that includes the user's own ticket must not be used for a host that may not have it.
+    @Test func `credentials with different delegation settings are separate entries`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         var delegating = key("www")
@@ -60,14 +61,14 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(delegating, now: now) == nil)
     }
 
-    @Test func `is looked at again after a while`() async throws {
+    @Test func `a cached credential must be checked again after two seconds`() async throws {
         let store = InitiatorCredentialCache()
         let now = Date()
         let entry = try await makeEntry(checked: now)
         store.insert(entry, for: key("www"), generation: 0)
         #expect(store.fresh(key("www"), now: now.addingTimeInterval(1.9)) != nil)
         #expect(store.fresh(key("www"), now: now.addingTimeInterval(2)) == nil)
-        #expect(store.fresh(key("www"), now: now.addingTimeInterval(-2)) == nil)  // the machine's clock was put back
+        #expect(store.fresh(key("www"), now: now.addingTimeInterval(-2)) == nil)  // the machine's clock was set back
         let later = now.addingTimeInterval(60)
         let alice = entry.credential.client
         let bob = try Principal("bob@EXAMPLE.TEST")
@@ -77,7 +78,7 @@ struct InitiatorCredentialCacheTests {
         #expect(store.fresh(key("www"), now: later) != nil)
     }
 
-    @Test func `a ticket is not used up to its last second`() async throws {
+    @Test func `a credential is not used in the last 30 seconds of its ticket`() async throws {
         let store = InitiatorCredentialCache()
         let entry = try await makeEntry(checked: Date())
         let expires = entry.credential.times.expires

@@ -7,20 +7,21 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Requests while a KDC is stopped or drops packets.
 struct KDCFaultTests {
     private static let options = TestRealmOptions(
         users: ["alice": "secret"],
         services: ["HTTP/known.example.test", "HTTP/new.example.test"]
     )
 
-    @Test(.testRealm(options)) func `without its KDCA cached ticket still answers`() async throws {
+    @Test(.testRealm(options)) func `a cached ticket answers requests while the KDC is down`() async throws {
         let realm = try #require(TestRealm.current)
         let home = try Home(realm)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("known.example.test")
         try await realm.stopKDC()
-        // In the process that has the ticket, past the time for which its session counts as seen, and in another one.
+        // In the process that has the ticket, after its session must be checked again, and in another process.
         home.clock.advance(by: 3)
         for kerberos in [kerberos, home.makeExtension()] {
             let grant = try await kerberos.grant("known.example.test")
@@ -33,7 +34,7 @@ struct KDCFaultTests {
         #expect(try await home.makeExtension().grant("new.example.test").principal == "alice@EXAMPLE.TEST")
     }
 
-    /// A new process, as after a restart of the agent: it has read no ticket yet when a request for a cold service begins to wait.
+    /// A new process, as after a restart of the agent, has read no ticket yet when a request for a service without a ticket begins to wait.
     @Test(.testRealm(options)) func `a cached ticket does not wait behind a KDC that drops packets`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
@@ -49,14 +50,14 @@ struct KDCFaultTests {
         let grant = try await kerberos.grant("known.example.test")
         #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
         #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
-        // By the order of events, and not by a clock: the KDC is still awaited.
+        // The order of events shows this, not a clock: the other request still waits for the KDC.
         #expect(await kerberos.explanation(for: try #require(URL(string: "https://known.example.test/"))).isHandled)
         stuck.cancel()
         #expect(await stuck.value?.code == .canceled)
         try await realm.resumeKDC()
     }
 
-    @Test(.testRealm(options)) func `a canceled request does not wait for a KDC that swallows packets`() async throws {
+    @Test(.testRealm(options)) func `a canceled request does not wait for a KDC that drops packets`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         try await home.makeExtension().signIn("alice", using: .secret)
@@ -73,9 +74,9 @@ struct KDCFaultTests {
         try await realm.resumeKDC()
     }
 
-    /// A ticket that protects sign-ins and can't be used says nothing of the network.
+    /// An unusable FAST armor cache says nothing about the network.
     @Test(arguments: [nil, "FILE:/nonexistent/armor"])
-    func `a KDCIs reached or not`(armor: String?) async throws {
+    func `reachesKDC reports whether a KDC of the realm answers`(armor: String?) async throws {
         try await withTestRealm(Self.options) { realm in
             var home = try Home(realm)
             home.options.armorCache = armor.map(CredentialCacheName.init(rawValue:))
@@ -86,7 +87,7 @@ struct KDCFaultTests {
         }
     }
 
-    @Test func `another realm is not affected`() async throws {
+    @Test func `a KDC that drops packets does not delay requests for another realm`() async throws {
         try await withTestRealm(.init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/www.a.test"])) { dead in
             try await withTestRealm(.init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/www.b.test"])) { alive in
                 var home = try Home(alive, cache: "DIR")

@@ -7,7 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A service with a keytab, with no agent and nobody to ask.
+/// A service that signs in with a keytab, without an agent and without prompts.
 struct KeytabServiceTests {
     private static let services = ["HTTP/www.example.test", "HTTP/other.example.test", "app"]
     private let host = "www.example.test"
@@ -21,7 +21,7 @@ struct KeytabServiceTests {
     }
 
     @Test(.testRealm(.init(services: services, ticketLifetime: .seconds(3))), .timeLimit(.minutes(5)))
-    func `runs through three ticket lifetimes`() async throws {
+    func `a service gets valid tokens through three ticket lifetimes`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         var expiries: Set<Date> = []
@@ -34,13 +34,13 @@ struct KeytabServiceTests {
             tokens += 1
             try await Task.sleep(for: .milliseconds(5))
         }
-        // On demand, not with every request.
+        // The service signs in when a ticket is due, not with every request.
         let signIns = try home.realm.issued(.initialTicket, client: "app")
         #expect(signIns >= 4)
         #expect(tokens > 2 * signIns)
     }
 
-    @Test(.testRealm(.init(services: services))) func `acquires again when two thirds are over`() async throws {
+    @Test(.testRealm(.init(services: services))) func `a service reacquires its ticket after two thirds of the lifetime`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -52,7 +52,7 @@ struct KeytabServiceTests {
         #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
     }
 
-    @Test(.testRealm(.init(services: services))) func `while the KDCIs away the old tickets serve`() async throws {
+    @Test(.testRealm(.init(services: services))) func `a service uses its valid tickets while the KDC is down`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -70,8 +70,8 @@ struct KeytabServiceTests {
         #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
     }
 
-    /// A KDC that swallows packets costs 27 seconds; while the old ticket holds nobody waits for it.
-    @Test(.testRealm(.init(services: services))) func `a due renewal holds nobody up`() async throws {
+    /// A KDC that drops packets costs 27 seconds; no request waits for it while the old ticket is valid.
+    @Test(.testRealm(.init(services: services))) func `a due reacquisition does not delay requests`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         _ = try await service.grant(host)
@@ -89,8 +89,8 @@ struct KeytabServiceTests {
         #expect(try await comesTrue { try home.realm.issued(.initialTicket, client: "app") == 2 })
     }
 
-    /// The KDC goes away right after the service has signed in again: the tickets of before still hold.
-    @Test(.testRealm(.init(services: services))) func `a service ticket outlives a new sign in`() async throws {
+    /// The KDC stops right after the service has signed in again: the earlier service tickets are still valid.
+    @Test(.testRealm(.init(services: services))) func `a service ticket stays valid after a new sign-in`() async throws {
         let home = try await makeHome()
         let service = home.makeExtension()
         for name in [host, "other.example.test"] { _ = try await service.grant(name) }
@@ -98,11 +98,13 @@ struct KeytabServiceTests {
         _ = try await service.grant(host)
         try await home.realm.stopKDC()
         #expect(try await service.grant("other.example.test").principal == "app@EXAMPLE.TEST")
-        home.clock.advance(by: 4 * 3600)  // now they have ended
+        home.clock.advance(by: 4 * 3600)  // now they have expired
         #expect(await authorizationError { try await service.grant("other.example.test") }?.code == .kdcUnreachable)
     }
 
-    @Test(.testRealm(users: ["robot": "secret"], services: services)) func `a refused key is not sent again soon`() async throws {
+    @Test(.testRealm(users: ["robot": "secret"], services: services)) func `a service does not send a rejected key again for five minutes`()
+        async throws
+    {
         let home = try await makeHome(user: "robot")
         _ = try await home.realm.kadmin(["change_password", "-pw", "another", "robot"])
         let service = home.makeExtension()
@@ -119,7 +121,7 @@ struct KeytabServiceTests {
     }
 
     @Test(.testRealm(.init(services: services)), arguments: ["", "FILE:", "garbage"])
-    func `a keytab that cannot be read`(content: String) async throws {
+    func `an unusable keytab is an error until it is replaced`(content: String) async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let path = "\(home.directory)/service.keytab"
@@ -129,13 +131,14 @@ struct KeytabServiceTests {
         let error = await authorizationError { try await service.grant(host) }
         #expect(error?.code == .failed)
         #expect((error?.cause as? KerberosError)?.code == .keytabUnusable)
-        // Once it is mended the service goes on.
+        // The service works as soon as the keytab is fixed.
         try FileManager.default.removeItemIfThere(path)
         try FileManager.default.copyItem(atPath: realm.keytabPath, toPath: path)
         #expect(try await service.grant(host).principal == "app@EXAMPLE.TEST")
     }
 
-    @Test(.testRealm(.init(services: services))) func `the keytabs first principal serves where none is named`() async throws {
+    @Test(.testRealm(.init(services: services))) func `a service without a configured principal uses the keytab's first one`() async throws
+    {
         var home = try await makeHome()
         home.options.credential = .keytab(.keytab(try await home.realm.keytab(for: "app")), principal: nil)
         #expect(try await home.makeExtension().grant(host).principal == "app@EXAMPLE.TEST")

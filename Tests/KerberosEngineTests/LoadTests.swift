@@ -6,10 +6,10 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Many tasks at once, in one process.
+/// Many concurrent tasks in one process.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/other.example.test", "HTTP/cold.example.test"]))
 struct LoadTests {
-    @Test func `no token is made twice and each context is its own`() async throws {
+    @Test func `concurrent requests get distinct tokens with separate contexts`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -22,7 +22,7 @@ struct LoadTests {
                         let grant = try await kerberos.grant(host)
                         let server = try ServerEnd(grant.token, keytab: realm.keytabPath)
                         #expect(server.service == "HTTP/\(host)@EXAMPLE.TEST")
-                        // Only the context that made the token takes the answer to it.
+                        // Only the context that created the token accepts the reply to it.
                         #expect(try await grant.exchange.respond(to: server.reply) == .established)
                         tokens.append(grant.token)
                     }
@@ -34,7 +34,7 @@ struct LoadTests {
         #expect(Set(tokens).count == 640)
     }
 
-    @Test func `cancelled tasks leave nothing behind`() async throws {
+    @Test func `cancelled tasks do not affect other requests for the same service`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Kerberos
 
-/// Keeps passwords in memory, and counts how often it is asked for one.
+/// A secret store in memory that counts the look-ups.
 final class MemorySecretStore: SecretStore {
     private struct State {
         var secrets: [Principal: Secret] = [:]
@@ -11,18 +11,18 @@ final class MemorySecretStore: SecretStore {
     }
 
     let name = "the test's memory"
-    /// Whether it can't forget what it was given.
+    /// Whether removing a password fails.
     private let isReadOnly: Bool
     private let state: Mutex<State>
 
     init(_ secrets: [String: String] = [:], isReadOnly: Bool = false) throws {
         self.isReadOnly = isReadOnly
-        var kept = State()
-        for (name, secret) in secrets { kept.secrets[try Principal(name)] = Secret(secret) }
-        state = Mutex(kept)
+        var initial = State()
+        for (name, secret) in secrets { initial.secrets[try Principal(name)] = Secret(secret) }
+        state = Mutex(initial)
     }
 
-    /// Whose passwords are kept.
+    /// The principals with a stored password.
     var principals: [String] { state.withLock { $0.secrets.keys.map(\.description).sorted() } }
     var lookUps: Int { state.withLock { $0.lookUps } }
 

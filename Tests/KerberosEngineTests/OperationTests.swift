@@ -7,14 +7,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What signs in, refreshes and signs out through the seam, and what it tells.
+/// The login, refresh and logout operations of the extension, and their replies.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct OperationTests {
     let home: Home
     private let url = URL(string: "https://www.example.test/")
 
     init() throws { home = try Home(try #require(TestRealm.current)) }
 
-    /// What an operation that is completed tells.
+    /// The reply of an operation that must be completed.
     private func reply(
         _ kerberos: KerberosExtension,
         _ operation: AuthorizationOperation,
@@ -27,7 +27,7 @@ import Testing
         return reply
     }
 
-    @Test func `a sign-in and a refresh tell who is signed in and a sign-out nothing`() async throws {
+    @Test func `login and refresh reply with the session, logout replies with nothing`() async throws {
         let user = "user\(UUID().uuidString.prefix(8))"
         try await home.realm.addUser(user, password: "secret", flags: ["-pwexpire \"30 days\""])
         let kerberos = home.makeExtension()
@@ -47,15 +47,15 @@ import Testing
         #expect(try await kerberos.sessions().sessions.isEmpty)
     }
 
-    @Test func `what is not known is left out`() async throws {
+    @Test func `a reply omits unknown times`() async throws {
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
         let login = try #require(try await reply(kerberos, .login))
         #expect(login.renewUntil == nil && login.passwordExpires == nil)
     }
 
-    /// The KDC's clock may be another: a reply is by this machine's.
-    @Test func `the times are by this machines clock`() async throws {
+    /// The KDC's clock may differ.
+    @Test func `a reply's times use this machine's clock`() async throws {
         try await withTestRealm(
             TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(-7200))
         ) { realm in
@@ -68,12 +68,12 @@ import Testing
     }
 
     @Test(arguments: [AuthorizationOperation.login, .refresh, .logout])
-    func `nobody signed in`(operation: AuthorizationOperation) async throws {
+    func `without a session every operation fails with not-signed-in`(operation: AuthorizationOperation) async throws {
         let error = await authorizationError { try await reply(home.makeExtension(), operation) }
         #expect(error?.code == .notSignedIn)
     }
 
-    @Test func `a sign-in asks where it may and there is a prompter`() async throws {
+    @Test func `only a login that allows prompts asks for a password`() async throws {
         var home = home
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
@@ -88,28 +88,28 @@ import Testing
         #expect(prompter.count == 1)
     }
 
-    @Test(arguments: [false, true]) func `a ticket that only a person could get anew is not refreshed`(mayAsk: Bool) async throws {
+    @Test(arguments: [false, true]) func `a ticket that needs a password is not refreshed`(mayAsk: Bool) async throws {
         var home = home
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
         let kerberos = home.makeExtension()
-        // The KDC makes a ticket renewable unasked when it can't give the lifetime that was asked for.
+        // The KDC issues a renewable ticket without a request for one if it cannot grant the requested lifetime.
         try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
         #expect(await authorizationError { try await reply(kerberos, .refresh, mayAsk: mayAsk) }?.code == .notInteractive)
         #expect(prompter.count == 0)
     }
 
-    @Test func `an unknown operation is left alone`() async throws {
+    @Test func `an unknown operation is not handled`() async throws {
         let request = AuthorizationRequest(url: try #require(url), operation: .init(rawValue: "unheard-of"))
         guard case .notHandled(let reasons) = try await home.makeExtension().beginAuthorization(with: request) else {
-            Issue.record("it was handled")
+            Issue.record("the operation was handled")
             return
         }
         #expect(reasons.map(\.rule) == ["operation"])
     }
 
-    /// An extension of somebody's own: its operation beside ours.
-    @Test func `an own extension handles an operation of its own`() async throws {
+    /// A custom extension adds an operation to those of `KerberosExtension`.
+    @Test func `a custom extension handles its own operation`() async throws {
         struct Greeting: CredentialExtension {
             static let operation = AuthorizationOperation(rawValue: "greet")
             let base: KerberosExtension

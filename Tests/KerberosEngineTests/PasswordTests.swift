@@ -9,7 +9,7 @@ import Testing
 
 private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acceptsPasswordChanges: true)
 
-/// Changes of passwords with a profile's rules, on a real kadmind.
+/// Password changes with a profile's rules, at a real kadmind.
 @Suite(.testRealm(options)) struct PasswordTests {
     let realm: TestRealm
 
@@ -31,19 +31,19 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         return try Home(realm, configurations: [configuration])
     }
 
-    @Test func `an expired password is changed in the same sign in`() async throws {
+    @Test func `an expired password is changed during the sign-in`() async throws {
         let (home, user) = (try home(), try await newUser("-pwexpire yesterday"))
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
         let session = try await home.makeExtension().signIn(user, using: .prompter(prompter))
         #expect(session.isSignedIn && session.principal.components == [user])
         #expect(session.passwordChanged != nil)
-        // The current password is asked for once; the sign-in with the new one asks nobody.
+        // The current password is prompted for once; the sign-in with the new one needs no prompt.
         #expect(prompter.kinds == [.password, .newPassword])
         #expect(prompter.requests[0].banner?.contains("has expired") == true)
         _ = try await home.makeExtension().signIn(user, using: .password(Secret("Fresh 1")))
     }
 
-    @Test func `an expired password with nobody to ask says what to do`() async throws {
+    @Test func `without a prompter an expired password is an error that names ksso passwd`() async throws {
         let (home, user) = (try home(), try await newUser("+needchange"))
         let error = await kerberosError { try await home.makeExtension().signIn(user, using: .secret) }
         #expect(error?.code == .passwordExpired)
@@ -56,7 +56,9 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     ]
 
     @Test(arguments: elsewhere, [false, true])
-    func `where it is not changed here nobody is asked`(_ place: (rules: PasswordRules, words: String), isExpired: Bool) async throws {
+    func `a password that must be changed elsewhere is not prompted for`(_ place: (rules: PasswordRules, words: String), isExpired: Bool)
+        async throws
+    {
         let home = try home(place.rules)
         let user = isExpired ? try await newUser("-pwexpire yesterday") : try await newUser()
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
@@ -72,7 +74,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(prompter.requests.isEmpty)
     }
 
-    @Test func `the rules are checked before the KDCIs asked`() async throws {
+    @Test func `the profile's rules are checked before the password is sent to the KDC`() async throws {
         let (home, user) = (try home(.init(minimumLength: 12, requiresComplexity: true)), try await newUser())
         let prompter = AnsweringPrompter(
             ["secret"],
@@ -91,7 +93,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(requests == 1)
     }
 
-    @Test func `what the KDC refuses is asked for again in its words`() async throws {
+    @Test func `a new password that the KDC refuses is prompted for again with its reason`() async throws {
         let policy = "policy\(UUID().uuidString)"
         _ = try await realm.kadmin(["add_policy", "-minlength", "10", policy])
         let (home, user) = (try home(.init(requirementsText: "Ask Bob for the rules.")), try await newUser())
@@ -102,7 +104,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(prompter.requests[2].banner?.hasPrefix("The KDC refused the new password: ") == true)
     }
 
-    @Test func `nobody is asked for ever`() async throws {
+    @Test func `the user is prompted for a new password at most three times`() async throws {
         let (home, user) = (try home(.init(minimumLength: 100)), try await newUser())
         let prompter = AnsweringPrompter(["secret"], new: Array(repeating: ["short", "short"], count: 9))
         let error = await kerberosError { try await home.makeExtension().changePassword(of: user, prompt: prompter) }
@@ -111,7 +113,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test(arguments: [[], ["secret"]])
-    func `who gives up keeps the password`(answers: [String]) async throws {
+    func `a canceled prompt leaves the password unchanged`(answers: [String]) async throws {
         let (home, user) = (try home(), try await newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, prompt: AnsweringPrompter(answers))
@@ -120,7 +122,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         _ = try await home.makeExtension().signIn(user, using: .secret)
     }
 
-    @Test func `a change loses no ticket and is marked`() async throws {
+    @Test func `a password change keeps the tickets and is recorded in the session`() async throws {
         let (home, user) = (try home(), try await newUser("-pwexpire \"5 days\""))
         let kerberos = home.makeExtension()
         let before = try await kerberos.signIn(user, using: .secret)
@@ -134,12 +136,12 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(after.ticketExpires == before.ticketExpires && after.isSignedIn)
         #expect(after.passwordChanged == change.changed)
         #expect(after.passwordExpires == nil && change.expires == nil)
-        // Another sign-in does not make it forgotten.
+        // The record survives another sign-in.
         let again = try await kerberos.signIn(user, using: .password(Secret("Fresh 1")))
         #expect(again.passwordChanged == change.changed)
     }
 
-    @Test func `the least age counts from the last change`() async throws {
+    @Test func `the minimum password age counts from the last change`() async throws {
         let (home, user) = (try home(.init(minimumAge: 2, expireOverride: 30)), try await newUser())
         let kerberos = home.makeExtension()
         try await kerberos.signIn(user, using: .secret)
@@ -152,7 +154,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         try await kerberos.changePassword(of: user, from: Secret("Fresh 1"), to: Secret("Fresh 2"))
     }
 
-    @Test func `the current password is not the next one`() async throws {
+    @Test func `with a history of one the new password must differ from the current one`() async throws {
         let (home, user) = (try home(.init(history: 1)), try await newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, from: Secret("secret"), to: Secret("secret"))
@@ -160,7 +162,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         #expect(error?.message.contains("must differ") == true)
     }
 
-    @Test func `a part of ones own name is refused`() async throws {
+    @Test func `a new password that contains a part of the user's name is refused`() async throws {
         var home = try home(.init(requiresComplexity: true))
         let user = try await newUser()
         (home.options.userName, home.options.displayName) = (user, { "Alice Liddell" })

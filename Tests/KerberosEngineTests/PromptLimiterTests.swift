@@ -4,9 +4,9 @@ import Testing
 
 @testable import KerberosEngine
 
-/// Which questions are let through.
+/// Which prompts the limiter allows.
 struct PromptLimiterTests {
-    private let gate = PromptLimiter()
+    private let limiter = PromptLimiter()
     private let now = Date()
 
     private func question(_ name: String, certificate: String? = nil) throws -> Question {
@@ -16,57 +16,57 @@ struct PromptLimiterTests {
 
     private func refusal(_ question: Question, after seconds: Double = 0) -> KerberosError? {
         do throws(KerberosError) {
-            try gate.open(question, now: now + seconds)
+            try limiter.open(question, now: now + seconds)
             return nil
         } catch {
             return error
         }
     }
 
-    @Test func `a principal has one open question`() throws {
+    @Test func `a principal has at most one open prompt`() throws {
         let first = try question("alice", certificate: "PKCS12:/a.p12")
-        try gate.open(first, now: now)
+        try limiter.open(first, now: now)
         for other in [try question("alice"), try question("alice", certificate: "PKCS12:/b.p12")] {
             let error = refusal(other)
             #expect(error?.code == .notInteractive && error?.message.contains("ksso login alice@EXAMPLE.TEST") == true)
         }
-        try gate.open(question("bob"), now: now)
-        gate.close(first)
+        try limiter.open(question("bob"), now: now)
+        limiter.close(first)
         #expect(try refusal(question("alice")) == nil)
     }
 
-    /// One that was called off takes its time to end.
-    @Test func `the same question may begin before it has ended`() throws {
+    /// A canceled prompt takes time to close.
+    @Test func `the same prompt may open again before its predecessor has closed`() throws {
         let question = try question("alice")
-        try gate.open(question, now: now)
-        try gate.open(question, now: now)
-        gate.close(question)
+        try limiter.open(question, now: now)
+        try limiter.open(question, now: now)
+        limiter.close(question)
         #expect(try refusal(self.question("alice", certificate: "PKCS11:"))?.code == .notInteractive)
-        gate.close(question)
+        limiter.close(question)
         #expect(try refusal(self.question("alice", certificate: "PKCS11:")) == nil)
     }
 
-    @Test func `few are open at once`() throws {
+    @Test func `the number of open prompts is limited`() throws {
         let questions = try (0..<PromptLimiter.limit).map { try question("user\($0)") }
-        for question in questions { try gate.open(question, now: now) }
+        for question in questions { try limiter.open(question, now: now) }
         let error = try refusal(question("alice", certificate: "PKCS11:"))
         #expect(error?.code == .notInteractive)
         #expect(error?.message.contains("ksso login alice@EXAMPLE.TEST --certificate PKCS11:") == true)
-        gate.close(questions[0])
+        limiter.close(questions[0])
         #expect(try refusal(question("alice")) == nil)
     }
 
-    @Test func `who gave up is left in peace for five minutes, whatever is wanted`() throws {
+    @Test func `after a refusal a principal gets no prompt of any kind for five minutes`() throws {
         let password = try question("alice")
-        gate.refuse(password.principal, at: now)
+        limiter.refuse(password.principal, at: now)
         for question in [password, try question("alice", certificate: "PKCS12:/a.p12")] {
             #expect(refusal(question, after: 299)?.code == .canceled)
         }
         #expect(try refusal(question("bob")) == nil)
         #expect(refusal(password, after: 300) == nil)
-        gate.close(password)
-        gate.refuse(password.principal, at: now)
-        gate.forget(password.principal)
+        limiter.close(password)
+        limiter.refuse(password.principal, at: now)
+        limiter.forget(password.principal)
         #expect(refusal(password) == nil)
     }
 }

@@ -7,7 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Grants that are made of what is at hand, or not at all.
+/// Ready grants, which use a cached service ticket and never ask the KDC.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/ready.example.test"]))
 struct ReadyGrantTests {
     private func request(
@@ -24,10 +24,10 @@ struct ReadyGrantTests {
         )
     }
 
-    @Test func `needs a ticket at hand and asks for none`() async throws {
+    @Test func `a ready grant requires a cached ticket and requests none`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
-        #expect(await kerberos.readyGrant(for: try request()) == nil, "nobody is signed in")
+        #expect(await kerberos.readyGrant(for: try request()) == nil, "no one is signed in")
         try await kerberos.signIn("alice", using: .secret)
         #expect(await kerberos.readyGrant(for: try request()) == nil, "no ticket")
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 0)
@@ -41,7 +41,7 @@ struct ReadyGrantTests {
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 1)
     }
 
-    @Test func `is nil for what is not handled`() async throws {
+    @Test func `an unhandled host, principal or operation has no ready grant`() async throws {
         let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")
@@ -53,8 +53,8 @@ struct ReadyGrantTests {
         }
     }
 
-    /// Another process may have signed out, which only a look at the cache tells.
-    @Test func `is nil when the session was not seen of late`() async throws {
+    /// Another process may have signed out, which only reading the cache shows.
+    @Test func `a session that was not checked recently has no ready grant`() async throws {
         let home = try Home(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)

@@ -7,13 +7,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Renewing or reacquiring a session, and the sessions that need a new sign-in.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct RefreshTests {
     private let host = "www.example.test"
 
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
-    @Test func `renewal keeps service tickets and marks`() async throws {
+    @Test func `a renewal keeps service tickets and marks`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
@@ -33,9 +34,9 @@ struct RefreshTests {
         #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
     }
 
-    @Test func `what is not renewable needs a person`() async throws {
+    @Test func `a ticket that is not renewable requires a new sign-in`() async throws {
         let kerberos = try makeHome().makeExtension()
-        // The KDC makes a ticket renewable unasked when it can't give the lifetime that was asked for.
+        // The KDC issues a renewable ticket without a request for one if it cannot grant the requested lifetime.
         let session = try await kerberos.signIn("bob", using: .secret, options: .init(lifetime: .seconds(3600)))
         #expect(session.renewUntil == nil)
         let error = await kerberosError { try await kerberos.refresh(session) }
@@ -44,7 +45,7 @@ struct RefreshTests {
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func `what has ended is signed out`() async throws {
+    @Test func `an expired session is signed out and cannot be refreshed`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("bob", using: .secret)
@@ -54,7 +55,7 @@ struct RefreshTests {
         #expect(await kerberosError { try await kerberos.refresh(session) }?.code == .noCredentials)
     }
 
-    @Test func `a keytabs session is acquired again`() async throws {
+    @Test func `a refresh reacquires a keytab session`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         let keytab = try await home.realm.keytab(for: "app")
@@ -68,7 +69,7 @@ struct RefreshTests {
         #expect(after.services.count == 1 && after.acquiredBy == session.acquiredBy)
     }
 
-    @Test func `a services session is acquired again`() async throws {
+    @Test func `a refresh reacquires a service's own session`() async throws {
         var home = try makeHome()
         try await home.realm.addService("refreshing")
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "refreshing")
@@ -82,12 +83,12 @@ struct RefreshTests {
     }
 }
 
-/// What other programs do to the cache while the KDC is being asked.
+/// Changes that other programs make to the cache during a refresh.
 @Suite struct RefreshInFlightTests {
-    enum Meanwhile: CaseIterable { case signsInAnew, signsOut, doesNothing }
+    enum Meanwhile: CaseIterable { case signsInAgain, signsOut, doesNothing }
 
     @Test(arguments: Meanwhile.allCases, [false, true])
-    func `what another program did stands`(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
+    func `a refresh does not undo another program's sign-in or sign-out`(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             var home = try Home(realm)
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
@@ -103,14 +104,14 @@ struct RefreshTests {
             try await other.signIn("alice", using: .secret, cache: newer)
             let content = try Data(contentsOf: URL(filePath: newer.residual))
 
-            // What was sent before is no concern of the test.
+            // Skip the trace of earlier requests.
             continuation.yield("begin")
             for await line in lines where line == "begin" { break }
             try await realm.pauseKDC()
             let refresh = Task { try await kerberos.refresh(session) }
             for await line in lines where line.contains("Sending TCP request") || line.contains("Sending initial UDP") { break }
             switch meanwhile {
-            case .signsInAnew: _ = try await realm.run("mv", [newer.residual, path])
+            case .signsInAgain: _ = try await realm.run("mv", [newer.residual, path])
             case .signsOut: _ = try await home.run("kdestroy", [])
             case .doesNothing: break
             }
@@ -120,7 +121,7 @@ struct RefreshTests {
             #expect(error?.code == (meanwhile == .signsOut ? .noCredentials : nil))
             let after = try? Data(contentsOf: URL(filePath: path))
             switch meanwhile {
-            case .signsInAnew: #expect(after == content)
+            case .signsInAgain: #expect(after == content)
             case .signsOut: #expect(after == nil)
             case .doesNothing: #expect(after != nil && after != before)
             }

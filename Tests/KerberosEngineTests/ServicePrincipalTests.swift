@@ -7,7 +7,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Which service a ticket is asked for: the URL's host, or what the profile names for one origin.
+/// The service principal of a request: derived from the URL's host, or set by the profile for one origin.
 @Suite(
     .testRealm(
         users: ["alice": "secret"],
@@ -27,11 +27,11 @@ struct ServicePrincipalTests {
         return (realm, kerberos)
     }
 
-    /// No port, and DNS is not asked: none of these names is in it.
+    /// The port is ignored, and DNS is not used: it has none of these names.
     @Test(arguments: [
         "https://www.example.test", "https://www.example.test:8443", "http://www.example.test:8080", "https://WWW.example.test.",
     ])
-    func `the service is the URLs host`(origin: String) async throws {
+    func `the service principal is derived from the URL's host`(origin: String) async throws {
         let (realm, kerberos) = try await makeExtension()
         let grant = try await kerberos.grant(origin: origin)
         #expect(grant.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
@@ -43,7 +43,7 @@ struct ServicePrincipalTests {
             "HTTP/alias.example.test", "HTTP/alias.example.test@EXAMPLE.TEST", "web/alias.example.test", "webservice@EXAMPLE.TEST",
         ]
     )
-    func `the profile names another`(service: String) async throws {
+    func `the profile overrides the service principal of an origin`(service: String) async throws {
         let origin = "https://www.example.test:8443"
         let (realm, kerberos) = try await makeExtension([origin: service])
         let full = service.contains("@") ? service : "\(service)@EXAMPLE.TEST"
@@ -52,17 +52,17 @@ struct ServicePrincipalTests {
             #expect(grant.servicePrincipal == full)
             #expect(try Acceptance(grant.token, keytab: realm.keytabPath).service == full)
         }
-        // The ticket is found again under the name that the profile has for it.
+        // The cached ticket is found by the overriding name.
         let explanation = await kerberos.explanation(for: try #require(URL(string: origin)))
         #expect(explanation.servicePrincipal == full)
         #expect(explanation.reasons.contains { $0.rule == "ticket" && $0.verdict == .passed })
     }
 
-    /// Another port, another scheme, another host, as a redirect would have it: the override is one origin's.
+    /// A redirect can lead to another port or scheme.
     @Test(arguments: [
         "https://www.example.test", "https://www.example.test:8444", "http://www.example.test:8443", "http://www.example.test",
     ])
-    func `an override is for one origin only`(origin: String) async throws {
+    func `an override applies to one origin only`(origin: String) async throws {
         let named = "https://www.example.test:8443"
         let (_, kerberos) = try await makeExtension([named: "HTTP/alias.example.test"])
         #expect(try await kerberos.grant(origin: named).servicePrincipal == "HTTP/alias.example.test@EXAMPLE.TEST")
@@ -71,14 +71,14 @@ struct ServicePrincipalTests {
     }
 
     @Test(arguments: ["", "/", "HTTP/www\\", "HTTP/a@B@C", "@EXAMPLE.TEST"])
-    func `a name that is none is a clear error`(service: String) async throws {
+    func `a malformed override is reported with the origin that it is set for`(service: String) async throws {
         let origin = "https://www.example.test"
         let (_, kerberos) = try await makeExtension([origin: service])
         let error = await authorizationError { try await kerberos.grant(origin: origin) }
         #expect(error?.code == .failed)
         #expect((error?.cause as? KerberosError)?.code == .malformedPrincipal)
         #expect(error?.message.contains("ServicePrincipals of the profile sets it for https://www.example.test") == true)
-        // It is no ticket's name either.
+        // The explanation finds no ticket for it either.
         let explanation = await kerberos.explanation(for: try #require(URL(string: origin)))
         #expect(explanation.reasons.allSatisfy { $0.rule != "ticket" || $0.verdict != .passed })
     }

@@ -7,11 +7,12 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Which of several signed-in principals answers a request.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret", "carol": "secret"], services: ["HTTP/www.example.test"]))
 struct SeveralPrincipalsTests {
     private let host = "www.example.test"
 
-    /// Alice, then Bob, a second apart.
+    /// Signs in Alice, and Bob one second later.
     private func twoSignedIn(cache: String = "FILE", _ change: (inout Home) throws -> Void = { _ in }) async throws -> (
         Home, KerberosExtension
     ) {
@@ -26,7 +27,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func `the last signed in answers`(cache: String) async throws {
+    func `the principal that signed in last answers`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
         #expect(try await home.makeExtension().grant(host).principal == "bob@EXAMPLE.TEST")
@@ -35,8 +36,8 @@ struct SeveralPrincipalsTests {
         #expect(try await kerberos.sessions().sessions.count == 2)
     }
 
-    /// Two profiles of one realm that name a principal each, and the same service by an override: one token is not taken for the other.
-    @Test func `each profiles principal answers for its own hosts`() async throws {
+    /// Two profiles of one realm have different principals and, by an override, the same service: their credentials must not be confused.
+    @Test func `each profile's principal answers for its own hosts`() async throws {
         var www = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule(host)], principalName: "alice")
         var admin = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: [try HostRule("admin.example.test")], principalName: "bob")
         (www.source, admin.source) = ("www", "admin")
@@ -50,7 +51,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func `the one switched to answers`(cache: String) async throws {
+    func `the principal made the default answers`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)
         let alice = try Principal("alice@EXAMPLE.TEST")
         _ = try await kerberos.grant(host)
@@ -58,28 +59,28 @@ struct SeveralPrincipalsTests {
         #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
         #expect(try await home.makeExtension().grant(host).principal == "alice@EXAMPLE.TEST")
         if cache == "DIR" {
-            #expect(try await home.run("klist", []).output.contains("alice@EXAMPLE.TEST"))  // the primary cache, for stock programs
+            #expect(try await home.run("klist", []).output.contains("alice@EXAMPLE.TEST"))  // klist uses the primary cache
         }
     }
 
-    @Test func `nobody can switch to one who is not signed in`() async throws {
+    @Test func `a principal that is not signed in cannot become the default`() async throws {
         let (_, kerberos) = try await twoSignedIn()
         let carol = try Principal("carol@EXAMPLE.TEST")
         #expect(await kerberosError { try await kerberos.makeDefault(carol) }?.code == .noCredentials)
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func `the profiles principal wins`() async throws {
+    @Test func `the profile's principal answers even if it is not the default`() async throws {
         let (home, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "alice" }
         #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
         try await kerberos.signOut(try Principal("alice@EXAMPLE.TEST"))
-        // Bob is signed in, but he is not whom the profile names.
+        // Bob is signed in, but the profile names Alice.
         #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
         _ = home
     }
 
     @Test(arguments: ["alice", "alice@EXAMPLE.TEST"])
-    func `the callers choice wins over all`(name: String) async throws {
+    func `the caller's principal overrides the profile's`(name: String) async throws {
         let (_, kerberos) = try await twoSignedIn { $0.options.configurations[0].principalName = "bob" }
         #expect(try await kerberos.grant(host, as: name).principal == "alice@EXAMPLE.TEST")
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
@@ -88,7 +89,7 @@ struct SeveralPrincipalsTests {
         #expect(error?.message.contains("carol@EXAMPLE.TEST") == true)
     }
 
-    /// Bob is the default of the realm, and his cache the primary one.
+    /// Bob is the default of the realm, and his cache is the primary one.
     @Test(
         arguments: [
             (.always, nil, "alice", "bob@EXAMPLE.TEST"), (.always, "alice", "bob", "alice@EXAMPLE.TEST"),
@@ -97,7 +98,12 @@ struct SeveralPrincipalsTests {
             (.kerberosDefault, "bob", "alice", "alice@EXAMPLE.TEST"),
         ] as [(CredentialUseMode, String?, String?, String)]
     )
-    func `whose credential answers says the profile`(mode: CredentialUseMode, principal: String?, named: String?, answers: String)
+    func `the profile's credentialUseMode decides which principal answers`(
+        mode: CredentialUseMode,
+        principal: String?,
+        named: String?,
+        answers: String
+    )
         async throws
     {
         let (_, kerberos) = try await twoSignedIn(cache: "DIR") {

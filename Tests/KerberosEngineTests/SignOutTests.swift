@@ -6,13 +6,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// Which tickets a sign-out destroys, and changes by other programs that the extension notices.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct SignOutTests {
     private let host = "www.example.test"
 
     private func makeHome(cache: String = "FILE") throws -> Home { try Home(try #require(TestRealm.current), cache: cache) }
 
-    @Test func `ours are destroyed at once`() async throws {
+    @Test func `a sign-out destroys the extension's own tickets at once`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -24,7 +25,7 @@ struct SignOutTests {
         #expect(await kerberosFailure { try await home.run("klist", ["-s"]) })
     }
 
-    @Test func `only who is named`() async throws {
+    @Test func `a sign-out ends only the session of the named principal or realm`() async throws {
         let kerberos = try makeHome(cache: "DIR").makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         try await kerberos.signIn("bob", using: .secret)
@@ -34,7 +35,7 @@ struct SignOutTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func `tickets of kinit are left unless all shall go`(cache: String) async throws {
+    func `a sign-out leaves kinit's tickets unless it includes others`(cache: String) async throws {
         let home = try makeHome(cache: cache)
         try await home.kinit("alice")
         let kerberos = home.makeExtension()
@@ -48,8 +49,8 @@ struct SignOutTests {
         #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
     }
 
-    /// kinit fills the same cache anew, which makes the tickets its own.
-    @Test func `tickets that kinit put in the place of ours are left`() async throws {
+    /// kinit overwrites the cache, so the tickets in it are kinit's.
+    @Test func `tickets of kinit that replaced the extension's are left`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -59,7 +60,7 @@ struct SignOutTests {
         _ = try await home.run("klist", ["-s"])
     }
 
-    @Test func `another programs sign out is noticed`() async throws {
+    @Test func `another program's sign-out is noticed`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -69,7 +70,7 @@ struct SignOutTests {
         #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
     }
 
-    @Test func `another programs sign-in is noticed`() async throws {
+    @Test func `another program's sign-in is noticed`() async throws {
         let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -79,7 +80,7 @@ struct SignOutTests {
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 
-    @Test func `a service ends its own session only`() async throws {
+    @Test func `a service's sign-out ends only its own session`() async throws {
         var home = try makeHome()
         try await home.makeExtension().signIn("alice", using: .secret)
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "app")
@@ -91,15 +92,15 @@ struct SignOutTests {
         #expect(try await service.grant(host).principal == "app@EXAMPLE.TEST")
     }
 
-    /// A service's tickets are in this process's memory: no concern of the sessions in the shared caches.
-    @Test func `a services tickets are nobody elses session`() async throws {
+    /// A service's tickets are in the memory of its process, not in the shared caches.
+    @Test func `a service's session is not visible to a user's extension`() async throws {
         var home = try makeHome()
-        let person = home.makeExtension()
+        let user = home.makeExtension()
         home.options.credential = .keytab(.keytab(home.realm.keytabPath), principal: "app")
         let service = home.makeExtension()
         _ = try await service.grant(host)
-        #expect(try await person.sessions().sessions.isEmpty)
-        #expect(try await person.signOut(includingOthers: true).ended.isEmpty)
+        #expect(try await user.sessions().sessions.isEmpty)
+        #expect(try await user.signOut(includingOthers: true).ended.isEmpty)
         #expect(try await service.sessions().sessions.map(\.principal.description) == ["app@EXAMPLE.TEST"])
     }
 

@@ -8,6 +8,7 @@ import Testing
 
 @testable import KerberosEngine
 
+/// Concurrent requests share one sign-in, one ticket request or one prompt.
 @Suite(
     .testRealm(
         users: ["alice": "secret"],
@@ -15,7 +16,7 @@ import Testing
     )
 )
 struct SingleFlightTests {
-    /// Runs many requests at once and gives the distinct principals that answered.
+    /// Runs many requests concurrently and returns the distinct principals that answered.
     private func answers(_ kerberos: KerberosExtension, hosts: [String], mayAsk: Bool = false) async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String.self) { group in
             for host in hosts { group.addTask { try await kerberos.grant(host, mayAsk: mayAsk).principal } }
@@ -23,7 +24,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test func `a cold service costs one ticket request`() async throws {
+    @Test func `concurrent requests for a service without a ticket cost one ticket request`() async throws {
         let realm = try #require(TestRealm.current)
         let kerberos = try Home(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -32,7 +33,7 @@ struct SingleFlightTests {
         #expect(try realm.issued(.serviceTicket, server: "HTTP/cold.example.test") == 1)
     }
 
-    @Test func `a cold keytab costs one sign in`() async throws {
+    @Test func `concurrent requests with an unused keytab cost one sign-in`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.credential = .keytab(.keytab(try await realm.keytab(for: "app")), principal: "app")
@@ -44,7 +45,7 @@ struct SingleFlightTests {
         #expect(try realm.issued(.serviceTicket, client: "app", server: "HTTP/two.example.test") == 1)
     }
 
-    @Test func `ten requests ask the person once`() async throws {
+    @Test func `concurrent requests for several hosts share one prompt`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret")
@@ -56,7 +57,7 @@ struct SingleFlightTests {
         #expect(prompter.count == 1)
     }
 
-    @Test func `a request that may not ask never asks`() async throws {
+    @Test func `a request that does not allow prompts never prompts`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret")
@@ -67,8 +68,8 @@ struct SingleFlightTests {
         #expect(prompter.count == 0)
     }
 
-    /// The person takes a while to answer; another request must not wait for the answer.
-    @Test func `a request that may not ask does not wait for one that may`() async throws {
+    /// The user takes a while to answer; another request must not wait for the answer.
+    @Test func `a request that does not allow prompts does not wait for an open prompt`() async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         let prompter = CountingPrompter(answer: "secret", waits: true)
@@ -83,7 +84,7 @@ struct SingleFlightTests {
     }
 
     @Test(arguments: [(PromptRefusal.canceled, AuthorizationError.Code.canceled), (.notInteractive, .notInteractive)])
-    func `a person may refuse`(refusal: PromptRefusal, code: AuthorizationError.Code) async throws {
+    func `a refused prompt fails the request with the matching code`(refusal: PromptRefusal, code: AuthorizationError.Code) async throws {
         let realm = try #require(TestRealm.current)
         var home = try Home(realm)
         home.options.prompter = CountingPrompter(refusal: refusal)
@@ -93,12 +94,12 @@ struct SingleFlightTests {
     }
 }
 
-/// Who joins, and who leaves.
+/// How callers join a flight, and when the work of a flight is cancelled.
 struct FlightTests {
     private let flights = SingleFlight<String, Int>(endsWithItsWaiters: true)
     private let counter = Counter()
 
-    /// Work that goes on until it is called off.
+    /// Starts work that runs until it is cancelled.
     private func wait() -> Task<Int, any Error> {
         Task { [flights, counter] in
             try await flights.run("work") { () async throws(KerberosError) in
@@ -109,7 +110,7 @@ struct FlightTests {
         }
     }
 
-    @Test func `work ends with the last who waits for it, and the next begins anew`() async throws {
+    @Test func `work is cancelled with its last waiter, and the next caller starts new work`() async throws {
         let waiting = [wait(), wait()]
         #expect(try await comesTrue { flights.waiters(for: "work") == 2 })
         waiting[0].cancel()
@@ -121,7 +122,7 @@ struct FlightTests {
         #expect(try await flights.run("work") { () async throws(KerberosError) in counter.next() } == 2)
     }
 
-    @Test func `work that nobody waits for from the start goes on`() async throws {
+    @Test func `work started without a waiter continues after its waiters are cancelled`() async throws {
         let (steps, continuation) = AsyncStream.makeStream(of: Void.self)
         flights.start("work") { [counter] () async throws(KerberosError) in
             for await _ in steps { break }

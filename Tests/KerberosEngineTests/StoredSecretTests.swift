@@ -9,7 +9,7 @@ import Testing
 
 private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"], acceptsPasswordChanges: true)
 
-/// Sign-ins by a password that is kept, on a real KDC.
+/// Sign-ins with a stored password, at a real KDC.
 @Suite(.testRealm(realmOptions)) struct StoredSecretTests {
     private let host = "www.example.test"
     private let realm: TestRealm
@@ -30,7 +30,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         return home
     }
 
-    @Test func `a request signs in`() async throws {
+    @Test func `a request signs in with the stored password`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "secret"])).makeExtension()
         #expect(try await kerberos.grant(host).principal == user.principal)
@@ -38,9 +38,9 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(sessions.map(\.acquiredBy) == [.storedSecret] && sessions.map(\.isDefault) == [true])
     }
 
-    /// However many ask at once, and however often: each attempt would be counted by the KDC.
+    /// The KDC counts every attempt, so concurrent and repeated requests must not send the password again.
     @Test(arguments: [false, true])
-    func `a wrong one is sent once and gone`(isReadOnly: Bool) async throws {
+    func `a wrong stored password is sent once and removed`(isReadOnly: Bool) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "wrong"], isReadOnly: isReadOnly)
         let kerberos = try home(user.name, store).makeExtension()
@@ -57,7 +57,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == (isReadOnly ? [user.principal] : []))
     }
 
-    @Test func `who stops waiting causes no second attempt`() async throws {
+    @Test func `a cancelled request causes no second attempt with the stored password`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "wrong"])).makeExtension()
         for _ in 0..<5 {
@@ -69,7 +69,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await realm.failedAttempts(of: user.name) == 1)
     }
 
-    @Test func `after a wrong one a person is asked`() async throws {
+    @Test func `a wrong stored password leads to a prompt if the request allows one`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "wrong"])
         var home = try home(user.name, store)
@@ -81,7 +81,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await kerberos.sessions().sessions.map(\.acquiredBy) == [.password])
     }
 
-    @Test func `an expired password is forgotten`() async throws {
+    @Test func `an expired stored password is removed`() async throws {
         let user = try await newUser()
         _ = try await realm.kadmin(["modprinc", "+needchange", user.name])
         let store = try MemorySecretStore([user.principal: "secret"])
@@ -90,7 +90,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(store.principals == [])
     }
 
-    @Test func `a wrong one says so`() async throws {
+    @Test func `a wrong stored password is reported with its store`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore([user.principal: "wrong"])).makeExtension()
         let error = await authorizationError { try await kerberos.grant(host) }
@@ -99,7 +99,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
     }
 
     @Test(arguments: [SignInRules(allowsAutomaticLogin: false), SignInRules(allowsPassword: false)])
-    func `where the profile forbids it nothing is kept or used`(_ rules: SignInRules) async throws {
+    func `no password is stored or used if the profile forbids it`(_ rules: SignInRules) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore([user.principal: "secret"])
         let kerberos = try home(user.name, store, rules: rules).makeExtension()
@@ -111,7 +111,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try realm.received(.initialTicket, client: user.name) == 0)
     }
 
-    @Test func `signing out forgets`() async throws {
+    @Test func `a sign-out removes the stored password`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -121,13 +121,13 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         let result = try await kerberos.signOut()
         #expect(result.ended.count == 1 && result.forgotten.map(\.description) == [user.principal])
         #expect(await authorizationError { try await kerberos.grant(host) }?.code == .notSignedIn)
-        // One whose session is over already is forgotten as well.
+        // The password of a session that has already ended is removed as well.
         _ = try await store.store(Secret("secret"), for: Principal(user.principal))
         #expect(try await kerberos.signOut().forgotten.map(\.description) == [user.principal])
         #expect(store.principals == [])
     }
 
-    @Test func `a wrong password is not kept`() async throws {
+    @Test func `a wrong password is not stored`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -135,7 +135,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(error?.code == .wrongPassword && store.principals == [])
     }
 
-    @Test func `what a person types is kept`() async throws {
+    @Test func `a password from a prompt is stored`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -144,7 +144,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await store.secret(for: Principal(user.principal)) == Secret("secret"))
     }
 
-    @Test func `a new password replaces the one that is kept`() async throws {
+    @Test func `a password change updates a stored password only`() async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -153,10 +153,10 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await store.secret(for: Principal(user.principal)) == Secret("Fresh 1"))
         let other = try await newUser()
         try await kerberos.changePassword(of: other.name, from: Secret("secret"), to: Secret("Fresh 1"))
-        #expect(store.principals == [user.principal], "what was not kept is not kept now")
+        #expect(store.principals == [user.principal], "a password that was not stored before is still not stored")
     }
 
-    @Test func `refresh acquires again what cannot be renewed`() async throws {
+    @Test func `a refresh with a stored password reacquires a ticket that is not renewable`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore()).makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600))
@@ -169,7 +169,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(after.acquiredBy == .storedSecret && after.isSignedIn && after.services.count == 1)
     }
 
-    @Test func `refresh renews what can be`() async throws {
+    @Test func `a refresh with a stored password renews a renewable ticket`() async throws {
         let user = try await newUser()
         let kerberos = try home(user.name, MemorySecretStore()).makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
@@ -179,9 +179,9 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try realm.received(.initialTicket, client: user.name) == before)
     }
 
-    /// A session whose password is gone ends as any other does, and is not tried again and again.
+    /// The session becomes an ordinary password session, so that the refresh is not retried again and again.
     @Test(arguments: [false, true])
-    func `refresh without the password`(isWrong: Bool) async throws {
+    func `a refresh without a correct stored password fails once`(isWrong: Bool) async throws {
         let user = try await newUser()
         let store = try MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
@@ -195,7 +195,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
         #expect(try await realm.failedAttempts(of: user.name) == (isWrong ? 1 : 0) && store.principals == [])
     }
 
-    @Test func `a session that was ended is not acquired again`() async throws {
+    @Test func `a session destroyed by kdestroy is not reacquired`() async throws {
         let user = try await newUser()
         let home = try home(user.name, MemorySecretStore())
         let kerberos = home.makeExtension()

@@ -6,7 +6,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// A user of A.TEST and a service of B.TEST, two realms that trust each other.
+/// Requests of a user of A.TEST to a service of B.TEST; the two realms trust each other.
 struct TrustTests {
     private func withRealms(_ body: (TestRealm, TestRealm) async throws -> Void) async throws {
         try await withTrustedRealms(
@@ -38,11 +38,11 @@ struct TrustTests {
         let acceptance = try Acceptance(grant.token, keytab: keytab)
         #expect(acceptance.client == "alice@A.TEST")
         #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
-        // From the cache, in another process.
+        // Another process uses the ticket in the cache.
         #expect(try await home.makeExtension().grant(host).servicePrincipal == "HTTP/\(host)@B.TEST")
     }
 
-    @Test func `by referral`() async throws {
+    @Test func `a referral of the KDC leads to the service's realm`() async throws {
         try await withRealms { first, second in
             let home = try Home(first, configurations: [try configuration("A.TEST")])
             try await expectAnswer(home, host: "web.b.test", keytab: second.keytabPath)
@@ -50,8 +50,8 @@ struct TrustTests {
         }
     }
 
-    /// No krb5.conf: the profiles alone say where the KDCs are, that of the other realm too.
-    @Test func `by referral with the KDCs of the profiles`() async throws {
+    /// Without krb5.conf the profiles alone set the KDCs of both realms.
+    @Test func `a referral leads to a realm whose KDC is set by a profile`() async throws {
         try await withRealms { first, second in
             var configurations = [try configuration("A.TEST"), ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule("only.test")])]
             for (position, realm) in [first, second].enumerated() {
@@ -63,8 +63,8 @@ struct TrustTests {
         }
     }
 
-    /// The KDC of A.TEST knows nothing of this domain; the profile does.
-    @Test func `by mapping`() async throws {
+    /// The KDC of A.TEST does not know this domain; the profile does.
+    @Test func `a profile's domain mapping leads to the service's realm`() async throws {
         try await withRealms { first, second in
             let mapping = ["B.TEST": [".elsewhere.test"]]
             let home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
@@ -76,8 +76,8 @@ struct TrustTests {
         }
     }
 
-    /// The profile that covers the host says nothing of its realm; another one does.
-    @Test func `by another profiles mapping`() async throws {
+    /// The profile that covers the host does not map its domain; another profile does.
+    @Test func `another profile's domain mapping leads to the service's realm`() async throws {
         try await withRealms { first, second in
             let covering = ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".intra.example")])
             let mapping = ExtensionConfiguration(realm: "B.TEST", domainRealmMapping: ["B.TEST": [".intra.example"]])
@@ -90,20 +90,20 @@ struct TrustTests {
         }
     }
 
-    /// The profile's realm is that of the services; its principal comes from the other.
-    @Test func `a principal of another realm than the profiles`() async throws {
+    /// The profile's realm is that of the services; its principal is in the other realm.
+    @Test func `a profile's principal may be in another realm than the profile`() async throws {
         try await withRealms { first, second in
             let home = try Home(first, configurations: [try configuration("B.TEST", principal: "alice@A.TEST")])
             try await expectAnswer(home, host: "web.elsewhere.test", keytab: second.keytabPath)
         }
     }
 
-    /// Its KDC refuses what this realm's gave out. Nobody can tell from afar whether another ticket would help, so that it is tried, and
-    /// not with every request.
+    /// The other realm's KDC rejects the tickets that this realm's KDC issues. The client cannot know whether a new ticket would help, so
+    /// it tries once, but not with every request.
     @Test(arguments: [false, true])
-    func `a trust whose keys differ costs one sign in`(ofAService: Bool) async throws {
+    func `a trust with different keys in the two realms costs one sign-in`(ofAService: Bool) async throws {
         try await withRealms { first, second in
-            // With no referral, the ticket of the cache is sent to the other realm.
+            // Without a referral, the cached cross-realm ticket is sent to the other realm.
             let mapping = ["B.TEST": [".b.test"]]
             var home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
             let keytab = InitialCredentialSource.keytab(try await first.keytab(for: "alice"))
@@ -113,7 +113,7 @@ struct TrustTests {
             _ = try await kerberos.grant("web.b.test")
             let signIns = { try first.issued(.initialTicket, client: "alice") }
             #expect(try signIns() == 1)
-            // Both ends have the new key, and the cache has a ticket by the old one.
+            // Both realms have the new key, and the cache has a ticket encrypted with the old one.
             try await share("changed", by: [first, second])
             home.clock.advance(by: 301)
             #expect(try await kerberos.grant("web.elsewhere.b.test").servicePrincipal == "HTTP/web.elsewhere.b.test@B.TEST")
@@ -126,21 +126,21 @@ struct TrustTests {
                 #expect((refused?.cause as? KerberosError)?.code == .ticketRefused)
             }
             if !ofAService {
-                // Another process, by the KDC's clock: the ticket is new.
+                // Another process, whose clock is the KDC's: the ticket is new.
                 home.options.clock = { Date() }
                 _ = await authorizationError { try await home.makeExtension().grant("web.more.b.test") }
             }
             #expect(try signIns() == 3)
             _ = try await kerberos.grant("web.a.test")
 
-            try await share("mended", by: [first, second])
+            try await share("fixed", by: [first, second])
             home.clock.advance(by: 301)
             #expect(try await kerberos.grant("web.more.b.test").servicePrincipal == "HTTP/web.more.b.test@B.TEST")
             #expect(try signIns() == 4)
         }
     }
 
-    /// Gives the principal of the trust another key of the same version.
+    /// Gives the cross-realm principal another key with the same version number.
     private func share(_ password: String, by realms: [TestRealm]) async throws {
         for realm in realms {
             _ = try await realm.kadmin(["delete_principal", "-force", "krbtgt/B.TEST@A.TEST"])
@@ -148,7 +148,7 @@ struct TrustTests {
         }
     }
 
-    @Test func `each realms user answers for its own hosts`() async throws {
+    @Test func `each realm's user answers for the hosts of that realm`() async throws {
         try await withRealms { first, _ in
             let configurations: [ExtensionConfiguration] = [
                 .init(realm: "A.TEST", hosts: [try HostRule(".a.test")]), .init(realm: "B.TEST", hosts: [try HostRule(".b.test")]),

@@ -4,10 +4,10 @@ import Testing
 
 @testable import KerberosSSO
 
-/// A dialogue in which the program takes the question and says nothing more.
+/// Pinentry dialogues in which the program reads the request and sends no answer.
 struct AssuanDialogueTests {
     @Test(.timeLimit(.minutes(1)), arguments: ["exec cat >/dev/null", "trap '' TERM; while :; do echo S still here; done"])
-    func `a question that nobody answers ends`(rest: String) async throws {
+    func `an unanswered pinentry request times out and its program is terminated`(rest: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -18,7 +18,7 @@ struct AssuanDialogueTests {
             Thread.detachNewThread { continuation.resume(with: Result { try Self.ask("\(folder)/pinentry") }) }
         }
         #expect(refusal == .canceled)
-        // It was waited for: neither it nor its remains are there.
+        // The process was reaped: it no longer exists, not even as a zombie.
         #expect(kill(process, 0) != 0)
     }
 

@@ -2,6 +2,7 @@ import Testing
 
 @testable import KerberosSSO
 
+/// The parsing and encoding of Assuan protocol lines.
 struct AssuanLineTests {
     @Test(arguments: [
         ("OK", AssuanLine.done), ("OK Pleased to meet you", .done), ("OKAY", .other), ("", .other), ("# remark", .other),
@@ -13,7 +14,7 @@ struct AssuanLineTests {
         ("ERR", .failed(code: 0)), ("ERR -1", .failed(code: 0)), ("ERR 99999999999999999999", .failed(code: 0)),
         ("INQUIRE QUALITY secret", .inquiry),
     ])
-    func `a line is understood`(line: String, expected: AssuanLine) {
+    func `an Assuan line is parsed`(line: String, expected: AssuanLine) {
         #expect(AssuanLine(Array(line.utf8)) == expected)
     }
 
@@ -21,11 +22,11 @@ struct AssuanLineTests {
         ("BYE", "", "BYE\n"), ("SETDESC", "a b", "SETDESC a b\n"), ("SETDESC", "100%\nGETPIN", "SETDESC 100%25%0AGETPIN\n"),
         ("SETDESC", "\r\u{7F}\u{1}", "SETDESC %0D%7F%01\n"), ("SETDESC", "zoë", "SETDESC zoë\n"),
     ])
-    func `a request is one line`(command: String, text: String, expected: String) {
+    func `an Assuan request is encoded as one line`(command: String, text: String, expected: String) {
         #expect(String(decoding: AssuanLine.request(command, text, limit: 1000), as: UTF8.self) == expected)
     }
 
-    @Test func `a long text is cut between characters`() {
+    @Test func `a long text is truncated between characters`() {
         let line = AssuanLine.request("SETDESC", String(repeating: "ë%", count: 900), limit: 1000)
         #expect(line.count <= 1000 && line.last == UInt8(ascii: "\n"))
         #expect(String(validating: line, as: UTF8.self)?.hasSuffix("\u{FFFD}\n") == false)

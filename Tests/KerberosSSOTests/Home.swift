@@ -3,7 +3,7 @@ import KerberosSSO
 import KerberosTesting
 import Testing
 
-/// One user's surroundings, in a folder of its own in the realm's: nothing of the machine's is read but `/etc/ksso`.
+/// One user's environment, in its own directory inside the realm's. Of the system-wide files only `/etc/ksso` is read.
 struct Home {
     let realm: TestRealm
     let directory: String
@@ -22,7 +22,7 @@ struct Home {
         settings.environment = ["HOME": directory, "USER": "bob", "KSSO_RUNTIME_DIR": "\(directory)/run"]
     }
 
-    /// Writes a profile as the user would have it, and gives its path.
+    /// Writes a profile to the user's profile directory and returns its path.
     @discardableResult
     func write(_ name: String, _ lines: String...) throws -> String {
         let path = "\(directory)/.config/ksso/\(name)"
@@ -32,7 +32,7 @@ struct Home {
     }
 }
 
-/// The profile that a Mac would take.
+/// A profile in the format of a Mac.
 func intranetProfile() throws -> Profile {
     let url = try #require(Bundle.module.url(forResource: "Fixtures/intranet", withExtension: "mobileconfig"))
     return try Profile(contentsOf: url.path)
@@ -51,7 +51,7 @@ extension Prompter where Self == Answering {
 }
 
 extension CredentialExtension {
-    /// Answers a challenge of a host, and says who did.
+    /// Answers a challenge of a host and returns the principal.
     func principal(for host: String, mayAsk: Bool = false) async throws -> String {
         let url = try #require(URL(string: "https://\(host)/"))
         let outcome = try await beginAuthorization(with: .init(url: url, isUserInterfaceEnabled: mayAsk))

@@ -6,9 +6,9 @@ import Testing
 @testable import Kerberos
 @testable import KerberosSSO
 
-/// Programs that do not do what a pinentry does; how a real one asks is tested with an agent.
+/// Prompts through scripts that replace pinentry; the agent tests use the real program.
 struct PinentryPrompterTests {
-    /// Runs a shell script in the place of a pinentry program. It is not on the threads that tasks share, which this would block.
+    /// Runs a shell script in place of a pinentry program, on its own thread because the prompt would block a thread of the task pool.
     private func ask(
         _ script: String,
         environment: [String: String] = Self.variables,
@@ -43,7 +43,7 @@ struct PinentryPrompterTests {
         }
     }
 
-    /// What was reported, nil for the end of a fault.
+    /// Collects the reports; nil is the end of a fault.
     private final class Reports: Sendable {
         private let added = Mutex<[String?]>([])
         var lines: [String?] { added.withLock { $0 } }
@@ -53,7 +53,7 @@ struct PinentryPrompterTests {
 
     private static let variables = ["LANG": "C.UTF-8", "WAYLAND_DISPLAY": "wayland-7"]
 
-    /// Says OK to everything before the question.
+    /// Answers OK to every line before the request for the PIN.
     private static let polite =
         "echo OK ready; while read -r line; do echo \"$line\" >>log; case $line in GETPIN*) break;; esac; echo OK; done;"
 
@@ -61,7 +61,7 @@ struct PinentryPrompterTests {
         ("printf 'D 100%%25 zo\\303\\253\\nOK\\n'", "100% zoë"), ("printf 'S x\\n# y\\nD a\\nD b\\nOK\\n'", "ab"), ("echo OK", ""),
         ("echo INQUIRE QUALITY x; read -r end; [ \"$end\" = END ] && printf 'D good\\nOK\\n'", "good"),
     ])
-    func `what is typed comes`(script: String, expected: String) async throws {
+    func `pinentry's data lines are returned as the answer`(script: String, expected: String) async throws {
         #expect(try await ask("\(Self.polite) \(script)").get() == [expected])
     }
 
@@ -71,7 +71,7 @@ struct PinentryPrompterTests {
         ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", .notInteractive), ("\(polite) exit 0", .canceled),
         ("\(polite) yes 'D xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'", .canceled), ("\(polite) yes | tr -d '\\n'", .canceled),
     ])
-    func `a program that gives no answer`(script: String, expected: PromptRefusal) async throws {
+    func `a pinentry that gives no answer is a refusal`(script: String, expected: PromptRefusal) async throws {
         let result = try await ask(script)
         #expect(throws: expected) { try result.get() }
     }
@@ -83,25 +83,27 @@ struct PinentryPrompterTests {
         ("\(polite) echo 'ERR 83918929 Inappropriate ioctl for device'", ["DISPLAY": ""], "Set GPG_TTY or DISPLAY"),
         ("exit 1", [:], "Set GPG_TTY or DISPLAY"),
     ])
-    func `why nobody could be asked is told once`(script: String, environment: [String: String], expected: String) async throws {
+    func `the reason why pinentry cannot prompt is reported once`(script: String, environment: [String: String], expected: String)
+        async throws
+    {
         let reports = Reports()
         _ = try await ask(script, environment: environment, times: 3, reports: reports)
-        let told = reports.lines
-        #expect(told.count == 1 && told.first??.contains(expected) == true, "\(told)")
-        #expect(told.first??.contains("\n") == false)
+        let lines = reports.lines
+        #expect(lines.count == 1 && lines.first??.contains(expected) == true, "\(lines)")
+        #expect(lines.first??.contains("\n") == false)
     }
 
-    @Test func `a question that is put again is told`() async throws {
+    @Test func `a prompt that works again ends the reported fault`() async throws {
         let reports = Reports()
         let script = "[ -e broken ] || { echo >broken; exit 1; }; \(Self.polite) printf 'D x\\nOK\\n'"
         let result = try await ask(script, times: 3, reports: reports)
         #expect(try result.get() == ["x"])
-        let told = reports.lines
-        #expect(told.map { $0 == nil } == [false, true], "\(told)")
+        let lines = reports.lines
+        #expect(lines.map { $0 == nil } == [false, true], "\(lines)")
     }
 
-    /// A person's no, and a request that nobody waits for, are no faults of the program.
-    @Test func `who gives up is no fault`() async throws {
+    /// A user's refusal and a cancelled request are not faults of the program.
+    @Test func `a canceled prompt is not reported as a fault`() async throws {
         let reports = Reports()
         _ = try await ask("\(Self.polite) echo 'ERR 83886179 Operation cancelled'", reports: reports)
         let hanging = "mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null"
@@ -115,10 +117,10 @@ struct PinentryPrompterTests {
         #expect(reports.lines.isEmpty)
     }
 
-    @Test func `a question that is canceled ends its program`() async throws {
+    @Test func `canceling a prompt terminates its pinentry`() async throws {
         let result = try await ask("mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null") { prompter, request, folder in
             Thread.detachNewThread {
-                // The other end is opened when the question is there.
+                // Reading the FIFO waits until the script has received the request.
                 while !FileManager.default.fileExists(atPath: "\(folder)/asked") { sched_yield() }
                 _ = try? FileHandle(forReadingAtPath: "\(folder)/asked")?.readToEnd()
                 request.cancel(at: prompter)
@@ -127,8 +129,8 @@ struct PinentryPrompterTests {
         #expect(throws: PromptRefusal.canceled) { try result.get() }
     }
 
-    /// The time in which a dialogue ends does not depend on what the program does about it.
-    @Test func `a program that heeds nothing is ended`() async throws {
+    /// How long ending a dialogue takes must not depend on the program.
+    @Test func `a pinentry that ignores SIGTERM is terminated`() async throws {
         let script = "trap '' TERM; mkfifo asked; \(Self.polite) echo $$ >process; echo asked >asked; while :; do read -r x <hang; done"
         let result = try await ask("mkfifo hang; \(script)") { prompter, request, folder in
             Thread.detachNewThread {
@@ -140,14 +142,14 @@ struct PinentryPrompterTests {
         #expect(throws: PromptRefusal.canceled) { try result.get() }
     }
 
-    @Test func `a question that was called off before it was asked starts nothing`() async throws {
+    @Test func `a prompt canceled before it opens starts no program`() async throws {
         let prompter = PinentryPrompter(program: "/bin/cat", environment: [:])
         let request = PromptRequest(principal: try Principal("alice@EXAMPLE.TEST"), prompts: [.init(kind: .password, text: "Password")])
         request.cancel(at: prompter)
         #expect(throws: PromptRefusal.canceled) { try prompter.answers(to: request) }
     }
 
-    @Test func `a cancellation ends nobody elses question`() async throws {
+    @Test func `canceling one prompt does not affect another`() async throws {
         let script = "mkfifo asked answer; \(Self.polite) echo asked >asked; read -r x <answer; printf 'D mine\\nOK\\n'"
         let result = try await ask(script) { prompter, request, folder in
             Thread.detachNewThread {
@@ -160,12 +162,12 @@ struct PinentryPrompterTests {
         #expect(try result.get() == ["mine"])
     }
 
-    @Test func `the program has the variables that were given`() async throws {
+    @Test func `pinentry gets only the given environment variables`() async throws {
         let result = try await ask("\(Self.polite) printf 'D %s %s %s\\nOK\\n' \"$LANG\" \"$WAYLAND_DISPLAY\" \"${HOME-none}\"")
         #expect(try result.get() == ["C.UTF-8 wayland-7 none"])
     }
 
-    @Test func `the program is found by the path that was given`() {
+    @Test func `pinentry is found through the given PATH`() {
         #expect(PinentryPrompter.path(of: "sh", environment: ["PATH": "/nowhere:/bin"]) == "/bin/sh")
         #expect(PinentryPrompter.path(of: "sh", environment: ["PATH": "/nowhere"]) == nil)
         #expect(PinentryPrompter.path(of: "/bin", environment: [:]) == nil)

@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Which profiles are in force.
+/// Which profiles are active.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct ProfileChoiceTests {
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
@@ -22,7 +22,7 @@ struct ProfileChoiceTests {
         )
     }
 
-    @Test func `those of the environment dictionary`() async throws {
+    @Test func `the profiles in KSSO_PROFILE are used, and no others`() async throws {
         var home = try makeHome()
         let first = try writeProfile(home, "first.yaml", host: "www.example.test")
         let second = try writeProfile(home, "second.yaml", host: "other.example.test")
@@ -36,7 +36,7 @@ struct ProfileChoiceTests {
         #expect(sso.decision(for: third).plan == nil)
     }
 
-    @Test func `those that the caller names beat the environment`() async throws {
+    @Test func `the caller's profiles override KSSO_PROFILE`() async throws {
         var home = try makeHome()
         let first = try writeProfile(home, "first.yaml", host: "www.example.test")
         home.settings.environment["KSSO_PROFILE"] = try writeProfile(home, "second.yaml", host: "other.example.test")
@@ -44,7 +44,7 @@ struct ProfileChoiceTests {
         #expect(sso.profiles.map(\.source) == [first])
     }
 
-    @Test func `those of the users folder with a warning for a broken one`() async throws {
+    @Test func `the user's profile directory is used, with a warning for a broken profile`() async throws {
         let home = try makeHome()
         let good = try writeProfile(home, "good.yaml", host: "www.example.test")
         let broken = try home.write("broken.yaml", "Realm: [")
@@ -54,17 +54,16 @@ struct ProfileChoiceTests {
     }
 
     @Test(arguments: ["/nonexistent/profile.yaml", "/dev/null", "/"])
-    func `one that is named must be usable`(path: String) async throws {
+    func `an unusable profile in KSSO_PROFILE is an error`(path: String) async throws {
         var home = try makeHome()
         home.settings.environment["KSSO_PROFILE"] = path
         await #expect(throws: ProfileError.self) { try await SingleSignOn(.automatic, settings: home.settings) }
     }
 
-    @Test func `without any profile one can still sign in`() async throws {
+    @Test func `without a profile a sign-in uses the default realm of krb5.conf`() async throws {
         var home = try makeHome()
         home.settings.environment["HOME"] = "\(home.directory)/nowhere"
         let sso = try await SingleSignOn(.inProcess([]), settings: home.settings)
-        // krb5.conf's default realm.
         #expect(try await sso.signIn("alice", prompt: .secret).principal.description == "alice@EXAMPLE.TEST")
         let url = try #require(URL(string: "https://www.example.test/"))
         #expect(sso.decision(for: url).plan == nil)

@@ -10,7 +10,7 @@ private let isKeyringAvailable: Bool = {
     return (try? KernelKeyring.store(Secret("x"), named: name)) != nil
 }()
 
-/// Where passwords are kept; each test has a principal of its own, since a user has one keyring.
+/// The stores for passwords. Each test has its own principal because a user has one keyring.
 @Suite struct SecretStoreTests {
     private let principal: Principal
     private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
@@ -35,7 +35,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(.enabled(if: isKeyringAvailable, "the kernel has no keyrings, or allows none here"))
-    func `the kernels keyring`() async throws {
+    func `the kernel keyring stores, returns and removes a password`() async throws {
         let store = KernelKeyringStore()
         #expect(try await store.secret(for: principal) == nil)
         #expect(try await store.remove(principal) == false)
@@ -43,7 +43,7 @@ private let isKeyringAvailable: Bool = {
             _ = try await store.store(secret, for: principal)
             #expect(try await store.secret(for: principal) == secret)
         }
-        // In another thread, and only for this user: nothing for group and others.
+        // The key has permissions only for this user, none for group and others.
         let key = try #require(keys().first { $0.hasSuffix("ksso:\(principal): 4096") })
         #expect(key.contains(" 3f3f0000 "), "\(key)")
         #expect(try await store.remove(principal) == true)
@@ -53,7 +53,7 @@ private let isKeyringAvailable: Bool = {
         }
     }
 
-    /// What the kernel lists of the keys that this process may see.
+    /// The lines of `/proc/keys`: the keys that this process may see.
     private func keys() throws -> [String] {
         let descriptor = open("/proc/keys", O_RDONLY | O_CLOEXEC)
         try #require(descriptor >= 0)
@@ -62,7 +62,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(arguments: ["pass wörd", "pass wörd\n", "pass wörd\r\n"])
-    func `what systemd delivers`(content: String) async throws {
+    func `a password in systemd's credentials directory is read without its line end`(content: String) async throws {
         try await withFolder { store in
             #expect(try await store.secret(for: principal) == nil)
             try deliver(content)
@@ -73,7 +73,7 @@ private let isKeyringAvailable: Bool = {
     }
 
     @Test(.enabled(if: isKeyringAvailable, "the kernel has no keyrings, or allows none here"))
-    func `what is refused is passed over until it is delivered anew`() async throws {
+    func `a removed password is ignored until systemd delivers a new file`() async throws {
         try await withFolder { store in
             try deliver("old")
             #expect(try await store.remove(principal) == true)
@@ -81,21 +81,21 @@ private let isKeyringAvailable: Bool = {
             #expect(try await store.remove(principal) == false)
             let other = try #require(CredentialsDirectoryStore(environment: ["CREDENTIALS_DIRECTORY": folder]))
             #expect(try await other.secret(for: principal) == nil)
-            try FileManager.default.moveItem(atPath: file, toPath: file + ".old")  // else its number may be given out again
+            try FileManager.default.moveItem(atPath: file, toPath: file + ".old")  // otherwise its inode number may be reused
             try deliver("new")
             #expect(try await store.secret(for: principal) == Secret("new"))
         }
     }
 
     @Test(arguments: [0o444, 0o404, 0o420, 0o402])
-    func `a file that others read or change`(mode: Int) async throws {
+    func `a credential file that other users can access is rejected`(mode: Int) async throws {
         try await withFolder { store in
             try deliver("secret", mode: mode)
             #expect(await kerberosError { _ = try await store.secret(for: principal) }?.code == .secretStoreUnusable)
         }
     }
 
-    @Test func `what is no file of its own`() async throws {
+    @Test func `a symbolic link or an oversized credential file is rejected`() async throws {
         try await withFolder { store in
             try deliver("secret")
             try FileManager.default.moveItem(atPath: file, toPath: "\(folder)/elsewhere")
@@ -104,13 +104,15 @@ private let isKeyringAvailable: Bool = {
             try FileManager.default.removeItem(atPath: file)
             try deliver(String(repeating: "x", count: 4097))
             #expect(await kerberosError { _ = try await store.secret(for: principal) }?.code == .secretStoreUnusable)
-            // No name leads out of the folder.
+            // No principal name leads out of the directory.
             #expect(try await store.secret(for: Principal("a/../../b@EXAMPLE.TEST")) == nil)
         }
     }
 
     @Test(arguments: [[:], ["CREDENTIALS_DIRECTORY": ""], ["CREDENTIALS_DIRECTORY": "relative"]])
-    func `no folder`(environment: [String: String]) { #expect(CredentialsDirectoryStore(environment: environment) == nil) }
+    func `without an absolute CREDENTIALS_DIRECTORY there is no store`(environment: [String: String]) {
+        #expect(CredentialsDirectoryStore(environment: environment) == nil)
+    }
 
     private func kerberosError(_ body: () async throws -> Void) async -> KerberosError? {
         do {

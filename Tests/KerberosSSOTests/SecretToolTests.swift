@@ -4,7 +4,7 @@ import Testing
 @testable import Kerberos
 @testable import KerberosSSO
 
-/// Programs that do not do what `secret-tool` does; the real one is tested with commands.
+/// The Secret Service store with scripts that replace `secret-tool`; the command tests use the real program.
 struct SecretToolTests {
     @discardableResult
     private func withTool<Value>(_ script: String, _ body: (SecretServiceStore, String) async throws -> Value) async throws -> Value {
@@ -22,10 +22,10 @@ struct SecretToolTests {
 
     init() throws { alice = try Principal("alice@EXAMPLE.TEST") }
 
-    /// One that says what it is called with, and keeps what it reads.
+    /// A script that logs its arguments and environment, and stores its input.
     private static let recording = "echo \"$@\" >>log; env >>log; case $1 in store) cat >kept;; lookup) cat kept;; clear) rm kept;; esac"
 
-    @Test func `the password goes by its input alone`() async throws {
+    @Test func `secret-tool gets the password only through standard input`() async throws {
         try await withTool(Self.recording) { store, folder in
             #expect(try await store.secret(for: alice) == nil)
             #expect(try await store.store(Secret("pass wörd"), for: alice) == "in the Secret Service until you sign out")
@@ -38,7 +38,7 @@ struct SecretToolTests {
     }
 
     @Test(arguments: ["exit 1", "kill -9 $$", "cat >/dev/null; echo no >&2; exit 3"])
-    func `one that fails keeps nothing`(script: String) async throws {
+    func `a failing secret-tool stores no password`(script: String) async throws {
         try await withTool(script) { store, _ in
             let kept = try await store.secret(for: alice)
             #expect(kept == nil)
@@ -46,15 +46,15 @@ struct SecretToolTests {
         }
     }
 
-    @Test func `one that says too much is ended`() async throws {
+    @Test func `a secret-tool with endless output is terminated`() async throws {
         try await withTool("exec yes") { store, _ in
             await #expect(throws: KerberosError.self) { try await store.secret(for: alice) }
         }
     }
 
-    /// It has the other end of its output closed, or open, and does not end.
+    /// The program does not exit, with its output open or closed.
     @Test(arguments: ["exec cat fifo", "exec >/dev/null; exec cat fifo >&2 <&-"])
-    func `one that does not end is ended`(script: String) async throws {
+    func `a secret-tool that does not exit is terminated`(script: String) async throws {
         try await withTool("exec 0<&-; mkfifo fifo; \(script)") { _, folder in
             let environment = ["PATH": "/usr/bin:/bin"]
             let run = SecretToolRun(program: "\(folder)/secret-tool", arguments: [], environment: environment, patience: .milliseconds(200))
@@ -65,7 +65,7 @@ struct SecretToolTests {
         }
     }
 
-    @Test func `a name that looks like an option is not handed over`() async throws {
+    @Test func `a principal that looks like an option is not passed to secret-tool`() async throws {
         try await withTool(Self.recording) { store, folder in
             let principal = try Principal("--all@EXAMPLE.TEST")
             let kept = try await store.secret(for: principal)
@@ -76,7 +76,7 @@ struct SecretToolTests {
     }
 
     @Test(arguments: [[:], ["PATH": "/usr/bin"], ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/x", "PATH": "/nonexistent:relative"]])
-    func `where there is none it is not asked`(environment: [String: String]) {
+    func `without secret-tool or a session bus there is no Secret Service store`(environment: [String: String]) {
         #expect(SecretServiceStore(environment: environment) == nil)
     }
 }

@@ -7,19 +7,20 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// `SingleSignOn` without an agent: profiles, sessions, service credentials and the trace.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct SingleSignOnTests {
     private let host = "www.example.test"
 
     private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
 
-    @Test func `the profile of a mac`() async throws {
+    @Test func `a Mac's profile signs in its principal and answers its hosts`() async throws {
         let home = try makeHome()
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         #expect(sso.warnings.isEmpty && sso.profiles.count == 1)
         let url = try #require(URL(string: "https://www.example.test/"))
         #expect(sso.decision(for: url).plan?.servicePrincipal == "HTTP/www.example.test@EXAMPLE.TEST")
-        // Nobody is named: the profile's principal signs in, not $USER.
+        // No principal is given: the profile's principal signs in, not $USER.
         let session = try await sso.signIn(prompt: .secret)
         #expect(session.principal.description == "alice@EXAMPLE.TEST")
         guard case .headers(let grant) = try await sso.beginAuthorization(with: .init(url: url)) else {
@@ -35,8 +36,8 @@ struct SingleSignOnTests {
         #expect(try await grant.exchange.respond(to: acceptance.reply) == .established)
     }
 
-    /// No krb5.conf at all: the profile says where the KDC is.
-    @Test func `the profile alone suffices`() async throws {
+    /// Without krb5.conf the profile sets the KDC.
+    @Test func `a profile with its KDC suffices without krb5.conf`() async throws {
         var home = try makeHome()
         home.settings.base = .none
         let path = try home.write(
@@ -52,11 +53,11 @@ struct SingleSignOnTests {
         )
         let sso = try await SingleSignOn(.automatic(profiles: [path]), settings: home.settings)
         let session = try await sso.signIn(prompt: .secret)
-        #expect(session.principal.description == "bob@EXAMPLE.TEST")  // $USER, since the profile names nobody
+        #expect(session.principal.description == "bob@EXAMPLE.TEST")  // $USER, because the profile has no principal
         #expect(try await sso.principal(for: host) == "bob@EXAMPLE.TEST")
     }
 
-    @Test func `the commands of a session`() async throws {
+    @Test func `sessions can be switched, refreshed, explained and ended`() async throws {
         let home = try makeHome()
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         try await sso.signIn("alice", prompt: .secret, options: .init(lifetime: .seconds(600), renewableLifetime: .seconds(3600)))
@@ -72,7 +73,7 @@ struct SingleSignOnTests {
         #expect(try await sso.signOut().ended.count == 1)
     }
 
-    @Test func `a service with a keytab`() async throws {
+    @Test func `a service with a keytab leaves the user's cache alone`() async throws {
         let home = try makeHome()
         let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app@EXAMPLE.TEST")
         let service = try await SingleSignOn(.inProcess(try intranetProfile(), credential: credential), settings: home.settings)
@@ -80,7 +81,7 @@ struct SingleSignOnTests {
         #expect(!FileManager.default.fileExists(atPath: "\(home.directory)/cache"))
     }
 
-    @Test func `a services name gets the profiles realm`() async throws {
+    @Test func `a service principal without a realm gets the profile's realm`() async throws {
         var home = try makeHome()
         home.settings.base = .files([home.realm.configurationPath])
         let credential = SingleSignOn.ServiceCredential.keytab(home.realm.keytabPath, principal: "app")
@@ -88,14 +89,14 @@ struct SingleSignOnTests {
         #expect(try await service.principal(for: host) == "app@EXAMPLE.TEST")
     }
 
-    @Test func `a keytab names its principal itself`() async throws {
+    @Test func `a sign-in with a keytab uses the keytab's principal`() async throws {
         let home = try makeHome()
         let keytab = try await home.realm.keytab(for: "app")
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         #expect(try await sso.signIn(using: .keytab(keytab)).principal.description == "app@EXAMPLE.TEST")
     }
 
-    @Test func `a request may ask the prompter of the settings`() async throws {
+    @Test func `a request that allows prompts uses the prompter of the settings`() async throws {
         var home = try makeHome()
         home.settings.prompter = Answering.secret
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
@@ -103,7 +104,7 @@ struct SingleSignOnTests {
         #expect(try await sso.principal(for: host, mayAsk: true) == "alice@EXAMPLE.TEST")
     }
 
-    @Test func `the trace is handed on and holds no password`() async throws {
+    @Test func `the trace reaches the caller and contains no password`() async throws {
         var home = try makeHome()
         let lines = TraceLines()
         home.settings.trace = { lines.append($0) }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What the server does at a test's word, asked by curl.
+/// Faults and options of ``AcceptorServer``, seen by curl.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct AcceptorServerFaultTests {
     let realm: TestRealm
 
@@ -19,7 +19,7 @@ import Testing
         return try await realm.run("curl", words, environment: ["KRB5CCNAME": cache])
     }
 
-    @Test func `a request is greeted or refused`() async throws {
+    @Test func `a request with a ticket is greeted, and one without is challenged`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let greeted = try await curl(server.url).output
             #expect(greeted == "Hello alice@EXAMPLE.TEST\n200")
@@ -28,10 +28,10 @@ import Testing
         }
     }
 
-    @Test func `one token vouches for the connection`() async throws {
+    @Test func `a second request without a token is accepted only on a bound connection`() async throws {
         for isConnectionBound in [false, true] {
             try await withAcceptorServer(realm: realm, .init(isConnectionBound: isConnectionBound)) { server in
-                // The second request brings no token.
+                // The second request carries no token.
                 let second = ["--next", "-s", "-w", "%{http_code}", server.url]
                 let output = try await curl(server.url, second).output
                 #expect(server.requests.map(\.connection) == [1, 1])
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// The curl of Debian 12 sends no bindings.
-    @Test func `bindings are required`() async throws {
+    /// curl in Debian 12 sends no bindings.
+    @Test func `a server that requires channel bindings rejects a client without them`() async throws {
         let identity = try await realm.makeServerIdentity()
         let bindings = try identity.channelBindings()
         for (policy, status) in [(AcceptorServerOptions.BindingPolicy.compared(bindings), "200"), (.required(bindings), "401")] {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [AcceptorServerOptions.FinalToken.sent, .dropped, .garbage])
-    func `the server proves itself or not`(token: AcceptorServerOptions.FinalToken) async throws {
+    func `the server's final token is sent, dropped or garbled`(token: AcceptorServerOptions.FinalToken) async throws {
         try await withAcceptorServer(realm: realm, .init(finalToken: token)) { server in
             let head = try await curl(server.url, ["-D", "-", "-o", "/dev/null"]).output
             let fields = head.split(whereSeparator: \.isNewline).filter { $0.lowercased().hasPrefix("www-authenticate: negotiate") }
@@ -63,14 +63,14 @@ import Testing
             switch token {
             case .dropped: #expect(fields.isEmpty, "\(head)")
             case .garbage: #expect(tokens == [Data("not a token".utf8)], "\(head)")
-            // The answer of SPNEGO (RFC 4178 section 4.2.2).
+            // A NegTokenResp of SPNEGO (RFC 4178 section 4.2.2).
             default: #expect(tokens.map { $0?.first } == [0xA1], "\(head)")
             }
             #expect(server.requests.map(\.initiator) == ["alice@EXAMPLE.TEST"])
         }
     }
 
-    @Test func `answers are replaced`() async throws {
+    @Test func `a test can replace the server's responses`() async throws {
         let options = AcceptorServerOptions { request in
             switch request.path {
             case "/busy": .status(503, fields: ["Retry-After": "1"])

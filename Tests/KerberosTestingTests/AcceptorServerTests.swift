@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What ``AcceptorServer`` answers, asked by curl.
+/// Responses of ``AcceptorServer`` to curl.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct AcceptorServerTests {
     let realm: TestRealm
 
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [nil] + ServerCertificate.all.map(Optional.some))
-    func `curl is greeted`(certificate: ServerCertificate?) async throws {
+    func `the acceptor server greets curl over HTTP and HTTPS`(certificate: ServerCertificate?) async throws {
         var identity: ServerIdentity?
         if let certificate { identity = try await realm.makeServerIdentity(certificate) }
         let cache = try await realm.signIn()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger is asked for a ticket`() async throws {
+    @Test func `the acceptor server challenges a request without a token`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.curl(["-i", "-H", "Authorization: Basic YTpi", server.url, "--next", "-si", "-I", server.url])
             #expect(reply.output.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `connections are told apart`() async throws {
+    @Test func `requests are recorded with the number of their connection`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             for path in ["a", "b"] { _ = try await realm.curl(["\(server.url)/\(path)", "\(server.url)/\(path)"]) }
             _ = try await realm.curl(["-H", "Connection: close", "\(server.url)/c", "\(server.url)/c"])
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["QUJD", "***", ""]) func `garbage is refused`(token: String) async throws {
+    @Test(arguments: ["QUJD", "***", ""]) func `an invalid token is rejected`(token: String) async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.curl(["-H", "Authorization: Negotiate \(token)", server.url])
             #expect(reply.output == "who are you?\n")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `bodies are counted`() async throws {
+    @Test func `the bytes of request bodies are counted`() async throws {
         let body = "\(realm.directory)/\(UUID().uuidString)"
         try Data(count: 1 << 20).write(to: URL(filePath: body))
         let cache = try await realm.signIn()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a token of 64 ki b passes`() async throws {
+    @Test func `a token of 64 KiB reaches the acceptor`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let reply = try await realm.send([UInt8](repeating: 0x41, count: 65_536), to: server)
             #expect(reply.output.contains("401 Unauthorized"))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `one token vouches for a connection only when bound`(isBound: Bool) async throws {
+    @Test(arguments: [true, false]) func `a server sends Persistent-Auth only if later requests need no token`(isBound: Bool) async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm, .init(isConnectionBound: isBound)) { server in
             let first = ["-i", "--negotiate", "-u", ":", server.url]
@@ -96,8 +96,8 @@ import Testing
         }
     }
 
-    /// A connection that a stranger opened is his: nobody else's token counts on it.
-    @Test func `a bound connection is not anothers`() async throws {
+    /// Each run of curl opens a connection of its own.
+    @Test func `a bound connection does not authenticate another connection`() async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm, .init(isConnectionBound: true)) { server in
             _ = try await realm.curl(["--negotiate", "-u", ":", server.url], cache: cache)
@@ -105,7 +105,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [(["always"], true), (["none"], false)]) func `delegation is seen`(how: [String], isSeen: Bool) async throws {
+    @Test(arguments: [(["always"], true), (["none"], false)]) func `a delegated ticket is recorded in the request's flags`(
+        how: [String],
+        isSeen: Bool
+    ) async throws {
         let cache = try await realm.signIn(options: ["-f"])
         try await withAcceptorServer(realm: realm) { server in
             let options = ["--delegation"] + how + ["--negotiate", "-u", ":"]
@@ -114,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `the end is announced and comes`() async throws {
+    @Test func `the server closes a connection whose client requests it`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             try await withClientConnection(port: server.port) { connection in
                 let first = try await connection.get()
@@ -127,8 +130,8 @@ import Testing
         }
     }
 
-    /// The client keeps its connection, so that the server has to end it.
-    @Test func `nothing is open in the end`() async throws {
+    /// The client keeps its connection open, so the server has to close it.
+    @Test func `the end of the scope closes the port and open connections`() async throws {
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let (answers, answered) = AsyncStream.makeStream(of: Int?.self)
         async let isEnded = Self.keepsItsConnection(ports, answered)
@@ -142,7 +145,7 @@ import Testing
         #expect(reply.exitStatus == 7, "curl cannot connect")
     }
 
-    /// Reports the status of one answer, and says whether the server ends the connection.
+    /// Reports the status of one response, and returns whether the server closes the connection.
     private static func keepsItsConnection(_ ports: AsyncStream<Int>, _ answered: AsyncStream<Int?>.Continuation) async throws -> Bool {
         defer { answered.finish() }
         var isEnded = false
@@ -156,14 +159,14 @@ import Testing
         return isEnded
     }
 
-    @Test func `what the closure throws comes out`() async throws {
+    @Test func `an error of the closure is rethrown`() async throws {
         struct OwnError: Error {}
         await #expect(throws: OwnError.self) {
             try await withAcceptorServer(realm: realm) { _ in throw OwnError() }
         }
     }
 
-    @Test func `many at once are served`() async throws {
+    @Test func `concurrent requests are all served`() async throws {
         let cache = try await realm.signIn()
         try await withAcceptorServer(realm: realm) { server in
             let urls = Array(repeating: server.url, count: 24)
@@ -177,7 +180,7 @@ import Testing
 }
 
 extension TestRealm {
-    /// Sends a token; by standard input, since arguments are anyone's to read.
+    /// Sends a token. Passes it on standard input because other users can read the arguments of a process.
     func send(_ token: [UInt8], to server: AcceptorServer, path: String = "/") async throws -> CommandResult {
         try await curl(["-i", "-H", "@-", server.url + path], input: "Authorization: Negotiate \(Data(token).base64EncodedString())\n")
     }

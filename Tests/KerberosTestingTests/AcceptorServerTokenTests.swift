@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What ``AcceptorServer`` answers to tokens that this package's initiator made.
+/// Responses of ``AcceptorServer`` to tokens of this package's initiator.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct AcceptorServerTokenTests {
     private static let one = ChannelBindings(applicationData: Array("tls-server-end-point:one".utf8))
     private static let two = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
@@ -16,8 +16,7 @@ import Testing
         realm = try #require(TestRealm.current)
     }
 
-    /// The columns: the client's bindings, the server's policy, why the client is refused, whether the server learns that they are the
-    /// same.
+    /// The columns: the client's bindings, the server's policy, the reason for a rejection, and whether the context is channel-bound.
     @Test(
         arguments: [
             (nil, .none, nil, false), (one, .none, nil, false),
@@ -26,7 +25,7 @@ import Testing
             (one, .required(two), .channelBindingsDiffer, false),
         ] as [(ChannelBindings?, AcceptorServerOptions.BindingPolicy, KerberosError.Code?, Bool)]
     )
-    func `bindings`(
+    func `channel bindings are accepted or rejected according to the server's policy`(
         client: ChannelBindings?,
         policy: AcceptorServerOptions.BindingPolicy,
         refusal: KerberosError.Code?,
@@ -43,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `the final token proves the server`() async throws {
+    @Test func `the final token authenticates the server`() async throws {
         try await withAcceptorServer(realm: realm) { server in
             let end = try await answer(of: server)
             #expect(end?.contains(.mutualAuthentication) == true)
@@ -51,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [.dropped, .garbage] as [AcceptorServerOptions.FinalToken])
-    func `a final token can be missing or wrong`(finalToken: AcceptorServerOptions.FinalToken) async throws {
+    func `the final token can be missing or wrong`(finalToken: AcceptorServerOptions.FinalToken) async throws {
         try await withAcceptorServer(realm: realm, .init(finalToken: finalToken)) { server in
             if finalToken == .dropped {
                 let end = try await answer(of: server)
@@ -60,11 +59,11 @@ import Testing
                 let error = await #expect(throws: KerberosError.self) { _ = try await answer(of: server) }
                 #expect(error?.code == .invalidToken, "\(error as Any)")
             }
-            #expect(server.requests.map(\.status) == [200], "the server itself is content")
+            #expect(server.requests.map(\.status) == [200], "the server itself accepts the client's token")
         }
     }
 
-    @Test func `any status can be answered`() async throws {
+    @Test func `a test can choose the status of a response`() async throws {
         let answer: @Sendable (AcceptorServer.Request) -> AcceptorServerOptions.Answer = { request in
             switch request.path {
             case "/never": .challenged
@@ -86,14 +85,14 @@ import Testing
         }
     }
 
-    /// DCE style has three legs where Kerberos has two.
-    @Test func `a negotiation of two requests belongs to its connection`() async throws {
+    /// DCE style has three legs instead of two.
+    @Test func `a negotiation can take two requests on one connection`() async throws {
         let flags: ContextFlags = [.mutualAuthentication, .integrity, ContextFlags(rawValue: 0x1000)]
         let credential = try await credential()
         try await withAcceptorServer(realm: realm) { server in
             try await withClientConnection(port: server.port) { connection in
                 guard case .proceed(let token, let initiator) = try SPNEGOInitiator.begin(with: credential, flags: flags) else {
-                    throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+                    throw UnexpectedStep(text: "the client's context is established before the server has replied")
                 }
                 let answer = try await Self.challenge(token, over: &connection)
                 guard case .proceed(let next, let later) = try initiator.step(answer) else { throw UnexpectedStep(text: "no third leg") }
@@ -106,7 +105,7 @@ import Testing
         }
     }
 
-    /// Sends a token and takes the one of the answer.
+    /// Sends a token and returns the token of the response.
     nonisolated(nonsending) private static func challenge(_ token: [UInt8], over connection: inout ClientConnection) async throws -> [UInt8]
     {
         let answer = try await connection.get(fields: ["Authorization": "Negotiate \(Data(token).base64EncodedString())"])
@@ -131,21 +130,23 @@ import Testing
         }
     }
 
-    /// Sends a token that this package made, and feeds the answer to its initiator; nil without an answer.
+    /// Sends a token of this package's initiator, and passes the server's token to it; nil if the response has none.
     private func answer(of server: AcceptorServer) async throws -> ContextFlags? {
         switch try SPNEGOInitiator.begin(with: try await credential()) {
-        case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+        case .established: throw UnexpectedStep(text: "the client's context is established before the server has replied")
         case .proceed(let token, let initiator):
             let reply = try await realm.send(token, to: server).output
             guard let match = reply.firstMatch(of: /WWW-Authenticate: Negotiate (\S+)/) else { return nil }
             let bytes = try #require(Data(base64Encoded: String(match.1)))
-            guard case .established(_, let context) = try initiator.step(Array(bytes)) else { throw UnexpectedStep(text: "a second round") }
+            guard case .established(_, let context) = try initiator.step(Array(bytes)) else {
+                throw UnexpectedStep(text: "a second round trip")
+            }
             return context.flags
         }
     }
 }
 
-/// A step that went another way than Kerberos's one round trip.
+/// A step that does not fit Kerberos's single round trip.
 private struct UnexpectedStep: Error {
     let text: String
 }

@@ -21,22 +21,22 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func `this process signs in with a certificate`() async throws {
+    @Test func `KerberosClient signs in with a certificate`() async throws {
         try await withRealm { realm in
             let own = try await realm.certificate(for: "alice")
             let alice = try Principal("alice", defaultRealm: realm.name)
             let credential = try await KerberosClient(realm.configuration)
-                .initialCredential(for: alice, using: .certificate(own.identity, NobodyAnswers()))
+                .initialCredential(for: alice, using: .certificate(own.identity, RefusingPrompter()))
             #expect(credential.client == alice)
         }
     }
 
-    @Test func `a PINIs asked for`() async throws {
+    @Test func `a certificate with a PIN requires the right PIN`() async throws {
         try await withRealm { realm in
             let own = try await realm.certificate(for: "alice", pin: "12 34")
             #expect(own.identity.hasPrefix("PKCS12:"))
             for (pin, status) in [("12 34", 0), ("wrong", 1)] {
-                // kinit asks at a terminal only.
+                // kinit prompts only on a terminal.
                 let command = "kinit -X X509_user_identity=\(own.identity) alice"
                 let login = try await realm.run("script", ["-qec", command, "/dev/null"], input: "\(pin)\n")
                 #expect(login.exitStatus == status, "\(login)")
@@ -44,7 +44,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func `nobody in particular signs in`() async throws {
+    @Test func `kinit signs in anonymously`() async throws {
         try await withRealm { realm in
             let login = try await realm.run("kinit", ["-n"])
             #expect(login.exitStatus == 0, "\(login.errors)")
@@ -52,7 +52,7 @@ struct CertificateRealmTests {
         }
     }
 
-    @Test func `a realm without an authority says so`() async throws {
+    @Test func `a realm without a certificate authority issues no certificate`() async throws {
         try await withTestRealm { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.certificate(for: "alice") }
             #expect(error?.code == .invalidArgument && error?.message.contains("acceptsCertificates") == true)
@@ -60,16 +60,16 @@ struct CertificateRealmTests {
     }
 }
 
-/// Without the plugin, which a machine has only where somebody installed it.
+/// A realm with certificates on a machine without the PKINIT plugin.
 @Suite struct MissingCertificatePluginTests {
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func `it is named`() async throws {
+    func `a missing PKINIT plugin is reported with its package`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(.init(acceptsCertificates: true)) { _ in } }
         #expect(error?.code == .programMissing && error?.message.contains("krb5-pkinit") == true)
     }
 }
 
-/// Answers no question.
-private struct NobodyAnswers: Prompter {
+/// Refuses every prompt.
+private struct RefusingPrompter: Prompter {
     func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that is connected to a port: by TCP the kernel takes the connection, whether or not the server does.
+/// A socket connected to a port. With TCP, the kernel accepts the connection even if the server does not.
 struct ClientSocket: ~Copyable {
     enum Transport {
         case tcp, udp

@@ -3,10 +3,10 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// Clocks that are wrong: the KDC's, a program's, a client's in this process.
+/// Wrong clocks of the KDC, of a program, and of a client in this process.
 @Suite struct ClockTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"])
-    /// libkrb5 never goes by the KDC's clock.
+    /// With these options libkrb5 does not adopt the KDC's time.
     private static let strict = TestRealmOptions(users: ["alice": "secret"], clientRelations: ["kdc_timesync": "0"])
 
     private static let hasClockLibrary: Bool = {
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func `the KDCs clock is set while the realm lives`(seconds: Int) async throws {
+    func `the KDC's clock can be changed while the realm runs`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             _ = try await signIn(realm)
             try await realm.setKDCClock(offset: .seconds(seconds))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func `a client in process has a clock`(seconds: Int) async throws {
+    func `a client in this process can have a wrong clock`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             let error = await #expect(throws: KerberosError.self) { try await signIn(realm, clockOffset: .seconds(seconds)) }
             #expect(error?.code == .clockSkew)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a client with a wrong clock learns the KDCs`() async throws {
+    @Test func `a client with a wrong clock adopts the KDC's time`() async throws {
         try await withTestRealm(Self.options) { realm in
             let ticket = try await signIn(realm, clockOffset: .seconds(3600))
             #expect(ticket.isValid(at: Date()))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"), arguments: [-3600, 3600])
-    func `a program has a clock`(seconds: Int) async throws {
+    func `a program can run with a wrong clock`(seconds: Int) async throws {
         try await withTestRealm(Self.strict) { realm in
             let error = await #expect(throws: KerberosTestingError.self) {
                 try await realm.kinit("alice", password: "secret", clockOffset: .seconds(seconds))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"))
-    func `a ticket has expired for a program of tomorrow`() async throws {
+    func `a ticket has expired for a program whose clock is a day ahead`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.kinit("alice", password: "secret")
             #expect(try await realm.run("klist", ["-s"]).exitStatus == 0)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a missing clock library is named`() throws {
+    @Test func `a missing libfaketime is reported with its package`() throws {
         let error = #expect(throws: KerberosTestingError.self) { try ClockLibrary.path(roots: ["/nonexistent"]) }
         #expect(error?.code == .programMissing)
         #expect(error?.message.contains("apt-get install libfaketime") == true)

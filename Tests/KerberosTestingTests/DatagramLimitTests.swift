@@ -2,26 +2,26 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// What a network holds open for datagrams, and that it ends with its realm.
+/// The sockets that a network keeps open for unanswered datagrams, and their release.
 @Suite struct DatagramLimitTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], faultProxy: true)
-    /// By its first byte a request for a ticket; nobody reads on.
+    /// The first byte identifies a request for a ticket; the rest is not read.
     private static let request: [UInt8] = [0x6A, 0x00]
 
-    /// Sockets of this machine that are connected to a UDP port of 127.0.0.1, and are not that port's own.
+    /// Returns the number of sockets that are connected to a UDP port of 127.0.0.1, without the port's own.
     private func waitingDatagrams(to port: Int) -> Int {
         let address = "0100007F:" + String(format: "%04X", port)
         let lines = (String.contents(ofKernelFile: "/proc/net/udp") ?? "").split(separator: "\n")
         return lines.map { $0.split(separator: " ") }.count { $0.count > 2 && $0[2] == address && $0[1] != address }
     }
 
-    @Test func `datagrams that nobody answers have not so many sockets`() async throws {
+    @Test func `unanswered datagrams use at most 256 sockets`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.pauseKDC()
             network.datagramLife = .seconds(3600)
             let client = try ClientSocket(port: network.port, .udp)
-            // One after the other, so that the kernel's buffer drops none.
+            // Sent one after another, so that the kernel's buffer drops none.
             for count in 1...300 {
                 try client.send(Self.request)
                 _ = try await network.exchanges(count: count)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a datagram that nobody answers is given up`() async throws {
+    @Test func `an unanswered datagram times out and its socket is closed`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.pauseKDC()
@@ -43,8 +43,8 @@ import Testing
         }
     }
 
-    /// A message that is still held back would keep the network alive.
-    @Test func `the end of the realm ends delays`() async throws {
+    /// A message that is still delayed would keep the network in memory.
+    @Test func `the end of the realm cancels delayed messages`() async throws {
         weak var network: KDCNetwork?
         try await withTestRealm(Self.options) { realm in
             network = try realm.network

@@ -4,9 +4,9 @@ import KerberosTesting
 import KerberosTestingTraits
 import Testing
 
-/// The code of the guides in KerberosTesting.docc and KerberosTestingTraits.docc, as it stands there but for the imports.
+/// The code of the guides in KerberosTesting.docc and KerberosTestingTraits.docc, identical except for the imports.
 @Suite struct DocumentationTests {
-    @Test func `principals`() async throws {
+    @Test func `accounts, policies and keys can be changed while a realm runs`() async throws {
         let options = TestRealmOptions(
             services: ["HTTP/localhost"],
             principals: [
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `trusts`() async throws {
+    @Test func `kvno reaches a service through two trusts`() async throws {
         let names = ["A.TEST", "B.TEST", "C.TEST"]
         let options = names.map { TestRealmOptions(name: $0, users: ["alice": "secret"], services: ["HTTP/web.\($0.lowercased())"]) }
         let trusts: [RealmTrust] = [.twoWay("A.TEST", "B.TEST"), .oneWay(from: "B.TEST", to: "C.TEST")]
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `failover`() async throws {
+    @Test func `the second KDC answers after the first is killed`() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], kdcCount: 2)) { realm in
             try await realm.killKDC(0)
             try await realm.kinit("alice", password: "secret")  // the second one answers
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `clocks and programs`() async throws {
+    @Test func `programs run in a realm whose KDC clock can be changed`() async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"])
         try await withTestRealm(options) { realm in
             try await realm.kinit("alice", password: "secret")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a lost request is sent again`() async throws {
+    @Test func `kinit repeats a lost request`() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], faultProxy: true)) { realm in
             let network = try realm.network
             try await network.set(.drop, on: .udp, for: .next(1))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a token is accepted`() async throws {
+    @Test func `the acceptor server greets alice`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let options = AcceptorServerOptions { request in
                 request.path == "/busy" ? .status(503, fields: ["Retry-After": "1"]) : .judged
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `armor suffices`() async throws {
+    @Test func `alice signs in with armor`() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], demandsFAST: true)) { realm in
             let armor = try await realm.armorCache()
             let login = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `bindings are those of the certificate`() async throws {
+    @Test func `the server's channel bindings are those of its certificate`() async throws {
         try await withTestRealm(.init(services: ["HTTP/localhost"])) { realm in
             let identity = try await realm.makeServerIdentity()
             let options = AcceptorServerOptions(identity: identity, channelBindings: .required(try identity.channelBindings()))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `alice is greeted`() async throws {
+    @Test func `Apache greets alice`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             _ = try await realm.run("kinit", ["alice"], input: "secret\n")
             try await withProtectedWebServer(realm: realm) { server in
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Suite(.enabled(if: LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is not installed")) struct Certificates {
-        @Test func `alice signs in by certificate`() async throws {
+        @Test func `alice signs in with a certificate`() async throws {
             try await withTestRealm(.init(users: ["alice": "secret"], acceptsCertificates: true)) { realm in
                 let own = try await realm.certificate(for: "alice")
                 let login = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", "alice"])
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Suite(.enabled(if: hasPlugin(.tls), "krb5-k5tls is missing: Scripts/install-packages unpacks it")) struct HTTPS {
-        @Test func `a proxy hands messages on`() async throws {
+        @Test func `a KDC proxy forwards messages`() async throws {
             try await withTestRealm(.init(users: ["alice": "secret"], pluginDirectory: unpackedPlugins)) { realm in
                 try await withKDCProxy(realm: realm) { proxy in
                     let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
@@ -136,7 +136,7 @@ import Testing
 
     @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
     struct SignInTests {
-        @Test func `alice gets a ticket`() async throws {
+        @Test func `alice gets a service ticket`() async throws {
             let realm = try #require(TestRealm.current)
             try await realm.kinit("alice", password: "secret")
             #expect(try await realm.kvno("HTTP/localhost") == 1)
@@ -147,7 +147,7 @@ import Testing
         ("KerberosTesting", 1), ("PrincipalsAndKeys", 1), ("SeveralRealms", 2), ("ClocksAndPrograms", 1), ("Faults", 1), ("WebServers", 2),
         ("CertificatesAndFAST", 3), ("KerberosTestingTraits", 1),
     ])
-    func `the guides have the code of this file`(guide: String, count: Int) throws {
+    func `every code block of the guides is in this file`(guide: String, count: Int) throws {
         let here = URL(filePath: #filePath)
         let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let target = guide == "KerberosTestingTraits" ? guide : "KerberosTesting"

@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A realm of the kit's own, as somebody sees it who does not run it.
+/// An existing realm, which the test uses but does not administer; here it is a test realm.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct ExistingRealmTests {
     private func withRealm<Value>(_ body: (TestRealm) async throws -> Value) async throws -> Value {
@@ -17,7 +17,7 @@ struct ExistingRealmTests {
         return ExistingRealm(owner.name, configurationPath: owner.configurationPath, keytabPath: owner.keytabPath)
     }
 
-    @Test func `its users sign in, and both web servers greet them`() async throws {
+    @Test func `users of an existing realm sign in, and both web servers greet them`() async throws {
         try await withRealm { realm in
             try await realm.kinit("alice", password: "secret")
             #expect(try await realm.klist().principal.description == "alice@EXAMPLE.TEST")
@@ -28,7 +28,7 @@ struct ExistingRealmTests {
         }
     }
 
-    @Test func `its files are in a closed folder that goes with it`() async throws {
+    @Test func `the files for an existing realm are in a private folder, which is removed`() async throws {
         let owner = try #require(TestRealm.current)
         let directory = try await withRealm { realm in
             #expect(TestRealm.current?.directory == realm.directory)
@@ -47,7 +47,7 @@ struct ExistingRealmTests {
     }
 
     @Test(arguments: Change.allCases)
-    func `nothing of it is changed`(change: Change) async throws {
+    func `changes to an existing realm are rejected`(change: Change) async throws {
         let principals = try await TestRealm.current?.kadmin(["list_principals"])
         try await withRealm { realm in
             #expect(realm.kdcPort == 0)
@@ -59,7 +59,7 @@ struct ExistingRealmTests {
         #expect(try await TestRealm.current?.kadmin(["list_principals"]) == principals)
     }
 
-    @Test func `a service without keys and a file that is not there are told at once`() async throws {
+    @Test func `a service without keys and a missing file are reported at once`() async throws {
         try await withRealm { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.keytab(for: "HTTP/elsewhere") }
             #expect(error?.code == .invalidArgument)
@@ -74,7 +74,7 @@ struct ExistingRealmTests {
         }
     }
 
-    /// What only the owner of a realm may do.
+    /// Operations that only the administrator of a realm can do.
     enum Change: CaseIterable {
         case addUser, addService, addPrincipal, addPolicy, kadmin, lock, setPassword, rotateKeys, failedAttempts, armor, certificate
         case stopKDC, killKDC, startKDC, pauseKDC, resumeKDC, setClock, network, log, proxy

@@ -3,11 +3,11 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// A KDC that takes a password only in armor.
+/// A KDC that accepts a password only with FAST armor.
 @Suite struct FASTRealmTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], demandsFAST: true)
 
-    @Test func `armor suffices`() async throws {
+    @Test func `kinit signs in with armor if the KDC requires FAST`() async throws {
         try await withTestRealm(Self.options) { realm in
             let armor = try await realm.armorCache()
             let login = try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n")
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func `without armor there is no ticket`(program: SignInProgram) async throws {
+    func `a KDC that requires FAST issues no ticket without armor`(program: SignInProgram) async throws {
         try await withTestRealm(Self.options) { realm in
             let failure = try #require(try await program.signIn(realm))
             #expect(failure.lowercased().contains("preauth"), "\(failure)")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `any KDC takes armor`() async throws {
+    @Test func `a KDC that does not require FAST accepts armor`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let armor = try await realm.armorCache()
             #expect(try await realm.run("kinit", ["-T", armor.rawValue, "alice"], input: "secret\n").exitStatus == 0)

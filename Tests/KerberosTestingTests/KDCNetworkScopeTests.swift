@@ -3,18 +3,18 @@ import KerberosTesting
 import Synchronization
 import Testing
 
-/// How a network lives and ends with its realm.
+/// The lifetime of a network, which ends with its realm.
 @Suite struct KDCNetworkScopeTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], faultProxy: true)
 
-    @Test func `a realm without one says so`() async throws {
+    @Test func `a realm without a fault proxy has no network`() async throws {
         try await withTestRealm { realm in
             let error = #expect(throws: KerberosTestingError.self) { _ = try realm.network }
             #expect(error?.code == .invalidArgument && error?.message.contains("faultProxy") == true)
         }
     }
 
-    @Test func `a closed port cannot count`() async throws {
+    @Test func `a refusal cannot be limited to a number of requests`() async throws {
         try await withTestRealm(Self.options) { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.network.set(.refuse, for: .next(2)) }
             #expect(error?.code == .invalidArgument)
@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    @Test func `a KDC starts again behind it`() async throws {
+    @Test func `a KDC can be stopped and started behind the network`() async throws {
         try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await realm.stopKDC()
-            try await network.allowOnly(.tcp)  // where a dead KDC is told at once
+            try await network.allowOnly(.tcp)  // over which a stopped KDC is detected at once
             #expect(try await !SignInProgram.kinit.signsIn(realm))
-            // A fault is the clients' affair: the start is told from the KDC itself.
+            // Faults affect only clients: the KDC itself confirms the start.
             try await network.set(.drop)
             try await realm.startKDC()
             try await network.set(.pass)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `clients of other realms come by it too`() async throws {
+    @Test func `clients of other realms go through the network too`() async throws {
         let first = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], faultProxy: true)
         let second = TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"], faultProxy: true)
         try await withTrustedRealms(first, second) { realm, other in
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    @Test func `waiting ends with the realm and with the task`() async throws {
+    @Test func `waiting for a request ends with the task or the realm`() async throws {
         var options = Self.options
-        options.address = "127.0.77.1"  // nobody else's, so that the kernel gives its ports to nobody else
+        options.address = "127.0.77.1"  // used by no other test, so the kernel gives its ports to no other socket
         let network = try await withTestRealm(options) { realm in
             let network = try realm.network
             let waiting = Task { try await network.exchanges(count: 1) }
@@ -65,14 +65,14 @@ import Testing
         #expect(late?.code == .scopeEnded)
         let closed = await #expect(throws: KerberosTestingError.self) { try await network.set(.pass) }
         #expect(closed?.code == .scopeEnded)
-        // Nothing listens at the number any more; a child that this process begins to start just now may have a copy of the socket, until
-        // it runs.
+        // No socket listens on the port any more. A child process that is being started may have a copy of the socket until it runs its
+        // program.
         try await eventually { Listener.canListen(at: network.port, of: network.address) }
     }
 
-    /// A cancellation handler takes the network's lock inside one that the runtime wants for resuming the task.
+    /// A cancellation handler takes the network's lock while it holds a lock that the runtime needs to resume the task.
     @Test(arguments: ["request", "cancellation", "end"])
-    func `who waits is told while the network is free`(reason: String) async throws {
+    func `a waiting task is resumed while the network's lock is free`(reason: String) async throws {
         let (executor, waiting) = try await withTestRealm(Self.options) { realm in
             let network = try realm.network
             try await network.set(.blackHole)
@@ -96,7 +96,7 @@ import Testing
         #expect(executor.wasFree == [true, true])
     }
 
-    @Test func `many networks have one port each`() async throws {
+    @Test func `concurrent networks have different ports`() async throws {
         let open = OpenPorts()
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
@@ -105,7 +105,7 @@ import Testing
                         let failure = try await SignInProgram.library.signIn(realm)
                         #expect(failure == nil)
                         open.add(try realm.network.port)
-                        // Until then none ends, whose port another one could get.
+                        // No network ends before, because another one could get its port.
                         try await eventually { open.numbers.count == 8 }
                     }
                 }
@@ -116,7 +116,7 @@ import Testing
     }
 }
 
-/// The ports of networks that are open.
+/// The ports of the open networks.
 private final class OpenPorts: Sendable {
     private let ports = Mutex<[Int]>([])
 

@@ -3,9 +3,9 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// Every fault that the network can make, with a real kinit and in process.
+/// Every fault that the network can inject, with kinit and with ``KerberosClient``.
 @Suite struct KDCNetworkTests {
-    /// Clients begin with this transport.
+    /// Runs the body with a realm whose clients try this transport first.
     private func withRealm(
         _ transport: NetworkTransports = .udp,
         _ body: (TestRealm, KDCNetwork) async throws -> Void
@@ -17,11 +17,11 @@ import Testing
     }
 
     private static let transports: [NetworkTransports] = [.udp, .tcp]
-    /// Who begins with what; the library leaves UDP to the last.
+    /// The transports that the programs try first; the library tries UDP last.
     private static let beginners: [(NetworkTransports, SignInProgram)] = [(.udp, .kinit), (.tcp, .kinit), (.tcp, .library)]
 
     @Test(arguments: beginners)
-    func `everything passes`(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `all messages pass if no fault is set`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             #expect(network.exchanges.isEmpty)
             let failure = try await program.signIn(realm)
@@ -35,8 +35,8 @@ import Testing
     }
 
     @Test(arguments: transports, SignInProgram.allCases)
-    func `only one transport is allowed`(transport: NetworkTransports, program: SignInProgram) async throws {
-        // Clients begin with the other one, and find its port closed.
+    func `clients use the only transport that is allowed`(transport: NetworkTransports, program: SignInProgram) async throws {
+        // Clients try the other one first, and find its port closed.
         try await withRealm(transport == .udp ? .tcp : .udp) { realm, network in
             try await network.allowOnly(transport)
             #expect(try await program.signsIn(realm))
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func `closed ports refuse`(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `a sign-in fails while all ports are closed`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             for _ in 1...2 {
                 try await network.set(.refuse)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func `a lost request is sent again`(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `a client repeats a request that was dropped`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.drop, on: transport, for: .next(1))
@@ -77,21 +77,20 @@ import Testing
     }
 
     @Test(arguments: transports)
-    func `a lost reply was decided`(transport: NetworkTransports) async throws {
+    func `the KDC recognizes a request that is repeated after a lost reply`(transport: NetworkTransports) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.drop(.reply), on: transport, for: .next(1))
             #expect(try await SignInProgram.kinit.signsIn(realm))
             expectOne(.drop(.reply), over: transport, of: network)
             #expect(network.exchanges.steps == .signIn)
-            // The KDC knows the request again that it has decided.
             #expect(try realm.log().dropFirst(log.count).contains("repeated (retransmitted?) request"))
             #expect(try requests(realm, since: log) == 2)
         }
     }
 
     @Test(arguments: transports)
-    func `a black hole takes and never answers`(transport: NetworkTransports) async throws {
+    func `a black hole accepts requests and never answers`(transport: NetworkTransports) async throws {
         try await withRealm(transport) { realm, network in
             let log = try realm.log()
             try await network.set(.blackHole)
@@ -110,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: transports, [NetworkFault.Direction.request, .reply])
-    func `a delay lets others overtake`(transport: NetworkTransports, direction: NetworkFault.Direction) async throws {
+    func `other messages overtake a delayed one`(transport: NetworkTransports, direction: NetworkFault.Direction) async throws {
         try await withRealm(transport) { realm, network in
             try await network.set(.delay(.milliseconds(20), direction))
             #expect(try await SignInProgram.kinit.signsIn(realm))
@@ -133,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: beginners)
-    func `a spoilt reply is refused`(transport: NetworkTransports, program: SignInProgram) async throws {
+    func `a client rejects a corrupted reply`(transport: NetworkTransports, program: SignInProgram) async throws {
         try await withRealm(transport) { realm, network in
             try await network.set(.corrupt)
             let failure = try await program.signIn(realm)
@@ -146,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [NetworkFault.corrupt(.request), .truncate(to: 20, .request)])
-    func `the KDC answers no spoilt request`(fault: NetworkFault) async throws {
+    func `the KDC does not answer a corrupted or truncated request`(fault: NetworkFault) async throws {
         for transport in Self.transports {
             try await withRealm(transport) { realm, network in
                 let log = try realm.log()
@@ -160,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func `a cut datagram is refused`(program: SignInProgram) async throws {
+    func `a client rejects a truncated datagram`(program: SignInProgram) async throws {
         try await withRealm { realm, network in
             try await network.allowOnly(.udp)
             try await network.set(.truncate(to: 20), on: .udp)
@@ -171,18 +170,18 @@ import Testing
     }
 
     @Test(arguments: SignInProgram.allCases)
-    func `a cut connection is no reply`(program: SignInProgram) async throws {
+    func `a client uses UDP if the TCP reply is truncated`(program: SignInProgram) async throws {
         try await withRealm(.tcp) { realm, network in
             try await network.set(.truncate(to: 20), on: .tcp)
             #expect(try await program.signsIn(realm))
-            // Each request had to come by UDP as well.
+            // Each request had to be repeated over UDP.
             #expect(network.exchanges.filter { $0.transport == .udp }.steps == .signIn)
             let cut = network.exchanges.filter { $0.transport == .tcp }
             #expect(!cut.isEmpty && cut.allSatisfy { $0.reply == nil || $0.replySize == 20 })
         }
     }
 
-    @Test func `a reply too big for a datagram comes by TCP`() async throws {
+    @Test func `a client repeats a request over TCP if the reply is too big for a datagram`() async throws {
         try await withRealm { realm, network in
             try await network.set(.replyTooBig)
             #expect(try await SignInProgram.kinit.signsIn(realm))
@@ -201,7 +200,7 @@ import Testing
         (.clockSkew, "Clock skew too great", .clockSkew),
         (60, "Generic error", .other),
     ])
-    func `errors reach the client`(code: KDCErrorCode, text: String, error: KerberosError.Code) async throws {
+    func `an injected KDC error reaches the client`(code: KDCErrorCode, text: String, error: KerberosError.Code) async throws {
         try await withRealm { realm, network in
             let log = try realm.log()
             for transport in Self.transports {
@@ -217,15 +216,15 @@ import Testing
         }
     }
 
-    /// Expects that a fault met one request, which had no reply.
+    /// Expects that a fault affected exactly one request, which got no reply.
     private func expectOne(
         _ fault: NetworkFault,
         over transport: NetworkTransports,
         of network: KDCNetwork,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        let met = network.exchanges.filter { $0.fault == fault }
-        #expect(met.map(\.transport) == [transport] && met.allSatisfy { $0.reply == nil }, sourceLocation: sourceLocation)
+        let affected = network.exchanges.filter { $0.fault == fault }
+        #expect(affected.map(\.transport) == [transport] && affected.allSatisfy { $0.reply == nil }, sourceLocation: sourceLocation)
     }
 
     private func requests(_ realm: TestRealm, since log: String) throws -> Int {

@@ -12,7 +12,7 @@ struct KDCProxyTests {
         pluginDirectory: unpackedPlugins
     )
 
-    @Test func `kinit signs in over HTTPS`() async throws {
+    @Test func `kinit signs in through a KDC proxy`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 let login = try await realm.run("kinit", ["alice"], environment: proxy.environment, input: "secret\n")
@@ -23,7 +23,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func `this process signs in over HTTPS`() async throws {
+    @Test func `KerberosClient signs in through a KDC proxy`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 let alice = try Principal("alice", defaultRealm: realm.name)
@@ -35,7 +35,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func `faults reach through the proxy`() async throws {
+    @Test func `faults of the network reach clients of the proxy`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 try await realm.network.set(.error(.clientRevoked))
@@ -50,7 +50,7 @@ struct KDCProxyTests {
     }
 
     @Test(arguments: [NetworkFault.blackHole, .pass])
-    func `the scope ends though the KDC does not answer`(fault: NetworkFault) async throws {
+    func `the proxy's scope ends although the KDC does not answer`(fault: NetworkFault) async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.network.set(fault)
             if fault == .pass { try await realm.pauseKDC() }
@@ -63,7 +63,7 @@ struct KDCProxyTests {
         }
     }
 
-    @Test func `a client that gives up leaves nothing`() async throws {
+    @Test func `a client that disconnects leaves no connection to the KDC`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.pauseKDC()
             try await withKDCProxy(realm: realm) { proxy in
@@ -72,13 +72,13 @@ struct KDCProxyTests {
                 #expect(try queuedConnections(to: realm.network.port) > 0)
                 client.cancel()
                 _ = await client.result
-                // The proxy hangs up too, on the way to the KDC.
+                // The proxy closes its own connection to the KDC too.
                 try await eventually { try queuedConnections(to: realm.network.port) == 0 }
             }
         }
     }
 
-    @Test func `what is no request is refused`() async throws {
+    @Test func `an invalid request to the proxy is rejected`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
                 for (words, status) in [([], "405"), (["-d", "x"], "400"), (["--path-as-is", "--url-query", "x"], "404")]
@@ -95,9 +95,9 @@ struct KDCProxyTests {
     }
 }
 
-/// libkrb5 alone needs its plugin; the server, and clients of another kind, do not.
+/// A KDC proxy without the TLS plugin, which only libkrb5 needs.
 @Suite struct KDCProxyWithoutPluginTests {
-    @Test func `it serves all the same`() async throws {
+    @Test func `a KDC proxy serves other clients without libkrb5's plugin`() async throws {
         try await withTestRealm(.init(users: ["alice": "secret"], faultProxy: true)) { realm in
             try await realm.network.set(.error(.clientRevoked))
             try await withKDCProxy(realm: realm) { proxy in
@@ -109,7 +109,7 @@ struct KDCProxyTests {
     }
 }
 
-/// A `KDC-PROXY-MESSAGE` with a request of which only the first byte is one.
+/// Posts a `KDC-PROXY-MESSAGE` with a request of which only the first byte is valid.
 private func post(_ proxy: KDCProxy, _ realm: TestRealm, _ words: [String] = []) async throws -> CommandResult {
     let message: [UInt8] = [0x30, 0x0A, 0xA0, 0x08, 0x04, 0x06, 0, 0, 0, 2, 0x6A, 0]
     let path = "\(realm.directory)/\(UUID().uuidString)"

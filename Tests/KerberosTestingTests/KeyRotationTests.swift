@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// New keys of a service, seen by an acceptor with tickets from before and after.
+/// Key rotation of a service, with tickets from before and after.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct KeyRotationTests {
     let realm: TestRealm
@@ -18,7 +18,7 @@ struct KeyRotationTests {
         alice = try Principal("alice@EXAMPLE.TEST")
     }
 
-    /// The first token for a service, with a ticket that the KDC makes now.
+    /// Returns the first token for a service, made with a new ticket.
     private func token(for service: String) async throws -> [UInt8] {
         let ticketGranting = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
         let cache = CredentialCacheName(rawValue: "FILE:\(realm.directory)/\(UUID().uuidString)")
@@ -31,7 +31,7 @@ struct KeyRotationTests {
         }
     }
 
-    /// Whether an acceptor with that keytab takes the token.
+    /// Whether an acceptor with this keytab accepts the token.
     private func accepts(_ token: [UInt8], keytab: String) -> Bool {
         (try? Acceptance(token, keytab: keytab))?.client == "alice@EXAMPLE.TEST"
     }
@@ -53,16 +53,16 @@ struct KeyRotationTests {
         #expect(versions.count == (keepingOld ? 4 : 2))
     }
 
-    @Test func `the kinds of keys stay as they are`() async throws {
+    @Test func `a rotation keeps the encryption types of the keys`() async throws {
         try await realm.add(TestPrincipal("HTTP/small", encryptionTypes: [.aes128SHA256]))
         try await realm.rotateKeys(of: "HTTP/small", keepingOld: false)
         let list = try await realm.run("klist", ["-ke"]).output.split(separator: "\n").filter { $0.contains("HTTP/small@") }
         #expect(list.count == 1 && list[0].contains("aes128-cts-hmac-sha256-128"))
     }
 
-    /// A ticket-granting ticket from before is taken as long as the database has its key.
+    /// An older ticket-granting ticket is accepted as long as the database has its key.
     @Test(arguments: [true, false])
-    func `the ticket granting service has new keys too`(keepingOld: Bool) async throws {
+    func `the keys of the ticket-granting service can be rotated`(keepingOld: Bool) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             try await realm.kinit("alice", password: "secret")
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: keepingOld, updatesKeytab: false)
@@ -70,13 +70,13 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func `a keytab that was forgotten is out of date`() async throws {
+    @Test func `a keytab that is not updated rejects new tickets`() async throws {
         try await realm.addService("HTTP/forgotten")
         #expect(try await realm.rotateKeys(of: "HTTP/forgotten", updatesKeytab: false) == 2)
         #expect(try await !accepts(token(for: "HTTP/forgotten"), keytab: realm.keytabPath))
     }
 
-    @Test func `another keytab is updated alone`() async throws {
+    @Test func `a rotation can update another keytab only`() async throws {
         try await realm.addService("HTTP/apart")
         let path = try await realm.keytab(for: "HTTP/apart")
         try await realm.rotateKeys(of: "HTTP/apart", in: path)
@@ -85,7 +85,7 @@ struct KeyRotationTests {
         #expect(!accepts(new, keytab: realm.keytabPath))
     }
 
-    @Test func `a keytab in memory works and goes`() async throws {
+    @Test func `a keytab in memory works until it is released`() async throws {
         try await realm.addService("HTTP/memory")
         let new = try await token(for: "HTTP/memory")
         var keytab: MemoryKeytab? = try await realm.memoryKeytab(for: "HTTP/memory")
@@ -99,7 +99,7 @@ struct KeyRotationTests {
 
     private func open(_ keytab: String) throws { _ = try AcceptorCredential(keytab: keytab) }
 
-    @Test func `the bytes of a keytab are a keytab`() async throws {
+    @Test func `the bytes of a keytab can be read without leaving a file`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let bytes = try await realm.keytabContents(for: "alice")
             #expect(bytes.starts(with: [5, 2]))
@@ -111,7 +111,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test func `a service that is not there is an error`() async throws {
+    @Test func `rotating the keys of an unknown service fails`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.rotateKeys(of: "HTTP/nowhere") }
         #expect(error?.code == .commandFailed)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket that holds a TCP port so that nobody else can have it.
+/// A listening socket that occupies a TCP port.
 struct Listener: ~Copyable {
     private struct Refused: Error {
         let code: Int32
@@ -33,7 +33,7 @@ struct Listener: ~Copyable {
         close(descriptor)
     }
 
-    /// Whether nobody else listens at a port.
+    /// Whether no other socket listens on a port.
     static func canListen(at port: Int, of address: String) -> Bool {
         do {
             _ = try Listener(port: port, address: address)

@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Processes whose environment names a folder: the KDC, the web server and their watcher. A zombie has no environment.
+/// Returns the processes whose environment contains a folder: the KDC, the web server and their watcher. A zombie has no environment.
 func processes(of directory: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.filter { name in
@@ -11,14 +11,14 @@ func processes(of directory: String) -> [String] {
     }
 }
 
-/// Expects that a folder and its processes are gone already.
+/// Expects that a folder and its processes no longer exist.
 func expectGone(_ directory: String, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(!directory.isEmpty, sourceLocation: sourceLocation)
     #expect(!FileManager.default.fileExists(atPath: directory), sourceLocation: sourceLocation)
     #expect(processes(of: directory).isEmpty, sourceLocation: sourceLocation)
 }
 
-/// Looks until a condition holds that another process brings about, for a minute at most.
+/// Waits until a condition that depends on another process or task is true, for at most a minute.
 func eventually(
     _ condition: () throws -> Bool,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -26,14 +26,14 @@ func eventually(
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     while try !condition() {
         guard ContinuousClock.now < deadline else {
-            Issue.record("It did not happen within a minute.", sourceLocation: sourceLocation)
+            Issue.record("The condition was not true within a minute.", sourceLocation: sourceLocation)
             return
         }
-        try await Task.sleep(for: .milliseconds(2))  // not a busy loop: what is waited for needs the processor
+        try await Task.sleep(for: .milliseconds(2))  // not a busy loop, because the other process needs the processor
     }
 }
 
-/// Established connections to a port of 127.0.0.1, by the server's side of the kernel's table.
+/// Returns the number of established connections to a port of 127.0.0.1, counted at the server's end.
 func queuedConnections(to port: Int) -> Int {
     let address = "0100007F:" + String(format: "%04X", port)
     let lines = (String.contents(ofKernelFile: "/proc/net/tcp") ?? "").split(separator: "\n")

@@ -30,7 +30,7 @@ private let principals = [
     TestPrincipal("host/client.only", attributes: [.notAService]),
 ]
 
-/// What can be said of a principal, as the KDC takes it.
+/// The properties of principals, and their effect at the KDC.
 @Suite(.testRealm(.init(services: ["HTTP/localhost"], principals: principals, policies: [policy])))
 struct PrincipalTests {
     let realm: TestRealm
@@ -53,19 +53,19 @@ struct PrincipalTests {
     @Test(arguments: [
         ("past", KerberosError.Code.accountExpired), ("shut", .accountLocked), ("stale", .passwordExpired), ("new", .passwordExpired),
     ])
-    func `those who may not sign in are refused`(name: String, code: KerberosError.Code) async throws {
+    func `an account that may not sign in is refused with the reason`(name: String, code: KerberosError.Code) async throws {
         let error = await #expect(throws: KerberosError.self) { try await signIn(name) }
         #expect(error?.code == code)
     }
 
-    @Test func `an expiry to come is no obstacle`() async throws {
+    @Test func `an account that expires in the future can sign in`() async throws {
         _ = try await signIn("soon")
         let text = try await realm.run("kadmin.local", ["get_principal", "soon"], environment: ["TZ": "UTC"]).output
         #expect(text.contains(/(^|\n)Expiration date: \w+ \w+ \d+ [\d:]+ UTC \d+/))
     }
 
     @Test(arguments: ["UTC", "Asia/Tokyo"])
-    func `an expiry is a moment`(zone: String) async throws {
+    func `an expiry is an absolute time in every time zone`(zone: String) async throws {
         let name = "until-\(zone)"
         let moment = try Date("2035-01-02T03:04:05Z", strategy: .iso8601)
         try await realm.add(TestPrincipal(name, password: "secret", expires: .at(moment), passwordExpires: .at(moment)))
@@ -75,14 +75,14 @@ struct PrincipalTests {
         )
     }
 
-    @Test func `lifetimes are per principal`() async throws {
+    @Test func `ticket lifetimes can be set for each principal`() async throws {
         let ticket = try await signIn("short", options: .init(renewableLifetime: .seconds(86_400)))
         let start = ticket.times.authenticated
         #expect(ticket.times.expires == start.addingTimeInterval(60))
         #expect(ticket.times.renewUntil == start.addingTimeInterval(120))
     }
 
-    @Test func `attributes reach the tickets`() async throws {
+    @Test func `the attributes of a principal apply to its tickets`() async throws {
         let options = InitialCredentialOptions(renewableLifetime: .seconds(86_400), isForwardable: true)
         let fixed = try await signIn("fixed", options: options)
         #expect(!fixed.isForwardable && !fixed.isRenewable)
@@ -92,7 +92,7 @@ struct PrincipalTests {
         #expect(try await realm.failedAttempts(of: "open") == 0)
     }
 
-    @Test func `keys are of the kinds asked for`() async throws {
+    @Test func `keys have the requested encryption types`() async throws {
         let lists = try await [realm.keytab(for: "small"), realm.keytab(for: "HTTP/trusted"), realm.keytab(for: "soon")]
             .mapInTurn { try await realm.run("klist", ["-ke", $0]).output }
         #expect(lists[0].contains("aes128-cts-hmac-sha256-128") && !lists[0].contains("aes256"))
@@ -100,7 +100,7 @@ struct PrincipalTests {
         #expect(lists[2].contains("aes128-cts-hmac-sha1-96") && lists[2].contains("aes256-cts-hmac-sha1-96"))
     }
 
-    @Test func `services have their flags and are in the keytab`() async throws {
+    @Test func `services have their attributes and are in the keytab`() async throws {
         let list = try await realm.run("klist", ["-k"]).output
         #expect(list.contains("HTTP/trusted@EXAMPLE.TEST") && list.contains("host/client.only@EXAMPLE.TEST"))
         let cache = "FILE:\(realm.directory)/flags"
@@ -112,7 +112,7 @@ struct PrincipalTests {
         #expect(trusted.map(\.isForTrustedService) == [false, true])
     }
 
-    @Test func `a policy holds passwords and locks out`() async throws {
+    @Test func `a policy checks passwords and locks accounts`() async throws {
         for weak in ["Ab-1", "alllowercase"] {
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.setPassword(of: "strict user", to: weak) }
             #expect(error?.code == .commandFailed)
@@ -127,7 +127,7 @@ struct PrincipalTests {
         _ = try await signIn("strict user", "Secret-5678")
     }
 
-    @Test func `accounts change while the realm runs`() async throws {
+    @Test func `accounts can be changed while the realm runs`() async throws {
         try await realm.add(TestPrincipal("carol", password: "first"))
         _ = try await signIn("carol", "first")
         try await realm.setPassword(of: "carol", to: "second")
@@ -160,7 +160,7 @@ struct PrincipalTests {
         TestPrincipal("eve", password: "secret", encryptionTypes: [.aes128, EncryptionType("rot13")]),
         TestPrincipal("eve", password: "secret", policy: "nowhere"),
     ])
-    func `a description that makes no sense is refused`(principal: TestPrincipal) async throws {
+    func `an invalid principal is rejected and not created`(principal: TestPrincipal) async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.add(principal) }
         #expect(error?.code == .invalidArgument)
         #expect(error?.message.contains("secret") == false)
@@ -168,7 +168,7 @@ struct PrincipalTests {
         #expect(!list.contains("eve@"))
     }
 
-    @Test func `an unknown encryption type is named`() async throws {
+    @Test func `an unknown encryption type is reported by name`() async throws {
         let principal = TestPrincipal("eve", password: "secret", encryptionTypes: [EncryptionType("rot13")])
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.add(principal) }
         #expect(error?.message.contains("rot13") == true)
@@ -180,7 +180,7 @@ struct PrincipalTests {
         ("camellia256-cts", "camellia256-cts-cmac"), ("camellia128-cts-cmac", "camellia128-cts-cmac"), ("rc4-hmac", "arcfour-hmac"),
         ("arcfour-hmac-md5", "arcfour-hmac"), ("des3-hmac-sha1", "des3-cbc-sha1"),
     ])
-    func `any name of an encryption type will do`(name: String, kind: String) async throws {
+    func `every name of an encryption type is accepted`(name: String, kind: String) async throws {
         try await realm.add(TestPrincipal("by-\(name)", password: "secret", encryptionTypes: [EncryptionType(name)]))
         let text = try await realm.kadmin(["get_principal", "by-\(name)"])
         #expect(text.contains("Number of keys: 1\n") && text.contains(kind), "\(text)")
@@ -190,11 +190,11 @@ struct PrincipalTests {
         PasswordPolicy(""), PasswordPolicy("p", minimumLength: 0), PasswordPolicy("p", minimumClasses: 6),
         PasswordPolicy("p", lockoutDuration: .zero),
     ])
-    func `a policy that makes no sense is refused`(policy: PasswordPolicy) async throws {
+    func `an invalid policy is rejected`(policy: PasswordPolicy) async throws {
         #expect(await #expect(throws: KerberosTestingError.self) { try await realm.add(policy) }?.code == .invalidArgument)
     }
 
-    @Test func `a realm whose policy is missing does not start`() async throws {
+    @Test func `a realm with a principal of an unknown policy does not start`() async throws {
         let options = TestRealmOptions(principals: [TestPrincipal("eve", password: "secret", policy: "nowhere")])
         let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(options) { _ in } }
         #expect(error?.code == .invalidArgument)

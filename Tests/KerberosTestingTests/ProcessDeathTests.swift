@@ -3,24 +3,24 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// What is left of four realms, one of them not the kit's own, and a web server when the test process dies without a chance to clean up.
+/// Cleanup of four realms, one of them an existing realm, and a web server if the test process dies before it can clean up.
 @Suite struct ProcessDeathTests {
-    @Test func `nothing is left after SIGKILL`() async throws {
+    @Test func `no folder or process is left after SIGKILL`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
             try await withEverything { kill(getpid(), SIGKILL) }
         }
         try await expectNothingLeft(by: result)
     }
 
-    @Test func `nothing is left after a trap`() async throws {
+    @Test func `no folder or process is left after a trap`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardOutputContent]) {
-            try await withEverything { fatalError("as meant by the test") }
+            try await withEverything { fatalError("intended by the test") }
         }
         try await expectNothingLeft(by: result)
     }
 
-    @Test(.skipped(under: .address, because: "it reports what the calls in the middle of which the process exits still use as leaks"))
-    func `nothing is left after exit`() async throws {
+    @Test(.skipped(under: .address, because: "it reports memory that unfinished calls still use at exit as leaks"))
+    func `no folder or process is left after exit`() async throws {
         let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardOutputContent]) {
             try await withEverything { exit(7) }
         }
@@ -37,8 +37,8 @@ import Testing
     }
 }
 
-/// Two realms, one of them paused, a third with two KDCs and kadmind, the first one as somebody else sees it too, and a web server; the
-/// folders are told without buffering, since the process dies at once.
+/// Runs the body with two realms, one of them paused, a third with two KDCs and kadmind, the first one again as an existing realm, and a
+/// web server. Prints the folders without buffering because the process dies at once.
 private func withEverything(_ body: () -> Void) async throws {
     try await withTrustedRealms { first, second in
         try await withTestRealm(.init(name: "C.TEST", acceptsPasswordChanges: true, kdcCount: 2)) { third in

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What each option changes, as curl sees it.
+/// The options of the protected web server, seen by curl.
 @Suite(.testRealm(users: ["alice": "secret", "al~ice/ad~~min": "secret", "bob": "secret"], services: ["HTTP/localhost"]))
 struct ProtectedWebServerOptionTests {
     static let negotiate = ["--negotiate", "-u", ":"]
@@ -16,7 +16,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: [true, false])
-    func `the client chooses the version`(usesHTTP2: Bool) async throws {
+    func `the client chooses between HTTP/1.1 and HTTP/2`(usesHTTP2: Bool) async throws {
         let cache = try await realm.signIn()
         try await withProtectedWebServer(realm: realm, .init(usesTLS: true, usesHTTP2: usesHTTP2)) { server in
             let trust = ["--cacert", server.certificatePath, "-w", "%{http_version}"]
@@ -27,9 +27,9 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    /// The second request brings no token. Over HTTP/2 the header promises what the server doesn't keep.
+    /// The second request carries no token. Over HTTP/2 the server sends `Persistent-Auth: true` but rejects the second request.
     @Test(arguments: ["1.1", "2"], [true, false])
-    func `one ticket vouches for a connection only when bound`(version: String, isBound: Bool) async throws {
+    func `a later request needs no token only on a bound HTTP/1.1 connection`(version: String, isBound: Bool) async throws {
         let cache = try await realm.signIn()
         let options = ProtectedWebServerOptions(connectionBound: isBound, usesTLS: true, usesHTTP2: true)
         try await withProtectedWebServer(realm: realm, options) { server in
@@ -45,7 +45,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(.enabled(if: (try? ClockLibrary.path()) != nil, "libfaketime is neither installed nor unpacked"))
-    func `a server with a wrong clock refuses tokens`() async throws {
+    func `a server with a wrong clock rejects tokens`() async throws {
         let cache = try await realm.signIn()
         try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(-3600))) { server in
             let reply = try await realm.curl("\(server.url)/hello", cache: cache)
@@ -60,7 +60,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: ServerCertificate.all)
-    func `the certificate is of its kind`(certificate: ServerCertificate) async throws {
+    func `the server certificate has the requested signature algorithm`(certificate: ServerCertificate) async throws {
         let names = [
             "ecdsaSHA256": "ecdsa-with-SHA256", "ecdsaSHA384": "ecdsa-with-SHA384", "rsaMD5": "md5WithRSAEncryption",
             "rsaSHA1": "sha1WithRSAEncryption", "rsaSHA256": "sha256WithRSAEncryption", "rsaSHA384": "sha384WithRSAEncryption",
@@ -77,7 +77,7 @@ struct ProtectedWebServerOptionTests {
     }
 
     @Test(arguments: [true, false], ["QUJD", "YIIabc", "***"])
-    func `a bad token ends the talk only once`(negotiatesOnce: Bool, token: String) async throws {
+    func `an invalid token gets a new challenge unless the server negotiates once`(negotiatesOnce: Bool, token: String) async throws {
         try await withProtectedWebServer(realm: realm, .init(negotiatesOnce: negotiatesOnce)) { server in
             let page = "\(server.url)/hello"
             let refusal = try await realm.curl(["-i", "-H", "Authorization: Negotiate \(token)", page]).output
@@ -88,7 +88,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func `forwarded tickets are kept`() async throws {
+    @Test func `delegated tickets are stored if requested`() async throws {
         let caches = ["alice": try await realm.signIn(options: ["-f"]), "bob": try await realm.signIn("bob")]
         let odd = try await realm.signIn("al~ice/ad~~min", options: ["-f"])
         try await withProtectedWebServer(realm: realm, .init(storesDelegatedTickets: true)) { server in
@@ -97,7 +97,7 @@ struct ProtectedWebServerOptionTests {
                 #expect(try await realm.curl(options + ["\(server.url)/hello"], cache: cache).output == "200")
             }
             try await ask(caches["alice"], delegation: "none")
-            try await ask(caches["alice"], delegation: "policy")  // the KDC doesn't recommend it for this service
+            try await ask(caches["alice"], delegation: "policy")  // the KDC does not trust this service for delegation
             try await ask(caches["bob"], delegation: "always")  // a ticket that can't be forwarded
             #expect(try server.delegatedCaches() == [:])
             try await ask(caches["alice"], delegation: "always")
@@ -112,7 +112,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func `policy forwards to a service that the KDC recommends`() async throws {
+    @Test func `a ticket is delegated by policy to a service that the KDC trusts`() async throws {
         _ = try await realm.kadmin(["add_principal", "-randkey", "+ok_as_delegate", "HTTP/trusted.example.test"])
         let cache = try await realm.signIn(options: ["-f"])
         let options = ProtectedWebServerOptions(principal: "HTTP/trusted.example.test", storesDelegatedTickets: true)
@@ -124,7 +124,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func `forwarded tickets are not kept unasked`() async throws {
+    @Test func `delegated tickets are not stored by default`() async throws {
         let cache = try await realm.signIn(options: ["-f"])
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await realm.curl(Self.negotiate + ["--delegation", "always", "\(server.url)/hello"], cache: cache)
@@ -134,9 +134,9 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    /// The name, the colon and the space count too; Apache lets a byte or two more pass. The first is Apache's own default.
+    /// The size includes the name, the colon and the space; Apache accepts a byte or two more. The first limit is Apache's own default.
     @Test(arguments: [8_190, 131_072, 1_000_000])
-    func `fields have a limit`(size: Int) async throws {
+    func `a header field over the size limit is rejected`(size: Int) async throws {
         try await withProtectedWebServer(realm: realm, .init(maximumFieldSize: size)) { server in
             for (count, status) in [(size, "200"), (size + 8, "400")] {
                 let field = "X-Long: " + String(repeating: "x", count: count - "X-Long: ".count)
@@ -147,7 +147,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func `the limit holds over HTTP 2 too`() async throws {
+    @Test func `the size limit of header fields applies to HTTP/2 too`() async throws {
         let options = ProtectedWebServerOptions(usesTLS: true, usesHTTP2: true, maximumFieldSize: 20_000)
         try await withProtectedWebServer(realm: realm, options) { server in
             for (count, status) in [(19_000, "200"), (21_000, "431")] {
@@ -159,8 +159,8 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    /// Apache reads it to the end, and then finds that it is no token.
-    @Test func `a token of 64 ki b passes by default`() async throws {
+    /// Apache reads it to the end, and then finds that it is not a token.
+    @Test func `Apache reads a token of 64 KiB by default`() async throws {
         try await withProtectedWebServer(realm: realm) { server in
             let token = Data(repeating: 0x41, count: 65_536).base64EncodedString()
             let arguments = ["-H", "@-", "-o", "/dev/null", "-w", "%{http_code}", "\(server.url)/hello"]
@@ -169,7 +169,7 @@ struct ProtectedWebServerOptionTests {
         }
     }
 
-    @Test func `redirects lead away`() async throws {
+    @Test func `redirects have the configured status and target`() async throws {
         let targets = [
             "/moved": (301, "/hello"), "/found": (302, "https://example.test/a"), "/other-page": (303, "http://127.0.0.1:1/b?c=%20d"),
             "/temporary": (307, "http://example.test"), "/permanent": (308, "http://example.test:8080/e#f"),
@@ -197,7 +197,7 @@ struct ProtectedWebServerOptionTests {
             .init(redirects: ["/a": .init(status: 301, target: "/%{HTTP_HOST}")]),
         ] as [ProtectedWebServerOptions]
     )
-    func `what cannot be is said`(options: ProtectedWebServerOptions) async throws {
+    func `impossible server options are rejected`(options: ProtectedWebServerOptions) async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withProtectedWebServer(realm: realm, options) { _ in } }
         #expect(error?.code == .invalidArgument)
     }

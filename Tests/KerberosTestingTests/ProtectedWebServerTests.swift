@@ -12,7 +12,7 @@ struct ProtectedWebServerTests {
         realm = try #require(TestRealm.current)
     }
 
-    @Test func `alices name comes back`() async throws {
+    @Test func `Apache greets the user of a ticket by name`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await curl(["--negotiate", "-u", ":", "\(server.url)/hello"], cache: cache)
@@ -22,7 +22,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func `a stranger is asked for a ticket`() async throws {
+    @Test func `Apache challenges a request without a ticket`() async throws {
         try await withProtectedWebServer(realm: realm) { server in
             let reply = try await curl(["-i", "\(server.url)/hello"])
             #expect(reply.output.contains("401 Unauthorized"))
@@ -32,7 +32,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func `two pages ask the same way`() async throws {
+    @Test func `two protected pages can use one connection`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm) { server in
             let pages = ["\(server.url)/other", "\(server.url)/hello"]
@@ -45,7 +45,7 @@ struct ProtectedWebServerTests {
     }
 
     @Test(arguments: ["hello", "other", "open"])
-    func `a post of a mebibyte passes`(page: String) async throws {
+    func `a POST request of one mebibyte is accepted`(page: String) async throws {
         let cache = try await signIn()
         let body = "\(realm.directory)/\(UUID().uuidString)"
         try Data(count: 1 << 20).write(to: URL(filePath: body))
@@ -57,7 +57,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func `a principal that is missing is added`() async throws {
+    @Test func `a missing service principal is created`() async throws {
         let cache = try await signIn()
         try await withProtectedWebServer(realm: realm, .init(principal: "HTTP/web.example.test", usesReplayCache: false)) { server in
             let address = "http://web.example.test:\(server.port)/hello"
@@ -68,7 +68,7 @@ struct ProtectedWebServerTests {
         }
     }
 
-    @Test func `several servers at once leave nothing`() async throws {
+    @Test func `concurrent web servers leave no folder or process`() async throws {
         let directories = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<4 {
                 group.addTask { [realm] in
@@ -100,7 +100,7 @@ extension TestRealm {
         return cache
     }
 
-    /// Runs curl, with a fixed limit of time and no proxy.
+    /// Runs curl with a fixed time limit and without a proxy.
     func curl(_ arguments: [String], cache: String? = nil, input: String? = nil) async throws -> CommandResult {
         let extra = ["no_proxy": "*", "KRB5CCNAME": cache ?? "MEMORY:"]
         return try await run("curl", ["-s", "--max-time", "20"] + arguments, environment: extra, input: input)

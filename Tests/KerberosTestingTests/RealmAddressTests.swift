@@ -1,7 +1,7 @@
 import KerberosTesting
 import Testing
 
-/// A realm elsewhere than at 127.0.0.1.
+/// Realms at an address other than 127.0.0.1.
 @Suite struct RealmAddressTests {
     private static let options = TestRealmOptions(
         users: ["alice": "secret"],
@@ -17,7 +17,7 @@ import Testing
         #expect(reply.output == "Hello alice@EXAMPLE.TEST\n", "\(reply)")
     }
 
-    @Test func `every server is there`() async throws {
+    @Test func `every server of a realm listens at its address`() async throws {
         try await withTestRealm(Self.options) { realm in
             #expect(realm.address == "127.0.0.2" && "\(realm)".contains("at 127.0.0.2:"))
             try await realm.kinit("alice", password: "secret")
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// The host may be set later: its key goes with it.
-    @Test func `the key is the hosts`() async throws {
+    /// The host may be set after the options are created.
+    @Test func `the web server's key is that of its host`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.kinit("alice", password: "secret")
             var options = ProtectedWebServerOptions()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "Web.Test", "127.0.0.2", "web.test:80", "web.test/", "web test", ""])
-    func `a name by which nobody finds a server`(host: String) async throws {
+    func `a host name that cannot lead to the server is rejected`(host: String) async throws {
         try await withTestRealm(.init(services: ["HTTP/web.test"], address: "127.0.0.2")) { realm in
             let errors = [
                 await #expect(throws: KerberosTestingError.self) { try await withAcceptorServer(realm: realm, .init(host: host)) { _ in } },
@@ -59,9 +59,9 @@ import Testing
         }
     }
 
-    /// 203.0.113.0/24 is for documentation (RFC 5737): no machine has it.
+    /// 203.0.113.0/24 is reserved for documentation (RFC 5737), so no machine has it.
     @Test(arguments: ["0.0.0.0", "localhost", "::1", "224.0.0.1", "255.255.255.255", "127.255.255.255", "203.0.113.77"])
-    func `an address at which nobody can listen`(address: String) async throws {
+    func `an address at which no server can listen is rejected`(address: String) async throws {
         for hasProxy in [false, true] {
             let error = await #expect(throws: KerberosTestingError.self) {
                 try await withTestRealm(.init(address: address, faultProxy: hasProxy)) { _ in }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RealmFaultTests {
     private static let users = ["alice": "secret"]
 
-    @Test func `a stopped KDC refuses and a started one keeps its port`() async throws {
+    @Test func `a stopped KDC refuses connections, and a restarted KDC keeps its port`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let port = realm.kdcPort
             try await realm.stopKDC()
@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    /// Another realm's KDC would answer in its name: a program that asks for any port must not be given this one, nor one that names it.
-    @Test func `nobody gets the number of a stopped KDC`() async throws {
+    /// Otherwise another realm's KDC could answer in its place. Neither a program that binds any port nor one that binds this port gets it.
+    @Test func `no other socket gets the port of a stopped KDC`() async throws {
         let script = """
             import socket, sys
             for kind, reuse in ((socket.SOCK_STREAM, 0), (socket.SOCK_DGRAM, 1)):
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// Tests of a suite share its realm. One after the other, whoever comes second finds a KDC that runs.
-    @Test func `changes at the same time come in turn`() async throws {
+    /// Tests of a suite share its realm. Because changes run one after another, the second start finds a running KDC.
+    @Test func `concurrent changes to a KDC run one after another`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.stopKDC()
             async let first: Void = realm.startKDC()
@@ -53,24 +53,24 @@ import Testing
         }
     }
 
-    @Test func `a port that somebody insisted on is named`() async throws {
+    @Test func `a KDC port that is already in use is reported`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.stopKDC()
             do {
-                let squatter = try Listener(port: realm.kdcPort)
+                let occupant = try Listener(port: realm.kdcPort)
                 let error = await #expect(throws: KerberosTestingError.self) { try await realm.startKDC() }
                 #expect(
                     error?.code == .serverNotReady && error?.message.contains("Address already in use") == true,
                     "\(String(describing: error))"
                 )
-                withExtendedLifetime(squatter) {}
+                withExtendedLifetime(occupant) {}
             }
             try await realm.startKDC()
             #expect(try await signIn(realm).exitStatus == 0)
         }
     }
 
-    @Test func `a running KDCIs not started twice`() async throws {
+    @Test func `a running KDC is not started twice`() async throws {
         try await withTestRealm { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.startKDC() }
             #expect(error?.code == .serverNotReady)
@@ -79,12 +79,12 @@ import Testing
         }
     }
 
-    @Test func `a paused KDC answers only afterwards`() async throws {
+    @Test func `a paused KDC answers only after it is resumed`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let before = try requests(realm)
             try await realm.pauseKDC()
             async let waiting = signIn(realm)
-            // The request sits in the kernel's queue: the KDC takes it up once it runs on.
+            // The request waits in the kernel's queue until the KDC is resumed.
             try await eventually { queuedConnections(to: realm.kdcPort) > 0 }
             #expect(try requests(realm) == before)
             try await realm.resumeKDC()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a paused KDC ends with its realm`() async throws {
+    @Test func `a paused KDC stops with its realm`() async throws {
         let directory = try await withTestRealm { realm in
             try await realm.pauseKDC()
             return realm.directory
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func `the clock of the KDCIs off`(seconds: Int) async throws {
+    func `a KDC can start with a wrong clock`(seconds: Int) async throws {
         try await withTestRealm(.init(users: Self.users, clockOffset: .seconds(seconds))) { realm in
             let skewed = try await realm.run(
                 "kinit",
@@ -117,14 +117,14 @@ import Testing
         }
     }
 
-    @Test func `tickets expire as soon as asked`() async throws {
+    @Test func `the ticket lifetime of a realm applies to its users`() async throws {
         try await withTestRealm(.init(users: Self.users, ticketLifetime: .seconds(7))) { realm in
             let principal = try await realm.kadmin(["get_principal", "alice"])
             #expect(principal.contains("Maximum ticket life: 0 days 00:00:07"))
         }
     }
 
-    @Test func `without preauthentication nothing is counted`() async throws {
+    @Test func `without pre-authentication no failed attempts are counted`() async throws {
         try await withTestRealm(.init(users: Self.users, requiresPreauthentication: false)) { realm in
             _ = try await realm.run("kinit", ["alice"], input: "wrong\n")
             #expect(try await realm.failedAttempts(of: "alice") == 0)

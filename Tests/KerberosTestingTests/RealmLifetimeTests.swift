@@ -5,7 +5,7 @@ import Testing
 @Suite struct RealmLifetimeTests {
     private struct Failure: Error {}
 
-    @Test func `nothing is left when the body returns`() async throws {
+    @Test func `a realm leaves no folder or process when the body returns`() async throws {
         let directory = try await withTestRealm { realm in
             #expect(TestRealm.current?.directory == realm.directory)
             #expect(processes(of: realm.directory).count >= 2)
@@ -15,7 +15,7 @@ import Testing
         #expect(TestRealm.current == nil)
     }
 
-    @Test func `nothing is left when the body throws`() async throws {
+    @Test func `a realm leaves no folder or process when the body throws`() async throws {
         var directory = ""
         await #expect(throws: Failure.self) {
             try await withTestRealm { realm in
@@ -26,7 +26,7 @@ import Testing
         expectGone(directory)
     }
 
-    @Test func `nothing is left when the task is cancelled`() async throws {
+    @Test func `a realm leaves no folder or process when the task is cancelled`() async throws {
         let (directories, continuation) = AsyncStream.makeStream(of: String.self)
         let task = Task {
             try await withTestRealm(users: ["alice": "secret"]) { realm in
@@ -61,7 +61,7 @@ import Testing
         expectGone(directory)
     }
 
-    @Test func `a cancelled task gets no realm`() async throws {
+    @Test func `a cancelled task starts no realm`() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await withTestRealm { $0.directory }
@@ -69,13 +69,13 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func `a realm that escapes says so`() async throws {
+    @Test func `a realm that is used after its scope throws an error`() async throws {
         let realm = try await withTestRealm { $0 }
         let error = await #expect(throws: KerberosTestingError.self) { try await realm.stopKDC() }
         #expect(error?.code == .scopeEnded)
     }
 
-    @Test func `a realm that cannot start leaves nothing`() async throws {
+    @Test func `a realm that cannot start leaves no folder`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
             try await withTestRealm(.init(name: "BROKEN.TEST", kdcRelations: ["master_key_type": "unknown"])) { _ in }
         }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `many realms live at once`() async throws {
+    @Test func `many realms run concurrently`() async throws {
         let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for number in 0..<8 {
                 group.addTask {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a missing program is named with its package`() throws {
+    @Test func `a missing program is reported with its package`() throws {
         let error = #expect(throws: KerberosTestingError.self) {
             try Program.path(of: "krb5kdc", environment: ["PATH": "/nonexistent"], systemFolders: [])
         }

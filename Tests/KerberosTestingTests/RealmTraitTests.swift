@@ -4,7 +4,7 @@ import KerberosTesting
 import KerberosTestingTraits
 import Testing
 
-/// The trait as a run of tests shows it: `Fixtures` in a process of their own.
+/// The effect of the realm trait on a test run: `Fixtures` in a separate process.
 @Suite(.testRealm()) struct RealmTraitTests {
     let realm: TestRealm
     let attachments: String
@@ -34,8 +34,8 @@ import Testing
 
     private static let files = ["kdc.log", "kdc-0.log", "kdc-1.log", "krb5.conf", "kdc.conf", "kdc-1.conf"]
 
-    @Test(arguments: [("expects", "for alice@SHARED.TEST"), ("throwing", "Password"), ("nestedFails", "")])
-    func `a test that fails shows its realm`(test: String, trace: String) async throws {
+    @Test(arguments: [("expectation", "for alice@SHARED.TEST"), ("throws", "Password"), ("Nested.*fails", "")])
+    func `a failing test attaches the logs of its realm`(test: String, trace: String) async throws {
         let result = try await run("SharedRealm.*\(test)")
         #expect(result.exitStatus != 0)
         var names = Set(Self.files.map { "SHARED.TEST-\($0)" })
@@ -46,20 +46,20 @@ import Testing
         if !trace.isEmpty { #expect(try text("SHARED.TEST-trace.log").contains("alice@SHARED.TEST")) }
     }
 
-    @Test(arguments: ["succeeds", "isKnown"])
-    func `a test that succeeds shows nothing`(test: String) async throws {
+    @Test(arguments: ["succeeds", "known"])
+    func `a passing test attaches nothing`(test: String) async throws {
         let result = try await run("SharedRealm.*\(test)")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect(try attached().isEmpty)
     }
 
-    @Test func `a realm of a test is shown too`() async throws {
-        #expect(try await run("OwnRealm.*ownFails").exitStatus != 0)
+    @Test func `a failing test with a realm of its own attaches that realm's logs`() async throws {
+        #expect(try await run("OwnRealm.*fails").exitStatus != 0)
         #expect(try attached().contains("OWN.TEST-kdc.log"))
     }
 
-    @Test func `the scope says how many share a realm`() async throws {
-        let result = try await run("tells")
+    @Test func `the scope of the trait determines which tests share a realm`() async throws {
+        let result = try await run("prints")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         let lines = result.output.split(separator: "\n").filter { $0.hasPrefix("realm ") }.map { $0.split(separator: " ") }
         let realms = Dictionary(lines.map { (String($0[1]), String($0[2])) }) { first, _ in first }
@@ -67,7 +67,7 @@ import Testing
         #expect(Set(realms.keys) == Set(each + ["tells-0", "tells-1", "nested", "inner", "first", "case-0", "case-1"]))
         #expect(Set(["tells-0", "tells-1", "nested"].map { realms[$0] }).count == 1)
         #expect(Set(["inner", "nested", "first", "case-0", "case-1"].map { realms[$0] }).count == 5)
-        // The innermost trait counts, also where one further out makes its realm later.
+        // The innermost trait applies, even if an outer one creates its realm later.
         let names = Dictionary(lines.map { (String($0[1]), String($0[3])) }) { first, _ in first }
         #expect(each.map { names[$0] } == ["EACH.TEST", "WITHIN.TEST", "WITHIN.TEST", "INNERMOST.TEST"])
         #expect((realms["within"], names["inner"], names["nested"]) == (realms["within-too"], "INNER.TEST", "SHARED.TEST"))
@@ -75,13 +75,13 @@ import Testing
     }
 
     @Test(arguments: ["Skipped\\/", "SkippedEach"])
-    func `without programs tests are skipped with the reason`(suite: String) async throws {
+    func `tests are skipped with the reason if programs are missing`(suite: String) async throws {
         let result = try await run(suite)
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
     }
 
-    @Test func `without programs tests fail unless told`() async throws {
+    @Test func `tests fail if programs are missing and the trait does not skip them`() async throws {
         let result = try await run("Missing")
         #expect(result.exitStatus != 0)
         #expect((result.output + result.errors).contains("apt-get install krb5-kdc"))
@@ -89,20 +89,20 @@ import Testing
     }
 
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func `without a plugin tests are skipped with the reason`() async throws {
+    func `tests are skipped with the reason if a plugin is missing`() async throws {
         let result = try await run("Certificates\\/")
         #expect(result.exitStatus == 0, "\(result.output)\(result.errors)")
         #expect((result.output + result.errors).contains("krb5-pkinit"))
     }
 
-    @Test func `the programs are here`() throws {
+    @Test func `all programs of a realm are installed`() throws {
         try TestRealm.checkPrograms()
     }
 
     @Test(arguments: [
         (TestRealmOptions(acceptsPasswordChanges: true), "kadmind"), (TestRealmOptions(acceptsCertificates: true), "openssl"),
     ])
-    func `some options need more`(options: TestRealmOptions, program: String) {
+    func `some options require further programs`(options: TestRealmOptions, program: String) {
         func find(_ name: String) throws {
             if name == program { throw KerberosTestingError(.programMissing, name) }
         }

@@ -2,7 +2,7 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// Who reaches whom, by MIT's programs and the KDCs' own referrals.
+/// Which services are reached through trusts, with MIT's programs and the KDCs' referrals.
 @Suite struct RealmTrustTests {
     private static func options(_ letters: String...) -> [TestRealmOptions] {
         letters.map { TestRealmOptions(name: "\($0.uppercased()).TEST", users: ["alice": "secret"], services: ["HTTP/web.\($0).test"]) }
@@ -23,14 +23,14 @@ import Testing
         #expect(services.contains(service) == isReached, "\(services)", sourceLocation: sourceLocation)
     }
 
-    @Test func `a one way trust leads one way`() async throws {
+    @Test func `a one-way trust works in one direction only`() async throws {
         try await withTestRealms(Self.options("a", "b"), trusts: [.oneWay(from: "A.TEST", to: "B.TEST")]) { realms in
             try await expect(realms[0], reaches: "b")
             try await expect(realms[1], reaches: "a", false)
         }
     }
 
-    @Test func `a two way trust leads both ways`() async throws {
+    @Test func `a two-way trust works in both directions`() async throws {
         try await withTestRealms(Self.options("a", "b"), trusts: [.twoWay("A.TEST", "B.TEST")]) { realms in
             #expect(TestRealm.current?.name == "A.TEST")
             try await expect(realms[0], reaches: "b")
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func `realms without a trust are strangers`() async throws {
+    @Test func `realms without a trust do not reach each other`() async throws {
         try await withTestRealms(Self.options("a", "b")) { realms in
             try await expect(realms[0], reaches: "b", false)
         }
     }
 
-    @Test func `a chain is walked there`() async throws {
+    @Test func `a service is reached through a chain of trusts`() async throws {
         let trusts: [RealmTrust] = [
             .twoWay("A.TEST", "B.TEST"), .twoWay("B.TEST", "C.TEST"), .oneWay(from: "C.TEST", to: "D.TEST"),
         ]
@@ -57,9 +57,9 @@ import Testing
         }
     }
 
-    /// Two ways from A to D: the one that is written down is taken.
+    /// Two paths lead from A to D.
     @Test(arguments: ["B", "C"])
-    func `a path is chosen`(between: String) async throws {
+    func `the configured path between realms is used`(between: String) async throws {
         let trusts: [RealmTrust] = [
             .twoWay("A.TEST", "B.TEST"), .twoWay("A.TEST", "C.TEST"), .twoWay("B.TEST", "D.TEST"), .twoWay("C.TEST", "D.TEST"),
         ]
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `without paths nobody goes further`() async throws {
+    @Test func `without paths only directly trusted realms are reached`() async throws {
         let trusts: [RealmTrust] = [.twoWay("A.TEST", "B.TEST"), .twoWay("B.TEST", "C.TEST")]
         try await withTestRealms(Self.options("a", "b", "c"), trusts: trusts, paths: []) { realms in
             try await expect(realms[0], reaches: "b")
@@ -85,7 +85,7 @@ import Testing
         ([RealmTrust.twoWay("A.TEST", "X.TEST")], [RealmPath]?.none), ([], [RealmPath(from: "A.TEST", to: "X.TEST", through: [])]),
         ([.oneWay(from: "A.TEST", to: "B.TEST")], [RealmPath(from: "B.TEST", to: "A.TEST", through: [])]),
     ])
-    func `what makes no sense is refused`(trusts: [RealmTrust], paths: [RealmPath]?) async throws {
+    func `an impossible trust or path is rejected`(trusts: [RealmTrust], paths: [RealmPath]?) async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
             try await withTestRealms(Self.options("a", "b"), trusts: trusts, paths: paths) { _ in }
         }

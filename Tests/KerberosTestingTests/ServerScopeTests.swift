@@ -3,7 +3,7 @@ import KerberosTesting
 import KerberosTestingTraits
 import Testing
 
-/// How the servers in the test's own process end, whatever their clients do.
+/// Servers in the test's own process stop at the end of their scope, whatever their clients do.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct ServerScopeTests {
     let realm: TestRealm
 
@@ -11,8 +11,8 @@ import Testing
         realm = try #require(TestRealm.current)
     }
 
-    /// A connection that was accepted and that no task has taken yet is closed with the rest.
-    @Test func `a scope ends while clients connect`() async throws {
+    /// A connection that was accepted but is not handled by a task yet is closed too.
+    @Test func `a server's scope ends while clients connect`() async throws {
         for _ in 0..<100 {
             try await withAcceptorServer(realm: realm) { server in
                 for _ in 0..<8 { _ = try ClientSocket(port: server.port) }
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    @Test func `nothing listens afterwards`() async throws {
-        // Nobody else's, so that the kernel gives the port to nobody else.
+    @Test func `no socket listens after the server's scope`() async throws {
+        // Used by no other test, so the kernel gives the port to no other socket.
         let address = "127.0.77.2"
         try await withTestRealm(.init(services: ["HTTP/web.test"], address: address)) { realm in
             var port = 0

@@ -3,17 +3,17 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// A realm with more than one KDC: clients go on with the next when the first is gone.
+/// Realms with several KDCs, of which clients use the next if the first does not answer.
 @Suite struct SeveralKDCTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], kdcCount: 2)
 
-    /// Which KDCs have given out tickets for alice.
+    /// Which KDCs have issued tickets for alice.
     private func servers(_ realm: TestRealm) throws -> [Bool] {
         try (0..<2).map { try realm.log(ofKDC: $0).contains(/ISSUE.* alice@/) }
     }
 
     @Test(arguments: ["stop", "kill"])
-    func `the second serves when the first is gone`(way: String) async throws {
+    func `the second KDC answers after the first is stopped or killed`(way: String) async throws {
         try await withTestRealm(Self.options) { realm in
             #expect(Set(realm.kdcPorts).count == 2)
             try await realm.kinit("alice", password: "secret")
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `the second serves while the first is silent`() async throws {
+    @Test func `the second KDC answers while the first is paused`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.pauseKDC(0)
             let alice = try Principal("alice@EXAMPLE.TEST")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `without any there is no answer`() async throws {
+    @Test func `a sign-in fails while all KDCs are stopped`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.stopKDC()
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.kinit("alice", password: "secret") }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `one log has what each did`() async throws {
+    @Test func `the realm's log contains the requests to every KDC`() async throws {
         try await withTestRealm(Self.options) { realm in
             try await realm.kinit("alice", password: "secret")
             try await realm.stopKDC(0)
@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// They count in one database.
-    @Test func `wrong passwords add up`() async throws {
+    /// The KDCs share one database.
+    @Test func `failed attempts at different KDCs add up`() async throws {
         try await withTestRealm(Self.options) { realm in
             for number in 0..<2 {
                 try await realm.startKDC(1 - number, unlessRunning: true)
@@ -74,14 +74,14 @@ import Testing
     }
 
     @Test(arguments: [-1, 2])
-    func `a KDC that is not there is refused`(number: Int) async throws {
+    func `the number of a missing KDC is rejected`(number: Int) async throws {
         try await withTestRealm(Self.options) { realm in
             let error = await #expect(throws: KerberosTestingError.self) { try await realm.stopKDC(number) }
             #expect(error?.code == .invalidArgument)
         }
     }
 
-    @Test func `a realm has a KDC`() async throws {
+    @Test func `a realm without a KDC is rejected`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) { try await withTestRealm(.init(kdcCount: 0)) { _ in } }
         #expect(error?.code == .invalidArgument)
     }

@@ -3,11 +3,11 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// Who signs alice in: the program of MIT, or this package in this very process.
+/// How alice signs in: with MIT's kinit, or with this package in this process.
 enum SignInProgram: CaseIterable, Sendable {
     case kinit, library
 
-    /// What is wrong; nil if alice has a ticket.
+    /// Signs alice in. Returns the error message; nil if alice has a ticket.
     func signIn(_ realm: TestRealm, password: String = "secret") async throws -> String? {
         switch self {
         case .kinit:
@@ -27,7 +27,7 @@ enum SignInProgram: CaseIterable, Sendable {
     /// Whether alice gets a ticket.
     func signsIn(_ realm: TestRealm) async throws -> Bool { try await signIn(realm) == nil }
 
-    /// Signs in, in this process.
+    /// Signs alice in with this package.
     func initialCredential(
         _ realm: TestRealm,
         password: String = "secret",

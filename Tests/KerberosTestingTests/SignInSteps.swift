@@ -1,10 +1,10 @@
 import KerberosTesting
 
 extension Collection<KDCExchange> {
-    /// What the KDC answered to each request of one sign-in, however often it came.
+    /// The KDC's replies to each request of one sign-in, however often the request was sent.
     ///
-    /// libkrb5 sends a request again, byte by byte the same and by another transport too, when no reply has come for a second; on a busy
-    /// machine that is any of them. The next request of the sign-in is longer.
+    /// libkrb5 repeats an identical request, also over another transport, if no reply arrives within a second. On a busy machine this
+    /// can happen to any request. The next request of the sign-in is longer.
     var steps: [Set<KDCExchange.Message>] {
         var sizes: [Int] = []
         for exchange in self where !sizes.contains(exchange.requestSize) { sizes.append(exchange.requestSize) }
@@ -13,6 +13,6 @@ extension Collection<KDCExchange> {
 }
 
 extension [Set<KDCExchange.Message>] {
-    /// The KDC wants pre-authentication first, as always.
+    /// The KDC first replies that it requires pre-authentication.
     static let signIn: Self = [[.error], [.initialReply]]
 }

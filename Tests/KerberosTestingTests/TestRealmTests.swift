@@ -21,7 +21,7 @@ struct TestRealmTests {
         #expect(try realm.log().contains("TGS_REQ"))
     }
 
-    @Test func `a wrong password costs one attempt`() async throws {
+    @Test func `kinit with a wrong password costs one attempt`() async throws {
         try await realm.addUser("bob", password: "right")
         #expect(try await realm.failedAttempts(of: "bob") == 0)
         let login = try await realm.run("kinit", ["bob"], environment: ["KRB5CCNAME": "MEMORY:"], input: "wrong\n")
@@ -34,14 +34,14 @@ struct TestRealmTests {
         (["-expire", "yesterday"], "expired"),
         (["-allow_tix"], "revoked"),
     ])
-    func `flags reach the database`(flags: [String], message: String) async throws {
+    func `the flags of a new user take effect at the KDC`(flags: [String], message: String) async throws {
         let name = "user-\(flags[0])"
         try await realm.addUser(name, password: "secret", flags: flags)
         let login = try await realm.run("kinit", [name], environment: ["KRB5CCNAME": "MEMORY:"], input: "secret\n")
         #expect(login.errors.contains(message))
     }
 
-    @Test func `a keytab holds one principal and leaves the keys alone`() async throws {
+    @Test func `a keytab for one principal is written without changing its keys`() async throws {
         try await realm.addService("ldap/localhost")
         let path = try await realm.keytab(for: "ldap/localhost")
         let list = try await realm.run("klist", ["-k", path]).output
@@ -59,17 +59,17 @@ struct TestRealmTests {
         }
     }
 
-    @Test func `the folder is private`() throws {
+    @Test func `the folder of a realm is private`() throws {
         let attributes = try FileManager.default.attributesOfItem(atPath: realm.directory)
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test func `the process environment is untouched`() {
+    @Test func `the environment of the test process stays unchanged`() {
         #expect(realm.environment["KRB5_CONFIG"] == realm.configurationPath)
         #expect(ProcessInfo.processInfo.environment["KRB5_CONFIG"] != realm.configurationPath)
     }
 
-    @Test func `what kadmin refuses is an error with its text`() async throws {
+    @Test func `an error of kadmin is reported with its message`() async throws {
         let twice = await #expect(throws: KerberosTestingError.self) { try await realm.addUser("alice", password: "again") }
         #expect(twice?.code == .commandFailed)
         #expect(twice?.message.contains("already exists") == true)
@@ -79,7 +79,7 @@ struct TestRealmTests {
         #expect(lineBreak?.code == .invalidArgument)
     }
 
-    @Test func `input that nobody reads does no harm`() async throws {
+    @Test func `a program that does not read its input succeeds`() async throws {
         let result = try await realm.run("true", [], input: String(repeating: "x", count: 1_000_000))
         #expect(result == CommandResult(exitStatus: 0, output: "", errors: ""))
     }

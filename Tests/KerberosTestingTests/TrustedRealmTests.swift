@@ -5,7 +5,7 @@ import Testing
     private static let first = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/web.a.test"])
     private static let second = TestRealmOptions(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/web.b.test"])
 
-    @Test func `a user reaches a service of the other realm`() async throws {
+    @Test func `users of both realms reach services of the other realm`() async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, second in
             _ = try await first.run("kinit", ["alice"], input: "secret\n")
             let there = try await first.run("kvno", ["HTTP/web.b.test@B.TEST"])
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the KDC refers by the hosts domain`() async throws {
+    @Test func `the KDC refers a client by the domain of the host`() async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, _ in
             _ = try await first.run("kinit", ["alice"], input: "secret\n")
             let referred = try await first.run("kvno", ["-S", "HTTP", "web.b.test"])
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `the same name twice is refused`() async throws {
+    @Test func `two realms with the same name are rejected`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
             try await withTrustedRealms(Self.first, Self.first) { _, _ in }
         }

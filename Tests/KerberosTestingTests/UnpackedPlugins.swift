@@ -1,7 +1,7 @@
 import Foundation
 import Kerberos
 
-/// The folder of libkrb5's plugins that `Scripts/install-packages` unpacked; nil where there is none.
+/// The folder of libkrb5's plugins that `Scripts/install-packages` unpacked; nil if there is none.
 let unpackedPlugins: String? = {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let libraries = root.appending(path: ".build/unpacked/usr/lib").path

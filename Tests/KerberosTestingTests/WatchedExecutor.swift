@@ -2,12 +2,12 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs a task, and sees each time that it becomes ready whether something is free meanwhile.
+/// Runs a task, and checks whether a resource is free each time that the task becomes ready to run.
 final class WatchedExecutor: TaskExecutor {
     private struct State {
-        /// How often the task came to a stop.
+        /// How often the task suspended or finished.
         var stops = 0
-        /// For each time that it became ready.
+        /// The result of each check.
         var wasFree: [Bool] = []
     }
 
@@ -15,7 +15,7 @@ final class WatchedExecutor: TaskExecutor {
     private let state = Mutex(State())
     private let lookAt: @Sendable () -> Void
 
-    /// - Parameter lookAt: Does not return while what is to be free is held. It runs on a thread of its own.
+    /// - Parameter lookAt: Uses the resource, and does not return while it is locked. It runs on a separate thread.
     init(_ lookAt: @escaping @Sendable () -> Void) { self.lookAt = lookAt }
 
     var stops: Int { state.withLock { $0.stops } }
@@ -28,7 +28,7 @@ final class WatchedExecutor: TaskExecutor {
             lookAt()
             looked.signal()
         }
-        // A minute is for who never gets it.
+        // The time limit is reached only if the resource is never free.
         let isFree = looked.wait(timeout: .now() + .seconds(60)) == .success
         state.withLock { $0.wasFree.append(isFree) }
         queue.async {

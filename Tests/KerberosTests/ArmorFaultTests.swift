@@ -4,7 +4,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Tickets that shall protect a sign-in (FAST, RFC 6113) and can't, and clocks that differ.
+/// Sign-ins protected by FAST (RFC 6113) with unusable armor, or while the KDC's clock differs.
 @Suite struct ArmorFaultTests {
     private static func options(clockOffset: Duration? = nil) -> TestRealmOptions {
         TestRealmOptions(users: ["alice": "secret"], clockOffset: clockOffset, demandsFAST: true)
@@ -17,18 +17,18 @@ import Testing
             .initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .password(Secret("secret")))
     }
 
-    /// As kinit -T has it: the cache of the protecting ticket knows the KDC's time.
+    /// As with `kinit -T`, the cache of the armor ticket contains the KDC's clock offset.
     @Test(arguments: [Duration.seconds(3600), .seconds(-3600), .seconds(-360)])
-    func `a clock that is off`(offset: Duration) async throws {
+    func `a FAST sign-in succeeds although the KDC's clock differs`(offset: Duration) async throws {
         try await withTestRealm(Self.options(clockOffset: offset)) { realm in
             let credential = try await signIn(realm, armor: try await realm.armorCache())
             #expect(credential.client.description == "alice@EXAMPLE.TEST")
         }
     }
 
-    /// As when the machine's clock is set. No answer of the KDC's mends the clock of a sign-in that is protected.
+    /// As when the machine's clock is set. The KDC's replies do not correct the clock offset of a FAST sign-in.
     @Test(arguments: [Duration.seconds(3600), .seconds(-3600)])
-    func `a clock that is right again`(offset: Duration) async throws {
+    func `a FAST sign-in succeeds after the KDC's clock is corrected`(offset: Duration) async throws {
         try await withTestRealm(Self.options(clockOffset: offset)) { realm in
             let alice = try Principal("alice@EXAMPLE.TEST")
             let armor = "\(realm.directory)/machine"
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    /// The cache of the protecting ticket is older than the change.
-    @Test func `a clock that is right again and an old ticket`() async throws {
+    /// The armor cache is older than the correction.
+    @Test func `a FAST sign-in succeeds with armor from before the KDC's clock was corrected`() async throws {
         try await withTestRealm(Self.options(clockOffset: .seconds(-600))) { realm in
             let armor = try await realm.armorCache()
             try await realm.stopKDC()
@@ -64,8 +64,8 @@ import Testing
         try FileManager.default.moveItem(atPath: new, toPath: path)
     }
 
-    /// The KDC was made anew: the password is not to blame, and none was sent.
-    @Test func `a ticket of a KDC that is no more`() async throws {
+    /// The realm was created again with other keys, so the armor is the cause and not the password.
+    @Test func `armor from a former KDC is reported as unusable, and no password is sent`() async throws {
         try await withTestRealm(Self.options()) { former in
             let armor = try await former.armorCache()
             try await withTestRealm(Self.options()) { realm in

@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Sign-ins that a ticket protects (FAST, RFC 6113), against a KDC that takes no others.
+/// Sign-ins protected by FAST (RFC 6113), with a KDC that rejects all others.
 @Suite(
     .testRealm(
         TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], acceptsPasswordChanges: true, demandsFAST: true)
@@ -26,7 +26,7 @@ struct ArmorTests {
         return KerberosClient(configuration)
     }
 
-    @Test func `a protected sign-in is taken`() async throws {
+    @Test func `the KDC accepts a sign-in with armor`() async throws {
         let credential = try await client(armor: try await realm.armorCache()).initialCredential(
             for: alice,
             using: .password(Secret("secret"))
@@ -34,7 +34,7 @@ struct ArmorTests {
         #expect(credential.client == alice)
     }
 
-    @Test func `an unprotected one is told from a wrong password`() async throws {
+    @Test func `a sign-in without armor fails with another error than a wrong password`() async throws {
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: nil).initialCredential(for: alice, using: .password(Secret("secret")))
         }
@@ -42,7 +42,7 @@ struct ArmorTests {
         #expect(error?.message.contains("ksso login --armor-cache") == true)
     }
 
-    @Test func `a wrong password is still one`() async throws {
+    @Test func `a wrong password with armor is reported as a wrong password`() async throws {
         let armor = try await realm.armorCache()
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: armor).initialCredential(for: alice, using: .password(Secret("wrong")))
@@ -50,9 +50,9 @@ struct ArmorTests {
         #expect(error?.code == .wrongPassword)
     }
 
-    /// The KDC sends the ticket without having been shown a password, and it is the client that can't read it.
+    /// The KDC sends the ticket without pre-authentication, and the client cannot decrypt it.
     @Test(arguments: [false, true])
-    func `a wrong password is one where none is demanded`(byKeytab: Bool) async throws {
+    func `a wrong password or key is reported even without pre-authentication`(byKeytab: Bool) async throws {
         let name = "open\(UUID().uuidString.prefix(8).lowercased())"
         try await realm.add(TestPrincipal(name, password: "secret", attributes: [.needsNoPreauthentication]))
         var source = InitialCredentialSource.password(Secret("wrong"))
@@ -68,14 +68,14 @@ struct ArmorTests {
     }
 
     @Test(arguments: ["FILE:/nonexistent/armor", "MEMORY:nothing"])
-    func `armor that is not there`(name: String) async throws {
+    func `a missing armor cache is reported with the kinit command that creates it`(name: String) async throws {
         let error = await #expect(throws: KerberosError.self) {
             try await client(armor: CredentialCacheName(rawValue: name)).initialCredential(for: alice, using: .password(Secret("secret")))
         }
         #expect(error?.code == .armorUnusable && error?.message.contains("kinit -k -c \(name)") == true, "\(String(describing: error))")
     }
 
-    @Test func `a password is changed under protection`() async throws {
+    @Test func `a password can be changed with armor`() async throws {
         try await realm.addUser("bob", password: "first")
         let client = client(armor: try await realm.armorCache())
         let bob = try Principal("bob@EXAMPLE.TEST")
@@ -84,8 +84,8 @@ struct ArmorTests {
         #expect(credential.client == bob)
     }
 
-    /// The cache does not say that its KDC knows FAST, so libkrb5 would ask bare first, and believe a KDC that says it knows none.
-    @Test func `no sign in goes out bare where armor is named`() async throws {
+    /// libkrb5 would otherwise send the first request without armor, and believe a KDC that claims not to know FAST.
+    @Test func `the first request uses armor even if the cache does not record that the KDC knows FAST`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], faultProxy: true)) { realm in
             let marked = try await realm.armorCache().rawValue
             let unmarked = "FILE:\(realm.directory)/unmarked"
@@ -96,31 +96,31 @@ struct ArmorTests {
             configuration.armorCache = CredentialCacheName(rawValue: unmarked)
             _ = try await KerberosClient(configuration).initialCredential(for: alice, using: .password(Secret("secret")))
             let first = try #require(try realm.network.exchanges.dropFirst(before).first)
-            // A bare one has about 185 bytes.
+            // A request without armor has about 185 bytes.
             #expect(first.requestSize > 1000, "\(first)")
         }
     }
 
-    /// Who put the ticket there knows its key.
+    /// The user who wrote the ticket to the cache knows its key.
     @Test(arguments: [0o620, 0o602])
-    func `armor that others can write is not used`(mode: Int) async throws {
+    func `an armor cache that other users can write to is rejected`(mode: Int) async throws {
         let armor = try await realm.armorCache()
         let path = try #require(armor.path)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         try await expectRefusal(of: armor, reason: "other users can write to it")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func `armor of another user is not used`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can change the owner of a file"))
+    func `an armor cache owned by another user is rejected`() async throws {
         let armor = try await realm.armorCache()
         let path = try #require(armor.path)
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         try await expectRefusal(of: armor, reason: "uid 12345")
     }
 
-    /// The folder, and the cache in it.
+    /// Checks the folder of the collection, and the cache in it.
     @Test(arguments: ["", "/tkt"])
-    func `a collection of armor is looked at too`(place: String) async throws {
+    func `an armor collection that other users can write to is rejected`(place: String) async throws {
         let folder = "\(realm.directory)/armor-\(UUID().uuidString)"
         let folderCache = CredentialCacheName(rawValue: "DIR:\(folder)")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A KDC that answers every request by TCP with a question of its own, a SAM-2 challenge: `TEXT OF THE KDC`, `PIN`.
+/// A KDC that answers every TCP request with a prompt of its own, a SAM-2 challenge: `TEXT OF THE KDC`, `PIN`.
 final class AskingKDC: Sendable {
     let port: Int
     private let listener: Int32
@@ -31,7 +31,7 @@ final class AskingKDC: Sendable {
         Thread.detachNewThread { [listener] in Self.serve(listener) }
     }
 
-    /// Ends with the listener's shutdown.
+    /// Returns when the listener is shut down.
     private static func serve(_ listener: Int32) {
         let digits = Array(answer.utf8)
         let message = stride(from: 0, to: digits.count, by: 2).compactMap {
@@ -44,7 +44,7 @@ final class AskingKDC: Sendable {
             var request = [UInt8](repeating: 0, count: 4096)
             _ = recv(connection, &request, request.count, 0)
             _ = send(connection, reply, reply.count, Int32(MSG_NOSIGNAL))
-            // What is left of the request would have the reply thrown away.
+            // Closing with unread bytes of the request would reset the connection and discard the reply.
             shutdown(connection, Int32(SHUT_WR))
             while recv(connection, &request, request.count, 0) > 0 {}
             close(connection)

@@ -5,9 +5,9 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Caches that are files: written whole, read with suspicion.
+/// Cache files are replaced atomically, and damaged ones are rejected.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct CacheFileTests {
-    @Test func `a reader sees the old content or the new`() async throws {
+    @Test func `a reader sees either the old or the new contents of a cache file`() async throws {
         let user = try await TestRealm.required().signIn()
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         let writer = Task {
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["FILE:", "DIR::"])
-    func `only the cache is left in its folder`(prefix: String) async throws {
+    func `replacing a cache file leaves no temporary file in its folder`(prefix: String) async throws {
         let user = try await TestRealm.required().signIn()
         let folder = try makeFolder()
         let name = CredentialCacheName(rawValue: "\(prefix)\(folder)/tktalice")
@@ -37,7 +37,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `a collection never lists a draft`() async throws {
+    @Test func `a DIR collection never lists a temporary file`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let folder = try makeFolder()
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["occupied", "missing/folder/ccache", "/proc/self/ccache"])
-    func `a folder that cannot be written keeps no draft`(target: String) async throws {
+    func `a failed write leaves no temporary file`(target: String) async throws {
         let user = try await TestRealm.required().signIn()
         let folder = try makeFolder()
         try FileManager.default.createDirectory(atPath: "\(folder)/occupied/within", withIntermediateDirectories: true)
@@ -61,18 +61,18 @@ import Testing
         let error = await expectFailure(.cacheUnusable, .noCredentials) {
             try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
         }
-        #expect(error?.code == .cacheUnusable, "there is no ticket missing: it can't be written")
+        #expect(error?.code == .cacheUnusable, "the cache cannot be written; no ticket is missing")
         #expect(error?.subject == path)
         #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == ["occupied", "occupied/within"])
     }
 
-    @Test func `a truncated cache is damaged at every byte`() async throws {
+    @Test func `a cache file truncated anywhere but between tickets is corrupt`() async throws {
         let user = try await TestRealm.required().signIn()
         _ = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         let whole = try Data(contentsOf: URL(filePath: try #require(user.cache.path)))
         var shorter: [Int] = []
         for length in whole.indices {
-            // Cut between two tickets the rest is a cache like any other, with fewer of them.
+            // A file that ends between two tickets is a valid cache with fewer tickets.
             if let count = try? await contents(whole.prefix(length), user: user).credentials.count {
                 shorter.append(count)
             } else {
@@ -91,19 +91,19 @@ import Testing
     ]
 
     @Test(arguments: garbage)
-    func `garbage is damage`(bytes: [UInt8]) async throws {
+    func `a file that is not a cache is corrupt`(bytes: [UInt8]) async throws {
         let user = try await TestRealm.required().signIn()
         try await expectDamage(Data(bytes), user: user, comment: "\(bytes.prefix(8))")
     }
 
-    /// Reading fails with the right code, and the file is as it was.
+    /// Expects that reading fails with the right code and leaves the file unchanged.
     private func expectDamage(_ data: Data, user: SignedIn, comment: String) async throws {
         let realm = try TestRealm.required()
         let name = realm.newCache()
         let url = URL(filePath: try #require(name.path))
         try data.write(to: url)
         await expectFailure(.cacheCorrupt, .cacheUnusable, comment: comment) { _ = try await user.client.contents(of: name) }
-        // Not by Data(contentsOf:), which leaks its buffer for an empty file.
+        // Data(contentsOf:) leaks its buffer for an empty file.
         #expect(try FileHandle(forReadingFrom: url).readToEnd() ?? Data() == data)
         try FileManager.default.removeItem(at: url)
     }
@@ -130,7 +130,13 @@ import Testing
             ("KEYRING:persistent:0", "KEYRING:persistent:0", "KEYRING", "persistent:0", nil),
         ] as [(String, String, String, String, String?)]
     )
-    func `a name has its parts`(text: String, rawValue: String, type: String, residual: String, path: String?) {
+    func `a cache name is split into its type, residual and path`(
+        text: String,
+        rawValue: String,
+        type: String,
+        residual: String,
+        path: String?
+    ) {
         let name = CredentialCacheName(rawValue: text)
         #expect(name.rawValue == rawValue)
         #expect(name.type == type)
@@ -139,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: ["NOSUCHTYPE:x", "API:", ""])
-    func `a type that the library does not know cannot be used`(text: String) async {
+    func `a cache type that libkrb5 does not know is unusable`(text: String) async {
         let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST", base: .none))
         let name = CredentialCacheName(rawValue: text)
         await expectFailure(.cacheUnusable, .noCredentials) { _ = try await client.contents(of: name) }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Kerberos
 
-/// What is read of a cache without its service tickets.
+/// Listings and searches of a cache, which do not load all its service tickets.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test", "HTTP/b.example.test"]))
 struct CacheListingTests {
     @Test
-    func `a listing names what the contents hold`() async throws {
+    func `a listing has the same names, times and marks as the full contents`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         try await user.client.setMark("ksso_a", to: "1", in: user.cache)
@@ -33,7 +33,7 @@ struct CacheListingTests {
     }
 
     @Test
-    func `the last ticket of the client is found`() async throws {
+    func `a search finds the client's last matching ticket`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try realm.principal("HTTP/www.example.test")
@@ -51,7 +51,7 @@ struct CacheListingTests {
     }
 
     @Test
-    func `a cut file is no listing`() async throws {
+    func `a truncated cache file cannot be listed`() async throws {
         let user = try await TestRealm.required().signIn()
         let path = try #require(user.cache.path)
         let whole = try Data(contentsOf: URL(filePath: path))

@@ -5,26 +5,26 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Caches that somebody else made, or can change, are not read.
+/// Caches that another user owns or can change are never read.
 ///
-/// One after the other, since they count the KDC's requests.
+/// Serialized because the tests count the KDC's requests.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .serialized) struct CacheOwnershipTests {
     @Test(arguments: [0o666, 0o620, 0o602])
-    func `a cache that others can write is not used`(mode: Int) async throws {
+    func `a cache that other users can write to is rejected`(mode: Int) async throws {
         let user = try await withServiceTicket()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: try #require(user.cache.path))
         try await expectRefusal(of: user, reason: "other users can write")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func `a cache of another user is not used`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can change the owner of a file"))
+    func `a cache owned by another user is rejected`() async throws {
         let user = try await withServiceTicket()
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: try #require(user.cache.path))
         try await expectRefusal(of: user, reason: "uid 12345")
     }
 
-    /// Whoever opened it would wait for a writer for ever.
-    @Test(.timeLimit(.minutes(5))) func `a pipe in the caches place holds nobody up`() async throws {
+    /// Opening the FIFO would block until another process opens it for writing.
+    @Test(.timeLimit(.minutes(5))) func `a FIFO at the path of a cache does not block`() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()
         try #require(mkfifo(try #require(cache.path), 0o600) == 0)
@@ -43,7 +43,7 @@ import Testing
         return user
     }
 
-    /// Nothing is taken from the cache, nothing is asked of the KDC with it, and it stays as it is.
+    /// Expects that no ticket of the cache is used, no request reaches the KDC, and the file stays unchanged.
     private func expectRefusal(of user: SignedIn, reason: String) async throws {
         let realm = try TestRealm.required()
         let url = URL(filePath: try #require(user.cache.path))

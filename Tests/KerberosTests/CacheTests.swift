@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What holds of a cache of any type.
+/// Operations that work alike for caches of every type.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"])) struct CacheTests {
     enum Kind: String, CaseIterable, Sendable {
         case file = "FILE"
@@ -27,17 +27,17 @@ import Testing
             }
         }
 
-        /// A file is alone, and so is a cache in memory for libkrb5.
+        /// In libkrb5, FILE and MEMORY caches form no collections.
         var hasCollections: Bool { self != .file && self != .memory }
 
-        /// Where a KCM daemon listens, if there is one.
+        /// The socket of a KCM daemon, if one runs.
         static let daemonPath = "/run/.heim_org.h5l.kcm-socket"
         static let hasDaemon = FileManager.default.fileExists(atPath: daemonPath)
 
-        /// The types that this machine has.
+        /// The cache types that this machine supports.
         static let present = allCases.filter { $0 != .kcm || hasDaemon }
 
-        /// Ends the test as cancelled, with a warning that says why, where the kernel has no such caches.
+        /// Cancels the test with a warning that states the reason if the kernel does not support these caches.
         func requireSupport(_ user: SignedIn) async throws {
             guard self == .keyring else { return }
             let name = CredentialCacheName(rawValue: "KEYRING:session:kerberos-tests:probe\(UUID().uuidString)")
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    /// Stands in the results as skipped, with the reason, where KCM is left out of the tests below.
+    /// Appears in the results as skipped, with the reason, if the tests below do not include KCM.
     @Test(.enabled(if: Kind.hasDaemon, "KCM caches are not tested: no daemon listens at \(Kind.daemonPath)"))
-    func `a KCM daemon has its caches tested`() {
+    func `KCM caches are tested if a KCM daemon listens`() {
         #expect(Kind.present.contains(.kcm))
     }
 
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `what is stored is read`(kind: Kind) async throws {
+    func `stored credentials and marks are read back`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket], marks: ["ksso_a": "1", "ksso_b": ""])
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `a mark is replaced`(kind: Kind) async throws {
+    func `setting a mark again replaces its value`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket], marks: ["ksso_a": "1"])
         try await user.client.setMark("ksso_a", to: "2", in: cache)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `replacing leaves nothing of the old`(kind: Kind) async throws {
+    func `replacing a cache removes its old credentials and marks`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let service = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket, service], marks: ["ksso_a": "1"])
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `a destroyed cache is gone and destroying again is no fault`(kind: Kind) async throws {
+    func `destroying a cache removes it, and destroying it again succeeds`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         try await user.client.replace(cache, principal: user.principal, credentials: [user.ticket])
         try await user.client.destroy(cache)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `a cache that was never made has no credentials`(kind: Kind) async throws {
+    func `a missing cache is reported as having no credentials`(kind: Kind) async throws {
         let (user, cache) = try await start(kind)
         let error = await expectFailure(.noCredentials) { _ = try await user.client.contents(of: cache) }
         #expect(error?.subject == cache.rawValue)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Kind.present)
-    func `the collection lists its caches the primary first`(kind: Kind) async throws {
+    func `a collection lists its primary cache first`(kind: Kind) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         try await kind.requireSupport(user)
@@ -140,7 +140,7 @@ import Testing
             names.append(name)
         }
         #expect(Set(names).count == 3)
-        // A KCM daemon serves all of a user's programs: others may have caches there.
+        // A KCM daemon serves all of a user's programs, so other caches may exist.
         let listed = Set(try await client.cacheNames())
         #expect(kind == .kcm ? listed.isSuperset(of: names) : listed == Set(names))
         for name in names.reversed() {
@@ -151,7 +151,7 @@ import Testing
         #expect(Set(try await client.cacheNames()).isDisjoint(with: names))
     }
 
-    /// The name of a fresh collection.
+    /// Returns the name of a new collection.
     private func collection(_ kind: Kind, realm: TestRealm) throws -> String {
         switch kind {
         case .file, .memory: return try kind.name(in: realm).rawValue

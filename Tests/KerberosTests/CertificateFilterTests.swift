@@ -7,7 +7,7 @@ import Testing
         ("a+b(c)|[d]", "<ISSUER>^a[+]b[(]c[)][|][[]d[]]$"),
         ("^x\\", "<ISSUER>^\\^x\\\\$"), ("<SUBJECT>x", "<ISSUER>^[<]SUBJECT[>]x$"), ("", "<ISSUER>^$"),
     ])
-    func `a wildcard is the whole issuer's name, and nothing else of it is special`(_ wildcard: String, _ rule: String) {
+    func `an issuer filter matches the whole name, and only its wildcards are special`(_ wildcard: String, _ rule: String) {
         #expect(CertificateFilter.rule(issuer: wildcard) == rule)
     }
 }

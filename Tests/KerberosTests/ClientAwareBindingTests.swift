@@ -5,9 +5,9 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What `client_aware_channel_bindings` of the client's krb5.conf changes where the client sends no bindings and the server has some.
+/// The effect of `client_aware_channel_bindings` in the client's krb5.conf if the client sends no bindings and the server has some.
 ///
-/// GSSAPI reads that setting in the configuration that `KRB5_CONFIG` names, which is a process's: each client here is a process of its own.
+/// GSSAPI reads the setting from the files in `KRB5_CONFIG`, which applies to a whole process, so each client is a separate process.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])) struct ClientAwareBindingTests {
     private static let bindings = ChannelBindings(applicationData: Array("tls-server-end-point:one".utf8))
 
@@ -17,15 +17,18 @@ import Testing
         realm = try TestRealm.required()
     }
 
-    /// curl of Debian 12 sends no bindings. The last column: why the acceptor refuses it.
+    /// curl in Debian 12 sends no bindings. The last column is the reason why the acceptor rejects it.
     @Test(
         arguments: [
             (false, .none, nil), (false, .compared(bindings), nil), (false, .required(bindings), .flagsNotGranted),
             (true, .none, nil), (true, .compared(bindings), .channelBindingsDiffer), (true, .required(bindings), .channelBindingsDiffer),
         ] as [(Bool, AcceptorServerOptions.BindingPolicy, KerberosError.Code?)]
     )
-    func `a client without bindings`(isAware: Bool, policy: AcceptorServerOptions.BindingPolicy, refusal: KerberosError.Code?) async throws
-    {
+    func `a server with bindings rejects a client without them if they are required or it is aware`(
+        isAware: Bool,
+        policy: AcceptorServerOptions.BindingPolicy,
+        refusal: KerberosError.Code?
+    ) async throws {
         let variables = [
             "KRB5_CONFIG": try configuration(isAware: isAware), "KRB5CCNAME": try await realm.signIn().cache.rawValue, "no_proxy": "*",
         ]
@@ -39,8 +42,9 @@ import Testing
         }
     }
 
-    /// The same for this package's initiator.
-    @Test(arguments: [false, true]) func `our initiator without bindings`(isAware: Bool) async throws {
+    @Test(arguments: [false, true]) func `this package's initiator without channel bindings is rejected if it is aware of them`(
+        isAware: Bool
+    ) async throws {
         let file = realm.newPath()
         let configuration = try configuration(isAware: isAware)
         let cache = try await realm.signIn().cache
@@ -49,7 +53,7 @@ import Testing
                 configuration = configuration as String, cache = cache.rawValue as String, settings = realm.configurationPath as String,
                 file = file as String
             ] in
-            setenv("KRB5_CONFIG", configuration, 1)  // the process is this closure's own
+            setenv("KRB5_CONFIG", configuration, 1)  // this closure runs in a process of its own
             let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST", base: .files([settings])))
             let service = try Principal("HTTP/localhost", defaultRealm: "EXAMPLE.TEST")
             let ticket = try await client.serviceTicket(for: service, in: CredentialCacheName(rawValue: cache))
@@ -67,7 +71,7 @@ import Testing
         }
     }
 
-    /// The realm's krb5.conf, with a file in front of it that has the one setting.
+    /// The realm's krb5.conf; for an aware client it is preceded by a file that contains only the setting.
     private func configuration(isAware: Bool) throws -> String {
         guard isAware else { return realm.configurationPath }
         let path = try realm.writeConfiguration("[libdefaults]\n    client_aware_channel_bindings = true\n")

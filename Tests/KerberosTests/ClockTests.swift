@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The KDC's clock is not this machine's.
+/// Sign-ins and tokens if the KDC's clock differs from this machine's.
 @Suite struct ClockTests {
     private static let service = "HTTP/www.example.test"
 
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [-120, 120])
-    func `a small offset disturbs nobody`(offset: Int) async throws {
+    func `a small clock offset does not prevent authentication`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let credential = try await user.initiator(for: realm.principal(Self.service))
@@ -25,18 +25,18 @@ import Testing
     }
 
     @Test(arguments: [-3600, 3600])
-    func `tokens of a large offset are at the time of the KDC`(offset: Int) async throws {
+    func `tokens have the KDC's time if its clock is far off`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let credential = try await user.initiator(for: realm.principal(Self.service))
-            // The acceptor goes by this machine's clock, so it sees what the client did not: the two differ.
+            // The acceptor uses this machine's clock, so it rejects a token with the KDC's time.
             let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
             await expectFailure(.clockSkew) { _ = try establish(credential, acceptor) }
         }
     }
 
     @Test(arguments: [-3600, 3600])
-    func `the offset travels with the cache`(offset: Int) async throws {
+    func `another client reads the clock offset from the cache`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
             let other = SignedIn(client: realm.client, principal: user.principal, ticket: user.ticket, cache: user.cache)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the offset outlives an abandoned call`() async throws {
+    @Test func `the clock offset survives an abandoned call`() async throws {
         try await withTestRealm(Self.options(-3600)) { realm in
             let user = try await realm.signIn()
             let ticket = try await user.serviceTicket(realm.principal(Self.service))
@@ -56,12 +56,12 @@ import Testing
             }
             let credential = try await user.client.initiatorCredential(for: ticket)
             let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
-            await expectFailure(.clockSkew, comment: "at the KDC's time, so refused here") { _ = try establish(credential, acceptor) }
+            await expectFailure(.clockSkew, comment: "the token has the KDC's time") { _ = try establish(credential, acceptor) }
         }
     }
 
     @Test(arguments: [-3600, 3600])
-    func `over the limit the clock is named`(offset: Int) async throws {
+    func `without kdc_timesync a large offset is reported with advice to set the clock`(offset: Int) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             var configuration = realm.configuration
             configuration.libdefaults["kdc_timesync"] = "0"
@@ -78,8 +78,10 @@ private let expiringOptions = TestRealmOptions(
     clockOffset: .seconds(-3600)
 )
 
-/// Tickets that have run out. The KDC is an hour behind and its tickets hold ten minutes; a client that goes by this machine's clock finds
-/// them expired, and nobody has to wait.
+/// Expired tickets are rejected for every use, but their cache stays readable.
+///
+/// The KDC's clock is an hour behind and its tickets are valid for ten minutes, so a client that uses this machine's clock finds them
+/// expired without a wait.
 @Suite(.testRealm(expiringOptions)) struct ExpiryTests {
     private func expired() async throws -> (user: SignedIn, service: Credential) {
         let realm = try TestRealm.required()
@@ -91,14 +93,14 @@ private let expiringOptions = TestRealmOptions(
         return (SignedIn(client: client, principal: user.principal, ticket: user.ticket, cache: user.cache), service)
     }
 
-    @Test func `an expired ticket gets no service ticket`() async throws {
+    @Test func `an expired ticket-granting ticket gets no service ticket`() async throws {
         let (user, _) = try await expired()
         #expect(!user.ticket.isValid(at: Date()))
         let other = try TestRealm.required().principal("HTTP/other.example.test")
         await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(other) }
     }
 
-    @Test func `an expired service ticket is not taken from the cache`() async throws {
+    @Test func `an expired service ticket in the cache is not used`() async throws {
         let (user, ticket) = try await expired()
         await expectFailure(.noCredentials, .ticketExpired) { _ = try await user.serviceTicket(ticket.server, cachedOnly: true) }
         await expectFailure(.ticketExpired) { _ = try await user.serviceTicket(ticket.server) }
@@ -121,7 +123,7 @@ private let expiringOptions = TestRealmOptions(
         }
     }
 
-    @Test func `an expired cache is still read`() async throws {
+    @Test func `a cache of expired tickets can still be read`() async throws {
         let (user, _) = try await expired()
         let contents = try await user.client.contents(of: user.cache)
         #expect(contents.credentials.count == 2)

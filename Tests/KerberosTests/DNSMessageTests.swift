@@ -2,9 +2,9 @@ import Testing
 
 @testable import Kerberos
 
-/// Answers of DNS, from a server that may say anything.
+/// Parsing of DNS responses, including malformed ones.
 struct DNSMessageTests {
-    /// An answer to one question with two records, whose names are pointers.
+    /// A response to one question, with two records whose names are compression pointers.
     private static let answer: [UInt8] =
         [0, 1, 0x81, 0x80, 0, 1, 0, 2, 0, 0, 0, 0] + name("_kerberos", "_udp", "example", "test") + [0, 33, 0, 1]
         + [0xC0, 12, 0, 33, 0, 1, 0, 0, 0, 60, 0, 12] + [0, 20, 0, 5, 0, 88] + [3] + Array("kdc".utf8) + [0xC0, 27]
@@ -14,7 +14,7 @@ struct DNSMessageTests {
         labels.filter { !$0.isEmpty }.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
     }
 
-    @Test func `records in the order in which they are tried`() {
+    @Test func `SRV records are sorted by priority`() {
         let records = ServiceRecord.records(in: Self.answer)
         #expect(
             records == [
@@ -24,13 +24,13 @@ struct DNSMessageTests {
         )
     }
 
-    @Test func `an answer that is cut is read as far as it goes`() {
+    @Test func `a truncated DNS response yields at most its complete records`() {
         for length in 0..<Self.answer.count {
             #expect(ServiceRecord.records(in: Array(Self.answer.prefix(length))).count <= 1)
         }
     }
 
-    @Test func `every byte may be wrong`() {
+    @Test func `a DNS response with any byte changed is parsed safely`() {
         for index in Self.answer.indices {
             for value: UInt8 in [0, 1, 63, 64, 0xC0, 0xFF] {
                 var answer = Self.answer
@@ -40,13 +40,13 @@ struct DNSMessageTests {
         }
     }
 
-    @Test func `a name that points at itself ends`() {
+    @Test func `a compression pointer to itself does not loop`() {
         let header: [UInt8] = [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0]
         let loop = header + [0, 0, 33, 0, 1, 0, 0, 0, 60, 0, 8, 0, 1, 0, 1, 0, 88, 0xC0, 29]
         #expect(ServiceRecord.records(in: loop).isEmpty)
     }
 
-    /// An answer with one URI record: its target is no name, and is as long as the record.
+    /// A response with one URI record. Its target is not a domain name, and extends to the end of the record.
     private static func uriAnswer(_ target: String) -> [UInt8] {
         [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0] + name("_kerberos", "") + [1, 0, 0, 1, 0, 0, 0, 60, 0, UInt8(target.utf8.count + 4)]
             + [0, 10, 0, 1] + Array(target.utf8)
@@ -60,7 +60,7 @@ struct DNSMessageTests {
             ("krb5srv:m:tcp:", nil), ("krb5srv:tcp:kdc", nil), ("http://kdc", nil), ("krb5srv:m:tcp:https://kdc", nil), ("", nil),
         ] as [(String, String?)]
     )
-    func `locations`(target: String, expected: String?) {
+    func `URI records become KDC addresses or proxy URLs`(target: String, expected: String?) {
         let answer = Self.uriAnswer(target)
         let places = LocationRecord.records(in: answer).map { record in
             switch record.place {
@@ -78,7 +78,7 @@ struct DNSMessageTests {
             ("[fd00::2]", "[fd00::2]:88"), ("https://proxy.example.test/KdcProxy", nil), ("tcp/kdc", nil),
         ] as [(String, String?)]
     )
-    func `entries of configurations`(text: String, address: String?) {
+    func `a KDC address in krb5.conf has port 88 by default`(text: String, address: String?) {
         #expect(KDCAddress(text)?.description == address)
     }
 }

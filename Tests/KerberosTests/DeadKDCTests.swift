@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a KDC that swallows packets is given up at the deadline`() async throws {
+    @Test func `a KDC that drops packets times out at the deadline`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             try await realm.pauseKDC()
@@ -36,14 +36,14 @@ import Testing
             }
             #expect(elapsed >= limit)
             #expect(elapsed < .seconds(20))
-            // Local work goes on at once, in spite of the abandoned call.
+            // Calls that need no KDC return at once despite the abandoned call.
             #expect(try await client.defaultRealm() == realm.name)
             try await realm.resumeKDC()
             _ = try await realm.signIn(client: client)
         }
     }
 
-    @Test func `tickets of a dead realm stay usable`() async throws {
+    @Test func `cached tickets stay usable while the KDC does not answer`() async throws {
         try await withTestRealm(users: Self.users, services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             let service = try realm.principal("HTTP/www.example.test")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `another realm is not held up`() async throws {
+    @Test func `a KDC that does not answer delays no call to another realm`() async throws {
         try await withTestRealm(users: Self.users) { dead in
             try await withTestRealm(.init(name: "OTHER.TEST", users: Self.users)) { alive in
                 try await dead.pauseKDC()
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a waiting call ends when its task is canceled`() async throws {
+    @Test func `a waiting call returns when its task is cancelled`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             try await realm.pauseKDC()
             let (sent, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a task that is canceled already sends nothing`() async throws {
+    @Test func `a task that is already cancelled sends no request`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             let before = try realm.received(.initialTicket)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `more abandoned calls than the limit fail at once`() async throws {
+    @Test func `calls beyond the limit of abandoned calls fail at once`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (sent, continuation) = AsyncStream.makeStream(of: Void.self)
             let client = KerberosClient(realm.configuration) { if $0.contains("Initiating TCP connection") { continuation.yield() } }
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `calls that waited behind a dead one are not sent later`() async throws {
+    @Test func `calls that time out in the queue are not sent later`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let client = realm.client
             try await realm.pauseKDC()
@@ -145,13 +145,13 @@ import Testing
                 }
             }
             try await realm.resumeKDC()
-            let before = try await requestsAfterSignIn(client, realm: realm)
-            // One abandoned call and one sign-in make two requests each; on a slow machine a call or two that have a moment left begin too.
-            #expect(before <= 8, "all six calls and the sign-in would make 14")
+            let requests = try await requestsAfterSignIn(client, realm: realm)
+            // One abandoned call and one sign-in send two requests each. On a slow machine one or two calls start before their deadline.
+            #expect(requests <= 8, "all six calls and the sign-in would send 14")
         }
     }
 
-    /// Retries while abandoned calls come to their end.
+    /// Retries until the abandoned calls have returned.
     private func signInEventually(_ client: KerberosClient, realm: TestRealm) async throws {
         let limit = Self.clock.now.advanced(by: .seconds(60))
         while true {

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Kerberos
 
-/// How long a call waits that is given no deadline.
+/// The default deadline of a call to a KDC.
 @Suite struct DefaultDeadlineTests {
     @Test(
         arguments: [
             ([], .seconds(10)), (["kdc2.example.test"], .seconds(25)), (["kdc2.example.test", "kdc3.example.test"], .seconds(25)),
         ] as [([String], Duration)]
     )
-    func `it goes by the number of KDCs`(preferred: [String], deadline: Duration) async throws {
+    func `the default deadline is longer if the realm has several KDCs`(preferred: [String], deadline: Duration) async throws {
         try await withTestRealm { realm in
             var configuration = realm.configuration
             configuration.preferredKDCs = preferred
@@ -22,13 +22,13 @@ import Testing
         }
     }
 
-    /// A.TEST and B.TEST have one KDC each, C.TEST has two; whoever does not go to C.TEST does not wait for it.
+    /// A.TEST and B.TEST have one KDC each, C.TEST has two. A call that does not involve C.TEST does not wait for it.
     @Test(
         arguments: [
             (.own, 10), (.wayTo("A.TEST"), 10), (.wayTo("B.TEST"), 10), (.wayTo("C.TEST"), 25), (.wayTo(""), 10), (.wayTo("D.TEST"), 25),
         ] as [(AskedRealms, Int)]
     )
-    func `it goes by the realms that may be asked`(realms: AskedRealms, seconds: Int) async throws {
+    func `the default deadline depends on the KDCs of all realms that a call may contact`(realms: AskedRealms, seconds: Int) async throws {
         try await withTestRealm { realm in
             let path = try realm.writeConfiguration(
                 """
@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    /// libkrb5 waits ten seconds for the first. The own realm's KDC sends the client there, whose wait begins with 10 seconds.
-    @Test func `the second KDC of a trusted realm has its turn`() async throws {
+    /// libkrb5 waits ten seconds for the first KDC. The deadline is ten seconds until the client's own KDC refers it to the trusted realm.
+    @Test func `a call waits long enough for the second KDC of a trusted realm`() async throws {
         try await withTrust { user, other, service in
             try await other.pauseKDC(0)
             let ticket = try await user.serviceTicket(Principal("HTTP/web.b.test@"))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["B.TEST", ""]) func `the own realm alone is not accused`(realm: String) async throws {
+    @Test(arguments: ["B.TEST", ""]) func `a timeout is reported for all realms on the path to the service`(realm: String) async throws {
         try await withTrust { user, other, _ in
             try await other.pauseKDC()
             let service = try Principal("HTTP/web.b.test@\(realm)")

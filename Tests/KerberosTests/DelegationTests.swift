@@ -6,32 +6,37 @@ import Testing
 
 @testable import Kerberos
 
-/// A client's own ticket goes to a server where it is asked for, and GSSAPI finds the KDC that it needs for it. Each client here is a
-/// process of its own, since GSSAPI reads `KRB5_CONFIG`.
+/// Delegation of a client's ticket-granting ticket to a server, for which GSSAPI needs a KDC.
+///
+/// Each client is a separate process because GSSAPI reads `KRB5_CONFIG`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]))
 struct DelegationTests {
-    /// The columns: what is asked for, of which host, whether the ticket went along.
+    /// The columns: the requested flag, the host, and whether the ticket is delegated.
     @Test(
         arguments: [
             ([], "trusted", false), (.delegation, "plain", true), (.delegation, "trusted", true),
             (.delegationByPolicy, "plain", false), (.delegationByPolicy, "trusted", true),
         ] as [(ContextFlags, String, Bool)]
     )
-    func `the ticket goes to whom it may`(flag: ContextFlags, host: String, isDelegated: Bool) async throws {
+    func `a ticket is delegated if requested, or by policy if the KDC trusts the service`(
+        flag: ContextFlags,
+        host: String,
+        isDelegated: Bool
+    ) async throws {
         let client = try await client(host: host)
         await #expect(processExitsWith: .success) {
             [client = client as ClientProcess, flag = flag.rawValue as UInt32, isDelegated = isDelegated as Bool] in
-            setenv("KRB5_CONFIG", client.settings, 1)  // the process is this closure's own
+            setenv("KRB5_CONFIG", client.settings, 1)  // this closure runs in a process of its own
             let (token, granted) = try await client.firstToken(asking: ContextFlags(rawValue: flag))
             try #require(granted.contains(.delegation) == isDelegated)
-            try #require((token.count > 1200) == isDelegated, "a ticket takes room")
+            try #require((token.count > 1200) == isDelegated, "a delegated ticket makes the token longer")
             let acceptor = try AcceptorCredential(keytab: client.keytab, replayCache: .disabled)
             try #require(try acceptorEnd(acceptor, token: token).end.flags.contains(.delegation) == isDelegated)
             endChildProcess()
         }
     }
 
-    @Test func `a ticket that is not forwardable is not passed on and that is no error`() async throws {
+    @Test func `a ticket that is not forwardable is not delegated, without an error`() async throws {
         let client = try await client(host: "plain", isForwardable: false)
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
             setenv("KRB5_CONFIG", client.settings, 1)
@@ -40,7 +45,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `where the processs configuration knows no KDC nothing is passed on and that is no error`() async throws {
+    @Test func `no ticket is delegated if the process's krb5.conf has no KDC, without an error`() async throws {
         let client = try await client(host: "plain")
         let empty = try TestRealm.required().writeConfiguration("[libdefaults]\n    dns_lookup_kdc = false\n")
         await #expect(processExitsWith: .success) { [client = client as ClientProcess, empty = empty as String] in
@@ -50,9 +55,9 @@ struct DelegationTests {
         }
     }
 
-    /// GSSAPI waits for half a minute; the caller does not.
+    /// GSSAPI waits for half a minute, but the call returns at its deadline.
     @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test"]))
-    func `a KDC that swallows packets is given up at the deadline`() async throws {
+    func `delegation times out at the deadline if the KDC drops packets`() async throws {
         let client = try await client(host: "plain")
         try await TestRealm.required().pauseKDC()
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
@@ -67,7 +72,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `a credential that can delegate is not for the callers thread`() async throws {
+    @Test func `a credential that can delegate is rejected on the caller's thread`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(isForwardable: true))
         #expect(user.ticket.isForwardable)
@@ -80,7 +85,7 @@ struct DelegationTests {
     }
 
     @Test(arguments: [("plain", false), ("trusted", true)])
-    func `a service ticket says whether the KDC vouches for the service`(host: String, isTrusted: Bool) async throws {
+    func `a service ticket shows whether the KDC trusts the service for delegation`(host: String, isTrusted: Bool) async throws {
         let realm = try TestRealm.required()
         try await trust("HTTP/trusted.example.test", realm: realm)
         let ticket = try await realm.signIn().serviceTicket(realm.principal("HTTP/\(host).example.test"))
@@ -91,7 +96,7 @@ struct DelegationTests {
         _ = try await realm.kadmin(["modify_principal", "+ok_as_delegate", service])
     }
 
-    /// What a client's process needs, its tickets in a cache.
+    /// Returns the arguments of a client process, with its tickets in a cache.
     private func client(host: String, isForwardable: Bool = true) async throws -> ClientProcess {
         let realm = try TestRealm.required()
         if host == "trusted" { try await trust("HTTP/trusted.example.test", realm: realm) }
@@ -106,7 +111,7 @@ struct DelegationTests {
     }
 }
 
-/// What is handed to a process that plays a client.
+/// The arguments of a process that acts as a client.
 private struct ClientProcess: Codable, Sendable {
     let settings: String
     let cache: String
@@ -122,7 +127,7 @@ private struct ClientProcess: Codable, Sendable {
         let flags: ContextFlags = [.mutualAuthentication, .integrity, flag]
         switch try await client.beginNegotiation(with: credential, flags: flags, deadline: deadline) {
         case .proceed(let token, let initiator): return (token, initiator.granted)
-        case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+        case .established: throw UnexpectedStep(text: "the client's context is established before the server has replied")
         }
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Kerberos
 
-/// Text of others, made fit for a terminal.
+/// Escaping of untrusted text for a terminal.
 @Suite struct DisplayTests {
-    /// A test's arguments are printed: only what is shown may get to the terminal.
+    /// Test arguments are printed, so only the escaped text may be their description.
     struct Row: CustomTestStringConvertible, Sendable {
         let text: String
         let shown: String
@@ -29,16 +29,16 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `what a terminal acts on becomes visible`(row: Row) {
-        // By scalars: as strings, "\r\n" and the like would compare as characters.
+    func `control and bidirectional formatting characters are escaped`(row: Row) {
+        // Compares scalars because strings compare by Character, and "\r\n" is a single one.
         #expect(Array(row.text.escapedForDisplay().unicodeScalars) == Array(row.shown.unicodeScalars))
     }
 
-    @Test func `lines stay where they may`() {
+    @Test func `line feeds are kept if requested`() {
         #expect("a\nb\r\nc\u{1B}d".escapedForDisplay(keepingLines: true) == "a\nb\\u{d}\nc\\u{1b}d")
     }
 
-    @Test func `long text is cut`() {
+    @Test func `text over the limit is truncated`() {
         #expect("abcdef".escapedForDisplay(limit: 6) == "abcdef")
         #expect("abcdef".escapedForDisplay(limit: 5) == "abcde…")
         #expect("\u{1B}\u{1B}\u{1B}".escapedForDisplay(limit: 2) == #"\u{1b}\u{1b}…"#)
@@ -46,20 +46,20 @@ import Testing
         #expect(long.count == 2001 && long.hasSuffix("x…"))
     }
 
-    @Test func `a program that reads JSON gets the exact text`() throws {
+    @Test func `escaped JSON is printable ASCII and decodes to the exact text`() throws {
         let text = "a\u{9B}2J\u{7F}\u{202E}b\u{1B}\nc\u{061C}\u{2028}"
         let document = String(decoding: try JSONEncoder().encode([text]), as: UTF8.self).escapedAsJSONForDisplay()
         #expect(document.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "\(document.debugDescription)")
         #expect(try JSONDecoder().decode([String].self, from: Data(document.utf8)) == [text])
     }
 
-    /// Heimdal's servers and some of GSSAPI's texts count C's own NUL.
+    /// Heimdal's servers and some GSSAPI messages count the NUL that ends a C string.
     @Test(arguments: [("text\0", "text"), ("te\0xt\0\0", "te\0xt"), ("", ""), ("\0", ""), ("text", "text")])
-    func `a NUL at the end is not part of a text`(bytes: String, text: String) {
+    func `trailing NULs are not part of a text`(bytes: String, text: String) {
         #expect(Array(bytes.utf8).withUnsafeBytes { String(text: $0) } == text)
     }
 
-    @Test func `the subject of an error is one line`() {
+    @Test func `the subject of an error is escaped to one line`() {
         let error = KerberosError(.noCredentials, subject: "FILE:/tmp/a\nb\u{1B}", message: "there is no ticket.")
         #expect(error.description == #"FILE:/tmp/a\u{a}b\u{1b}: there is no ticket."#)
         #expect(CredentialCacheName(rawValue: "FILE:/tmp/a\nb").description == #"FILE:/tmp/a\u{a}b"#)

@@ -1,6 +1,6 @@
 import Kerberos
 
-/// What one end knows once the context stands.
+/// What one end knows about an established context.
 struct ContextEnd: Equatable {
     let initiator: String
     let acceptor: String
@@ -15,12 +15,12 @@ struct ContextEnd: Equatable {
     }
 }
 
-/// A step that went another way than Kerberos's one round trip.
+/// A step that does not fit Kerberos's single round trip.
 struct UnexpectedStep: Error {
     let text: String
 }
 
-/// The initiator's first token; the context is given up.
+/// Returns the initiator's first token and discards the context.
 func firstToken(
     from credential: InitiatorCredential,
     flags: ContextFlags = [.mutualAuthentication, .integrity],
@@ -32,31 +32,31 @@ func firstToken(
     }
 }
 
-/// Feeds an answer to an initiator that has just begun.
+/// Passes a reply to a new initiator.
 func initiatorEnd(
     from credential: InitiatorCredential,
     answer: [UInt8],
     flags: ContextFlags = [.mutualAuthentication, .integrity]
 ) throws -> ContextEnd {
     switch try SPNEGOInitiator.begin(with: credential, flags: flags) {
-    case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+    case .established: throw UnexpectedStep(text: "the client's context is established before the server has replied")
     case .proceed(_, let initiator): return try end(initiator.step(answer))
     }
 }
 
-/// Feeds a first token to an acceptor.
+/// Passes a first token to a new acceptor.
 func acceptorEnd(
     _ credential: AcceptorCredential,
     token: [UInt8],
     channelBindings: ChannelBindings? = nil
 ) throws -> (answer: [UInt8], end: ContextEnd) {
     switch try SPNEGOAcceptor(credential: credential, channelBindings: channelBindings).step(token) {
-    case .proceed: throw UnexpectedStep(text: "the server wants a second round")
+    case .proceed: throw UnexpectedStep(text: "the server requires a second round trip")
     case .established(let answer, let context): return (answer ?? [], ContextEnd(context))
     }
 }
 
-/// The whole exchange, client's and server's end.
+/// Runs the whole exchange and returns both ends.
 func establish(
     _ credential: InitiatorCredential,
     _ acceptor: AcceptorCredential,
@@ -65,7 +65,7 @@ func establish(
     serverBindings: ChannelBindings? = nil
 ) throws -> (client: ContextEnd, server: ContextEnd) {
     switch try SPNEGOInitiator.begin(with: credential, flags: flags, channelBindings: clientBindings) {
-    case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+    case .established: throw UnexpectedStep(text: "the client's context is established before the server has replied")
     case .proceed(let token, let initiator):
         let (answer, server) = try acceptorEnd(acceptor, token: token, channelBindings: serverBindings)
         return (try end(initiator.step(answer)), server)
@@ -74,9 +74,9 @@ func establish(
 
 func end(_ step: consuming InitiatorStep) throws -> ContextEnd {
     switch consume step {
-    case .proceed: throw UnexpectedStep(text: "the client wants a second round")
+    case .proceed: throw UnexpectedStep(text: "the client requires a second round trip")
     case .established(let token, let context):
-        guard token == nil else { throw UnexpectedStep(text: "the client has something left to say") }
+        guard token == nil else { throw UnexpectedStep(text: "the client sends another token") }
         return ContextEnd(context)
     }
 }

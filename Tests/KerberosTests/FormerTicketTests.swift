@@ -3,9 +3,9 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Tickets of a realm whose KDC was set up anew since: its key is another one.
+/// Tickets that a KDC rejects, such as those from before the realm was created again with another key.
 @Suite struct FormerTicketTests {
-    /// Lends a client of the realm as it is now, with the cache of one who signed in before.
+    /// Runs the body with a client of the new realm that has the cache of a sign-in to the former realm.
     private func withFormerTicket(_ body: (SignedIn, TestRealm) async throws -> Void) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"])
         try await withTestRealm(options) { former in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `the ticket is to blame and no password`() async throws {
+    @Test func `a ticket from a former KDC is rejected with advice to sign in again`() async throws {
         try await withFormerTicket { user, realm in
             let service = try realm.principal("HTTP/www.example.test")
             let failures = [
@@ -26,15 +26,15 @@ import Testing
             ]
             for error in failures { #expect(error?.message.hasSuffix(" Sign in again.") == true, "\(error as Any)") }
             #expect(failures.map { $0?.message.contains("trust") } == [true, false])
-            // So it does.
+            // Signing in again works.
             let ticket = try await user.client.initialCredential(for: user.principal, using: .password(Secret("secret")))
             try await user.client.replace(user.cache, principal: user.principal, credentials: [ticket])
             _ = try await user.serviceTicket(service)
         }
     }
 
-    /// A key with another number: the KDC looks for the ticket's and has none.
-    @Test func `a changed key of the realm is told too`() async throws {
+    /// The new key has another version number, and the KDC no longer has the ticket's key.
+    @Test func `a ticket from before a change of the realm's key is rejected`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(36000)))
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a trust whose key only one side has changed is told`() async throws {
+    @Test func `a trust key changed on one side only is reported as a fault of the trust`() async throws {
         let second = TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"])
         try await withTrustedRealms(.init(name: "A.TEST", users: ["alice": "secret"]), second) { first, second in
             try await second.rotateKeys(of: "krbtgt/B.TEST@A.TEST", keepingOld: false, updatesKeytab: false)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// What else the KDC may refuse: the ticket is not to blame.
+    /// Other reasons why the KDC refuses a service ticket.
     @Test(
         arguments: [
             (["delete_principal", "-force"], .unknownService), (["modify_principal", "-allow_tix"], .unknownService),
@@ -65,7 +65,7 @@ import Testing
             (["purgekeys", "-all"], .other),
         ] as [([String], KerberosError.Code)]
     )
-    func `a service that is refused is not the tickets fault`(change: [String], code: KerberosError.Code) async throws {
+    func `a refused service is not reported as a rejected ticket`(change: [String], code: KerberosError.Code) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             _ = try await realm.kadmin(change + ["HTTP/www.example.test"])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `no common kind of key is not the tickets fault`() async throws {
+    @Test func `a lack of common encryption types is not reported as a rejected ticket`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let user = try await realm.signIn()
             _ = try await realm.kadmin(["set_string", "HTTP/www.example.test", "session_enctypes", "des3-cbc-sha1"])

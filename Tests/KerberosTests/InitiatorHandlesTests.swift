@@ -8,7 +8,7 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct InitiatorHandlesTests {
     private static let service = "HTTP/www.example.test"
 
-    @Test func `one thread after the other uses one handle`() async throws {
+    @Test func `calls one after another use the same handle`() async throws {
         let realm = try TestRealm.required()
         let credential = try await realm.signIn().initiator(for: realm.principal(Self.service))
         let handles = credential.handles
@@ -18,7 +18,7 @@ import Testing
     }
 
     /// A thread that finds every handle in use gets one of its own, up to the limit.
-    @Test func `threads that meet get a handle each`() async throws {
+    @Test func `simultaneous uses get a handle each`() async throws {
         let realm = try TestRealm.required()
         let handles = try await realm.signIn().initiator(for: realm.principal(Self.service)).handles
         let expected = min(2, InitiatorHandles.usualLimit)
@@ -29,7 +29,7 @@ import Testing
         #expect(handles.count == expected)
     }
 
-    @Test func `over the limit a handle is shared`() async throws {
+    @Test func `uses beyond the limit share a handle`() async throws {
         let realm = try TestRealm.required()
         let handles = try await realm.signIn().initiator(for: realm.principal(Self.service)).handles
         func use(_ depth: Int) -> Set<UInt> {
@@ -39,8 +39,8 @@ import Testing
         #expect(handles.count == InitiatorHandles.usualLimit)
     }
 
-    /// A handle made later makes tokens at the KDC's time, as the first one does.
-    @Test func `a later handle keeps the clock offset`() async throws {
+    /// Tokens of a later handle have the KDC's time too.
+    @Test func `a handle that is created later has the clock offset`() async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: [Self.service], clockOffset: .seconds(-3600))
         try await withTestRealm(options) { realm in
             let credential = try await realm.signIn().initiator(for: realm.principal(Self.service))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kerberos
 
-/// Whether DNS comes after the preferred KDCs.
+/// The order in which KDCs are tried, and whether DNS is queried after them.
 @Suite struct KDCOrderTests {
     @Test(
         arguments: [
@@ -14,8 +14,12 @@ import Testing
             ("", [], [], true),
         ] as [(String, [String], [String], Bool)]
     )
-    func `it goes by the profile and krb5 conf`(_ relation: String, _ preferred: [String], _ named: [String], _ asksDNS: Bool) async throws
-    {
+    func `DNS is queried after the preferred KDCs unless krb5.conf disables it`(
+        _ relation: String,
+        _ preferred: [String],
+        _ named: [String],
+        _ asksDNS: Bool
+    ) async throws {
         try await withTestRealm { realm in
             let path = try realm.writeConfiguration("[libdefaults]\n\(relation)\n")
             let client = KerberosClient(RealmConfiguration(realm: "A.TEST", preferredKDCs: preferred, base: .files([path])))
@@ -23,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `who has KDCs in krb5 conf has them, and no DNS`() async throws {
+    @Test func `KDCs in krb5.conf follow the preferred ones, without a DNS query`() async throws {
         try await withTestRealm { realm in
             let path = try realm.writeConfiguration("[realms]\nA.TEST = {\nkdc = own.test\n}\n")
             let client = KerberosClient(RealmConfiguration(realm: "A.TEST", preferredKDCs: ["kdc.test"], base: .files([path])))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Kerberos
 
-/// A request without a password, sent to one KDC by one transport.
+/// Probes: requests without a password to one KDC over one transport.
 @Suite(.testRealm(users: ["alice": "secret", "locked": "secret", "old": "secret"])) struct KDCProbeTests {
     private static let limit = Duration.seconds(60)
     private let realm: TestRealm
@@ -30,7 +30,9 @@ import Testing
 
     private struct Unanswered: Error { let outcome: String }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func `a KDC answers without a password`(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `a probe is answered without a password and counts no failed attempt`(
+        transport: KDCProbe.Transport
+    ) async throws {
         let answer = try answer(try await ask(transport, of: realm))
         #expect(answer.refusal == nil)
         #expect(abs(try #require(answer.clockOffset)) < 60)
@@ -38,8 +40,8 @@ import Testing
         #expect(try realm.issued(.initialTicket, client: "alice") == 0)
     }
 
-    /// What a KDC proxy does: it takes the message out, asks the KDC over TCP, and wraps the answer.
-    @Test func `a KDC behind a proxy answers`() async throws {
+    /// Acts as a KDC proxy: extracts the message, sends it to the KDC over TCP, and wraps the reply.
+    @Test func `a probe reaches a KDC behind a proxy`() async throws {
         let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
         let message = try #require(KDCProxyMessage.message(in: probe.proxyRequest))
         #expect(message == probe.message)
@@ -53,8 +55,8 @@ import Testing
         #expect(abs(try #require(answer.clockOffset)) < 60)
     }
 
-    /// As `openssl asn1parse` reads it: the length of a long message takes two bytes.
-    @Test func `a proxy message is DER`() async throws {
+    /// The expected bytes agree with `openssl asn1parse`. The length of a long message takes two bytes.
+    @Test func `a KDC proxy message is DER, and a damaged one is rejected`() async throws {
         #expect(
             KDCProxyMessage.encoded([1, 2, 3], realm: "A.TEST")
                 == [0x30, 21, 0xA0, 9, 0x04, 7, 0, 0, 0, 3, 1, 2, 3, 0xA1, 8, 0x1B, 6] + Array("A.TEST".utf8)
@@ -73,21 +75,21 @@ import Testing
         }
     }
 
-    @Test func `who is not known here`() async throws {
+    @Test func `a probe reports an unknown principal`() async throws {
         #expect(try answer(try await ask(.tcp, "nobody", of: realm)).refusal?.code == .unknownPrincipal)
     }
 
-    @Test func `an account that is disabled`() async throws {
+    @Test func `a probe reports a disabled account`() async throws {
         _ = try await realm.kadmin(["modify_principal", "-allow_tix", "locked"])
         #expect(try answer(try await ask(.tcp, "locked", of: realm)).refusal?.code == .accountLocked)
     }
 
-    @Test func `a password that has expired`() async throws {
+    @Test func `a probe reports an expired password`() async throws {
         _ = try await realm.kadmin(["modify_principal", "-pwexpire", "yesterday", "old"])
         #expect(try answer(try await ask(.tcp, "old", of: realm)).refusal?.code == .passwordExpired)
     }
 
-    @Test func `whoever needs no proof gets a ticket that nobody reads`() async throws {
+    @Test func `a probe of an account without pre-authentication succeeds without a clock offset`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], requiresPreauthentication: false)) { realm in
             let answer = try answer(try await ask(.udp, of: realm))
             #expect(answer.refusal == nil)
@@ -95,45 +97,47 @@ import Testing
         }
     }
 
-    @Test(arguments: [3600, -7200]) func `how far the KDCs clock is`(seconds: Int) async throws {
+    @Test(arguments: [3600, -7200]) func `a probe measures the offset of the KDC's clock`(seconds: Int) async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds))) { realm in
             let offset = try #require(try answer(try await ask(.tcp, of: realm)).clockOffset)
             #expect(abs(offset - Double(seconds)) < 60)
         }
     }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func `nobody listens`(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `a probe of a closed port is refused`(transport: KDCProbe.Transport) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.stopKDC()
             guard case .refused = try await ask(transport, of: realm) else {
-                Issue.record("The port refuses nothing.")
+                Issue.record("The closed port does not refuse the probe.")
                 return
             }
         }
     }
 
-    @Test(arguments: KDCProbe.Transport.allCases) func `a KDC that swallows what it is sent`(transport: KDCProbe.Transport) async throws {
+    @Test(arguments: KDCProbe.Transport.allCases) func `a probe of a KDC that drops requests gets no answer`(transport: KDCProbe.Transport)
+        async throws
+    {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await realm.pauseKDC()
             guard case .noAnswer = try await ask(transport, of: realm, within: .milliseconds(100)) else {
-                Issue.record("Somebody answers.")
+                Issue.record("The paused KDC answers.")
                 return
             }
             try await realm.resumeKDC()
         }
     }
 
-    @Test func `an answer that is none of a KDC`() async throws {
+    @Test func `a probe recognizes an answer that is not Kerberos`() async throws {
         try await ScriptedServer.run({ _ in .drop }, greeting: "\0\0\0\u{5}hello") { server in
             let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))
             guard case .notKerberos = await probe.ask("127.0.0.1", port: UInt16(server.port), by: .tcp, within: Self.limit) else {
-                Issue.record("It counts as a KDC.")
+                Issue.record("The answer is accepted as Kerberos.")
                 return
             }
         }
     }
 
-    @Test func `by how much clocks may differ`() async throws {
+    @Test func `the clock tolerance is that of krb5.conf, by default 300 seconds`() async throws {
         #expect(try await realm.client.clockTolerance() == 300)
         let path = try realm.writeConfiguration("[libdefaults]\n clockskew = 60\n")
         let other = KerberosClient(RealmConfiguration(realm: "OTHER.TEST", base: .files([path])))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.testRealm(users: ["app": "secret", "bob": "secret", "rotated": "secret"], services: ["HTTP/www.example.test"]))
 struct KeytabTests {
     @Test(arguments: ["", "FILE:"])
-    func `a keytab signs in`(prefix: String) async throws {
+    func `a keytab signs in, with and without the FILE prefix`(prefix: String) async throws {
         let realm = try TestRealm.required()
         let keytab = prefix + (try await realm.keytab(for: "app"))
         let ticket = try await signIn("app", keytab: keytab, realm: realm)
@@ -21,7 +21,7 @@ struct KeytabTests {
         #expect(ticket.client.components == ["HTTP", "www.example.test"])
     }
 
-    @Test func `the client keytab of the profile signs in`() async throws {
+    @Test func `the client keytab in the configuration signs in its first principal`() async throws {
         let realm = try TestRealm.required()
         var configuration = realm.configuration
         configuration.libdefaults["default_client_keytab_name"] = "FILE:\(try await realm.keytab(for: "app"))"
@@ -32,13 +32,13 @@ struct KeytabTests {
         #expect(ticket.client == principal)
     }
 
-    @Test func `the first principal is that of the first entry`() async throws {
+    @Test func `the first principal of a keytab is that of its first entry`() async throws {
         let realm = try TestRealm.required()
         let principal = try await realm.client.firstPrincipal(inKeytab: .keytab(realm.keytabPath))
         #expect(try principal == realm.principal("HTTP/www.example.test"))
     }
 
-    @Test func `a missing client keytab is said to be missing`() async throws {
+    @Test func `a missing client keytab is reported as unusable`() async throws {
         let realm = try TestRealm.required()
         await expectFailure(.keytabUnusable) {
             _ = try await realm.client.initialCredential(for: realm.principal("app"), using: .clientKeytab)
@@ -46,13 +46,13 @@ struct KeytabTests {
         await expectFailure(.keytabUnusable) { _ = try await realm.client.firstPrincipal(inKeytab: .clientKeytab) }
     }
 
-    /// What a file may hold instead of keys.
+    /// Contents of files that are not keytabs.
     private static let contents: [(name: String, bytes: [UInt8]?)] = [
         ("missing", nil), ("empty", []), ("header only", [5, 2]), ("text", Array("alice:secret\n".utf8)), ("old version", [5, 9, 0, 0]),
         ("huge entry", [5, 2, 0x7f, 0xff, 0xff, 0xff, 0, 1]), ("zeros", Array(repeating: 0, count: 64)),
     ]
 
-    /// Who reads a keytab.
+    /// The operations that read a keytab.
     enum Reader: CaseIterable, Sendable {
         case signIn, firstPrincipal, acceptor
 
@@ -66,7 +66,7 @@ struct KeytabTests {
     }
 
     @Test(arguments: contents, Reader.allCases)
-    func `a file that is no keytab is refused`(content: (name: String, bytes: [UInt8]?), reader: Reader) async throws {
+    func `a file that is not a keytab is rejected with its path`(content: (name: String, bytes: [UInt8]?), reader: Reader) async throws {
         let realm = try TestRealm.required()
         let path = realm.newPath(".keytab")
         if let bytes = content.bytes { try Data(bytes).write(to: URL(filePath: path)) }
@@ -74,20 +74,20 @@ struct KeytabTests {
         #expect(error?.description.contains(path) == true)
     }
 
-    @Test func `another principals keytab has no key`() async throws {
+    @Test func `a sign-in with another principal's keytab fails because the key is missing`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "bob")
         let error = await expectFailure(.keytabEntryMissing) { _ = try await signIn("app", keytab: keytab, realm: realm) }
         #expect(error?.message.contains("klist -k") == true)
     }
 
-    @Test func `an unknown principal is told from a missing key`() async throws {
+    @Test func `a sign-in of an unknown principal with another principal's keytab fails`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "bob")
         await expectFailure(.unknownPrincipal, .keytabEntryMissing) { _ = try await signIn("nobody", keytab: keytab, realm: realm) }
     }
 
-    @Test func `a stale key is refused with advice`() async throws {
+    @Test func `an outdated keytab is rejected with advice to export it again`() async throws {
         let realm = try TestRealm.required()
         let keytab = try await realm.keytab(for: "rotated")
         _ = try await realm.kadmin(["change_password", "-randkey", "rotated"])

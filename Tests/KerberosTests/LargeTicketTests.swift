@@ -5,11 +5,11 @@ import Testing
 
 @testable import Kerberos
 
-/// Tickets as large as those of a directory in which a user has many groups.
+/// Tickets as large as those of a user who belongs to many groups of a directory.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct LargeTicketTests {
-    /// In bytes: the token, which has the ticket in it once, is a little longer.
+    /// Sizes in bytes. The token contains the ticket once and is slightly longer.
     @Test(arguments: [16_384, 49_152, 64_512])
-    func `a large ticket makes a large token`(size: Int) async throws {
+    func `a large ticket authenticates with and without channel bindings`(size: Int) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try realm.principal("HTTP/www.example.test")

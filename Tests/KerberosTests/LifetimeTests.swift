@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret"])) struct LifetimeTests {
     @Test(arguments: [Duration.seconds(60), .seconds(3600)])
-    func `a ticket holds as long as asked`(lifetime: Duration) async throws {
+    func `a ticket is valid for the requested lifetime`(lifetime: Duration) async throws {
         let times = try await TestRealm.required().signIn(options: .init(lifetime: lifetime)).ticket.times
         // The client adds the lifetime to its own time, which may be a second behind the KDC's.
         let difference = times.expires.timeIntervalSince(times.starts) - Double(lifetime.components.seconds)
@@ -24,7 +24,7 @@ import Testing
         let user = try await realm.signIn(options: .init(lifetime: .seconds(60), renewableLifetime: .seconds(3600)))
         #expect(user.ticket.isRenewable)
         let until = try #require(user.ticket.times.renewUntil)
-        // libkrb5 names the end by its own clock, before the KDC looks at its.
+        // libkrb5 requests the end by its own clock, shortly before the KDC reads its clock.
         let rest = until.timeIntervalSince(user.ticket.times.starts)
         #expect((3000...3601).contains(rest), "\(rest)")
         let renewed = try await user.client.renewedCredential(for: user.principal, in: user.cache)
@@ -33,16 +33,16 @@ import Testing
         #expect(renewed.times.authenticated == user.ticket.times.authenticated)
         #expect(renewed.times.renewUntil == until)
         #expect(renewed.times.expires >= user.ticket.times.expires)
-        #expect(try await user.client.contents(of: user.cache).credentials.count == 1, "the cache is left as it is")
+        #expect(try await user.client.contents(of: user.cache).credentials.count == 1, "the cache is unchanged")
     }
 
-    @Test func `a ticket that is not renewable says so`() async throws {
+    @Test func `renewing a ticket that is not renewable fails`() async throws {
         let user = try await TestRealm.required().signIn(options: .init(lifetime: .seconds(3600)))
         await expectFailure(.notRenewable) { _ = try await user.client.renewedCredential(for: user.principal, in: user.cache) }
         #expect(try await user.client.contents(of: user.cache).ticketGrantingTicket != nil)
     }
 
-    @Test func `without a ticket there is nothing to renew`() async throws {
+    @Test func `a renewal without a ticket fails`() async throws {
         let realm = try TestRealm.required()
         let principal = try realm.principal("alice")
         let missing = realm.newCache()
@@ -52,7 +52,7 @@ import Testing
         await expectFailure(.noCredentials) { _ = try await realm.client.renewedCredential(for: principal, in: empty) }
     }
 
-    @Test func `another principals ticket is not renewed`() async throws {
+    @Test func `another principal's ticket is not renewed`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(3600)))
         await expectFailure(.noCredentials) {
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a forwardable ticket is asked for`(isForwardable: Bool) async throws {
+    func `a ticket is forwardable only if requested`(isForwardable: Bool) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn(options: .init(isForwardable: isForwardable))
         let listing = try await realm.run("klist", ["-f", user.cache.rawValue]).output

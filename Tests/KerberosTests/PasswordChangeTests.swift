@@ -8,20 +8,20 @@ import Testing
 
 private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswordChanges: true)
 
-/// Changes of passwords, by a real kadmind.
+/// Password changes with a real kadmind.
 @Suite(.testRealm(options)) struct PasswordChangeTests {
     let realm: TestRealm
 
     init() throws { realm = try TestRealm.required() }
 
-    /// An account of the test's own.
+    /// Creates an account for one test.
     private func newUser(_ flags: String..., password: String = "secret") async throws -> Principal {
         let name = "user\(UUID().uuidString)"
         try await realm.addUser(name, password: password, flags: flags)
         return try realm.principal(name)
     }
 
-    /// One to whom a policy of kadmin's applies from now on.
+    /// Creates an account, and then applies a kadmin policy to it.
     private func newUser(policy: String) async throws -> Principal {
         let (user, name) = (try await newUser(), "policy\(UUID().uuidString)")
         _ = try await realm.kadmin(["add_policy"] + policy.split(separator: " ").map(String.init) + [name])
@@ -40,7 +40,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 
     @Test(arguments: ["-pwexpire yesterday", "+needchange"])
-    func `an expired password is changed`(flag: String) async throws {
+    func `an expired password can be changed`(flag: String) async throws {
         let user = try await newUser(flag)
         let error = await expectFailure(.passwordExpired) {
             _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
@@ -50,9 +50,9 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         _ = try await realm.client.initialCredential(for: user, using: .password(Secret("fresh secret")))
     }
 
-    /// Heimdal's kpasswdd counts the NUL at the end; libkrb5 takes words with a NUL for none and gives general advice.
+    /// Heimdal's kpasswdd counts the final NUL. libkrb5 ignores a message with a NUL and returns general advice instead.
     @Test(arguments: ["Password too short", "Password too short\0", "too short: twelve at least\0\0"])
-    func `the password server's own words are kept`(words: String) throws {
+    func `the password server's message is kept without trailing NULs`(words: String) throws {
         let context = try Context(RealmConfiguration(realm: "", base: .none))
         #expect(context.passwordServerText(Array(words.utf8)) == words.trimmingCharacters(in: ["\0"]))
     }
@@ -74,7 +74,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     ]
 
     @Test(arguments: refusals)
-    func `a refusal is told in the servers words`(policy: String, new: String, words: String) async throws {
+    func `a refused new password is reported with the server's reason`(policy: String, new: String, words: String) async throws {
         let user = try await newUser(policy: policy)
         let error = await expectFailure(.passwordRefused) {
             try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret(new))
@@ -86,7 +86,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         _ = try await realm.client.initialCredential(for: user, using: .password(Secret("secret")))
     }
 
-    @Test func `a ticket serves again after a refusal`() async throws {
+    @Test func `a password change ticket can be used again after a refusal`() async throws {
         let user = try await newUser(policy: "-minlength 8")
         let client = realm.client
         let credential = try await client.passwordChangeCredential(for: user, using: .password(Secret("secret")))
@@ -101,12 +101,12 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     ]
 
     @Test(arguments: closed)
-    func `an account that is closed keeps its password`(flag: String, code: KerberosError.Code) async throws {
+    func `the password of a locked or expired account cannot be changed`(flag: String, code: KerberosError.Code) async throws {
         let user = try await newUser(flag)
         await expectFailure(code) { try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("another")) }
     }
 
-    @Test func `a password server that is away is named`() async throws {
+    @Test func `an unreachable password server is reported`() async throws {
         let user = try await newUser()
         let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:1"))
         let error = await expectFailure(.kdcUnreachable, .realmUnknown) {
@@ -115,10 +115,10 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         #expect(error?.message.contains("password server cannot be reached") == true, "\(String(describing: error))")
     }
 
-    @Test func `what became of an unanswered request is not claimed to be known`() async throws {
+    @Test func `after a timeout the error does not state which password is valid`() async throws {
         let user = try await newUser()
-        let swallower = try SilentPort()
-        let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:\(swallower.port)"))
+        let silent = try SilentPort()
+        let client = KerberosClient(try configuration(passwordServer: "127.0.0.1:\(silent.port)"))
         let credential = try await client.passwordChangeCredential(for: user, using: .password(Secret("secret")))
         let error = await expectFailure(.kdcUnreachable) {
             try await client.changePassword(with: credential, to: Secret("another"), deadline: .milliseconds(300))
@@ -126,7 +126,7 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
         #expect(error?.message.contains("Try the new one first") == true, "\(String(describing: error))")
     }
 
-    @Test func `a password is not cut at a NUL`() async throws {
+    @Test func `a new password with a NUL is refused and not truncated`() async throws {
         let user = try await newUser()
         await expectFailure(.passwordRefused) {
             try await realm.client.changePassword(of: user, from: Secret("secret"), to: Secret("an\0other"))
@@ -142,14 +142,14 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 }
 
-/// What the answer to a sign-in says of the password's expiry.
+/// The password's expiry, which the reply to a sign-in contains.
 @Suite(.testRealm()) struct PasswordExpiryTests {
     private static let cases: [(flags: [String], days: ClosedRange<Double>?)] = [
         (["-pwexpire \"3 days\""], 2.9...3.1), (["-pwexpire \"400 days\""], 399...401), ([], nil), (["-pwexpire never"], nil),
     ]
 
     @Test(arguments: cases)
-    func `a sign-in tells it`(flags: [String], days: ClosedRange<Double>?) async throws {
+    func `a sign-in returns when the password expires`(flags: [String], days: ClosedRange<Double>?) async throws {
         let realm = try TestRealm.required()
         let name = "user\(UUID().uuidString)"
         try await realm.addUser(name, password: "secret", flags: flags)
@@ -160,11 +160,11 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     }
 
     @Test(arguments: [0, -1, 1, 2_147_483_647, 2_136_422_885, 2_136_500_000, -2_000_000_000])
-    func `what means never or nothing is no expiry`(seconds: Int64) {
+    func `a value that means never or unknown is no expiry`(seconds: Int64) {
         #expect(PasswordExpiry.date(seconds, at: Date(timeIntervalSince1970: 1_800_000_000)) == nil)
     }
 
-    @Test func `a time to come is an expiry`() {
+    @Test func `a time in the future is an expiry`() {
         let date = PasswordExpiry.date(1_800_000_001, at: Date(timeIntervalSince1970: 1_800_000_000))
         #expect(date == Date(timeIntervalSince1970: 1_800_000_001))
     }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: try fixture("principals", as: Table.self).accepted)
-    func `names are parsed`(row: Accepted) throws {
+    func `principal names are parsed and printed again`(row: Accepted) throws {
         let principal = try Principal(row.text, defaultRealm: row.defaultRealm)
         #expect(principal.components == row.components)
         #expect(principal.realm == row.realm)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: try fixture("principals", as: Table.self).refused)
-    func `garbage is refused`(row: Refused) async {
+    func `malformed principal names are rejected`(row: Refused) async {
         let error = await expectFailure(.malformedPrincipal) { _ = try Principal(row.text, defaultRealm: row.defaultRealm) }
         #expect(error?.subject == row.text)
     }
@@ -43,18 +43,18 @@ import Testing
         (#"CORP\alice@OTHER.COM"#, "EXAMPLE.COM", "alice@OTHER.COM"), (#"CORP\bob"#, "EXAMPLE.COM", "bob@EXAMPLE.COM"),
         (#"CORP\nancy@OTHER.COM"#, nil, "nancy@OTHER.COM"), (#"a\b\c@OTHER.COM"#, nil, "name@REALM"),
     ])
-    func `a Windows logon name is refused with the name to write`(text: String, realm: String?, advice: String) async {
+    func `a Windows logon name is rejected with the principal to use instead`(text: String, realm: String?, advice: String) async {
         let error = await expectFailure(.malformedPrincipal) { _ = try Principal(typed: text, defaultRealm: realm) }
         #expect(error?.message.contains(advice) == true && error?.subject == text, "\(String(describing: error))")
     }
 
     @Test(arguments: [#"CORP\alice@EXAMPLE.COM"#, #"CORP\alice"#])
-    func `a backslash that escapes nothing is never dropped`(text: String) async {
+    func `a backslash that escapes nothing is rejected and not dropped`(text: String) async {
         await expectFailure(.malformedPrincipal) { _ = try Principal(text, defaultRealm: "EXAMPLE.COM") }
     }
 
     @Test(arguments: [#"alice\@work@A.COM"#, "alice/admin@A.COM", #"a\\b@A.COM"#, "HTTP/www.example.com@"])
-    func `a name moves to another realm`(text: String) throws {
+    func `a principal can be moved to another realm`(text: String) throws {
         let principal = try Principal(text)
         let moved = principal.inRealm("OTHER.COM")
         #expect(moved == (try Principal(moved.description)))
@@ -69,14 +69,16 @@ import Testing
         ("HTTP", "a\\", "EXAMPLE.COM", "HTTP/a\\\\@EXAMPLE.COM"),
         ("HT/TP", "host", nil, "HT\\/TP/host@"),
     ])
-    func `a service has two components whatever its host is`(service: String, host: String, realm: String?, text: String) throws {
+    func `a service principal has two components whatever its host contains`(service: String, host: String, realm: String?, text: String)
+        throws
+    {
         let principal = try Principal(service: service, host: host, realm: realm)
         #expect(principal.components == [service, host])
         #expect(principal.realm == realm ?? "")
         #expect(principal.description == text)
     }
 
-    @Test func `a host with ANULIs refused`() async {
+    @Test func `a host with a NUL is rejected`() async {
         await expectFailure(.malformedPrincipal) { _ = try Principal(service: "HTTP", host: "www.example.com\0.evil.test") }
     }
 
@@ -84,11 +86,11 @@ import Testing
         ("krbtgt/A.TEST@A.TEST", true), ("krbtgt/B.TEST@A.TEST", true), ("krbtgt@A.TEST", false), ("HTTP/krbtgt@A.TEST", false),
         ("krbtgt/A/B@A.TEST", false),
     ])
-    func `a ticket granting service is told by its name`(text: String, isOne: Bool) throws {
+    func `a ticket-granting service is recognized by its name`(text: String, isOne: Bool) throws {
         #expect(try Principal(text).isTicketGrantingService == isOne)
     }
 
-    @Test func `many tasks parse at once`() async throws {
+    @Test func `many tasks parse principals concurrently`() async throws {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<200 {
                 group.addTask { try Principal("user\(number)@EXAMPLE.COM").components == ["user\(number)"] }

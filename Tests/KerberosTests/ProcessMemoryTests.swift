@@ -6,7 +6,7 @@ import Testing
 
 struct ProcessMemoryTests {
     @Test
-    func `a process at rest keeps little of its code and goes on`() async {
+    func `an idle process releases most of its resident code and continues to work`() async {
         await #expect(processExitsWith: .success) {
             let before = try residentCode()
             ProcessMemory.giveBackAtRest()
@@ -18,7 +18,7 @@ struct ProcessMemoryTests {
     }
 }
 
-/// How much of the program's own code is in memory, in kB.
+/// The resident size of the program's own code, in kB.
 private func residentCode() throws -> Int {
     let program = try URL(filePath: FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).lastPathComponent
     var (isCode, sum) = (false, 0)

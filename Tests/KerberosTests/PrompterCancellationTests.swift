@@ -3,11 +3,11 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// A question ends with the sign-in that it belongs to.
+/// A prompt is cancelled together with its sign-in.
 @Suite struct PrompterCancellationTests {
     private static let users = ["alice": "secret"]
 
-    /// A client, and what the pre-authentication that asks came to: one line of libkrb5's trace for each time.
+    /// Returns a client and the results of its pre-authentication with a prompt: one line of libkrb5's trace for each attempt.
     private func traced(_ realm: TestRealm) -> (client: KerberosClient, outcomes: AsyncStream<String>) {
         let (outcomes, continuation) = AsyncStream.makeStream(of: String.self)
         let client = KerberosClient(realm.configuration) { line in
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-    func `who is asked is told that nobody waits`(heedsCancellation: Bool) async throws {
+    func `cancelling a sign-in cancels its prompt and discards a late answer`(heedsCancellation: Bool) async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (client, outcomes) = traced(realm)
             let prompter = WaitingPrompter(heedsCancellation: heedsCancellation)
@@ -37,17 +37,17 @@ import Testing
                 waiting.cancel()
                 await expectFailure(.canceled) { _ = try await waiting.value }
             }
-            #expect(elapsed < .seconds(20), "the prompter that does not heed it would never return")
+            #expect(elapsed < .seconds(20), "a prompter that ignores the cancellation would never return")
             #expect(prompter.cancelCount == 1)
             if !heedsCancellation { prompter.release() }
-            // An answer that comes later is dropped: no pre-authentication is made of it, and none is sent.
+            // A late answer is discarded: it is not used for pre-authentication, and nothing is sent.
             let outcome = try #require(await outcomes.first { _ in true })
             #expect(!outcome.contains("returned: 0/"), "\(outcome)")
             #expect(try await realm.failedAttempts(of: "alice") == 0)
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `nobody is asked when the time is up`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `no prompt appears after the deadline`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let (client, outcomes) = traced(realm)
             let prompter = RecordingPrompter { _ in [Secret("secret")] }
@@ -57,7 +57,7 @@ import Testing
             }
             #expect(prompter.requests.isEmpty)
             try await realm.resumeKDC()
-            // The KDC's answer comes now, and libkrb5 wants the password.
+            // Now the KDC's reply arrives, and libkrb5 requests the password.
             let outcome = try #require(await outcomes.first { _ in true })
             #expect(!outcome.contains("returned: 0/"), "\(outcome)")
             #expect(prompter.requests.isEmpty)

@@ -11,7 +11,7 @@ private let longPassword = String(repeating: "p", count: 1000)
 @Suite(.testRealm(users: ["alice": "secret", "long": longPassword])) struct PrompterTests {
     private struct Surprise: Error {}
 
-    @Test func `the password is asked for once`() async throws {
+    @Test func `the prompter is asked for the password once`() async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in [Secret("secret")] }
         let ticket = try await signIn("alice", prompter, realm: realm)
@@ -26,7 +26,7 @@ private let longPassword = String(repeating: "p", count: 1000)
         #expect(prompt.text.contains("alice@EXAMPLE.TEST"))
     }
 
-    @Test func `nobody is asked for a principal that the KDC does not know`() async throws {
+    @Test func `a principal that the KDC does not know causes no prompt`() async throws {
         let prompter = RecordingPrompter { _ in [Secret("secret")] }
         await expectFailure(.unknownPrincipal) { _ = try await signIn("nobody", prompter, realm: .required()) }
         #expect(prompter.requests.isEmpty)
@@ -36,7 +36,7 @@ private let longPassword = String(repeating: "p", count: 1000)
         (PromptRefusal.notInteractive as any Error, KerberosError.Code.notInteractive),
         (PromptRefusal.canceled, .canceled), (Surprise(), .canceled), (CancellationError(), .canceled),
     ])
-    func `a refusal ends the sign-in`(refusal: any Error, code: KerberosError.Code) async throws {
+    func `an error from the prompter ends the sign-in without a failed attempt`(refusal: any Error, code: KerberosError.Code) async throws {
         let realm = try TestRealm.required()
         let before = try await realm.failedAttempts(of: "alice")
         let prompter = RecordingPrompter { _ in throw refusal }
@@ -48,30 +48,30 @@ private let longPassword = String(repeating: "p", count: 1000)
     @Test(arguments: [
         [], [Secret("secret"), Secret("secret")], [Secret(String(repeating: "x", count: 100_000))],
     ])
-    func `answers that do not fit are refused and not sent`(answers: [Secret]) async throws {
+    func `answers of the wrong number or length are rejected and not sent`(answers: [Secret]) async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in answers }
         await expectFailure(.notInteractive) { _ = try await signIn("alice", prompter, realm: realm) }
         #expect(try await realm.failedAttempts(of: "alice") == 0)
     }
 
-    @Test func `a long password is not cut`() async throws {
+    @Test func `a long password is not truncated`() async throws {
         let prompter = RecordingPrompter { _ in [Secret(longPassword)] }
         _ = try await signIn("long", prompter, realm: .required())
     }
 
-    @Test func `the time at the prompt does not count`() async throws {
+    @Test func `the time at the prompt does not count towards the deadline`() async throws {
         let realm = try TestRealm.required()
         let prompter = RecordingPrompter { _ in
-            // A person who types more slowly than the KDC has time to answer.
+            // The user takes longer to type than the deadline allows for the KDC.
             _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(2500))
             return [Secret("secret")]
         }
         _ = try await signIn("alice", prompter, realm: realm, deadline: .seconds(2))
     }
 
-    @Test func `nobody is asked when a password is at hand`() async throws {
-        // The KDC refuses the password: libkrb5 must not fall back to asking.
+    @Test func `a rejected password does not lead to a prompt`() async throws {
+        // libkrb5 must not fall back to a prompt.
         await expectFailure(.wrongPassword) { _ = try await TestRealm.required().signIn("long", password: "wrong") }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Kerberos
 
-/// A realm's value over krb5.conf: what wins, what is added, what stays.
+/// A realm's configuration merged with krb5.conf.
 @Suite struct RealmConfigurationTests {
     private static let file = """
         [libdefaults]
@@ -37,7 +37,7 @@ import Testing
         return try body(path)
     }
 
-    @Test func `preferred KDCs stand before those of the file`() throws {
+    @Test func `preferred KDCs precede those of krb5.conf`() throws {
         try withFile { path throws in
             var configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("realms", "A.TEST", "kdc", of: configuration) == ["kdc1.a.test", "kdc2.a.test:1088"])
@@ -49,8 +49,8 @@ import Testing
         }
     }
 
-    /// libkrb5 would ask it twice, each time for as long as it waits for a KDC.
-    @Test func `a KDC that the file names too stands there once`() throws {
+    /// libkrb5 would contact it twice, and wait each time.
+    @Test func `a preferred KDC that krb5.conf lists too is listed once`() throws {
         try withFile { path throws in
             let preferred = ["kdc2.a.test:1088", "near.a.test"]
             let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: preferred, base: .files([path]))
@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    /// That libkrb5 heeds the relation is not seen here.
-    @Test func `the profile switches off questions of AKDCs own beside what the file does`() throws {
+    /// This test does not show that libkrb5 obeys the relation.
+    @Test func `SAM-2 is disabled in addition to what krb5.conf disables`() throws {
         try withFile("[plugins]\n clpreauth = {\n disable = spake\n }\n") { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("plugins", "clpreauth", "disable", of: configuration) == ["sam2", "spake"])
@@ -68,7 +68,7 @@ import Testing
         #expect(try values("plugins", "clpreauth", "disable", of: RealmConfiguration(realm: "A.TEST", base: .none)) == ["sam2"])
     }
 
-    @Test func `other realms have their KDCs too`() throws {
+    @Test func `KDCs of other realms precede those of krb5.conf`() throws {
         try withFile { path throws in
             let other = ["B.TEST": ["near.b.test"], "C.TEST": [], "A.TEST": ["not.this.one"]]
             let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: ["near.a.test"], otherKDCs: other, base: .files([path]))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `domain realms win over the file`() throws {
+    @Test func `domain realms override krb5.conf`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", domainRealms: [".a.test": "A.TEST"], base: .files([path]))
             #expect(try values("domain_realm", ".a.test", of: configuration) == ["A.TEST"])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `libdefaults win over the file`() throws {
+    @Test func `libdefaults override krb5.conf`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", libdefaults: ["ticket_lifetime": "2h"], base: .files([path]))
             #expect(try values("libdefaults", "ticket_lifetime", of: configuration) == ["2h"])
@@ -97,38 +97,38 @@ import Testing
     }
 
     @Test(arguments: [("", "1"), ("[libdefaults]\nudp_preference_limit = 1465\n", "1465")])
-    func `defaults stand behind the file`(text: String, limit: String) throws {
+    func `krb5.conf overrides the package's defaults`(text: String, limit: String) throws {
         try withFile(text) { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("libdefaults", "udp_preference_limit", of: configuration) == [limit])
         }
     }
 
-    @Test func `the host in the URLIs not rewritten by DNS`() throws {
+    @Test func `the host of a URL is not rewritten by DNS unless configured`() throws {
         try withFile("[libdefaults]\nrdns = true\ndns_canonicalize_hostname = true\n") { path throws in
             var configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
             #expect(try values("libdefaults", "rdns", of: configuration) == ["false"])
             #expect(try values("libdefaults", "dns_canonicalize_hostname", of: configuration) == ["false"])
             configuration.libdefaults["rdns"] = "true"
-            #expect(try values("libdefaults", "rdns", of: configuration) == ["true"], "who says so wins")
+            #expect(try values("libdefaults", "rdns", of: configuration) == ["true"], "an explicit setting wins")
         }
     }
 
     @Test(arguments: [.none, .files([]), .files(["/nonexistent/krb5.conf"])] as [RealmConfiguration.Base])
-    func `no file is needed`(base: RealmConfiguration.Base) async throws {
+    func `a configuration needs no krb5.conf`(base: RealmConfiguration.Base) async throws {
         let configuration = RealmConfiguration(realm: "A.TEST", preferredKDCs: ["kdc.a.test"], base: base)
         #expect(try values("realms", "A.TEST", "kdc", of: configuration) == ["kdc.a.test"])
         #expect(try await KerberosClient(configuration).defaultRealm() == "A.TEST")
     }
 
-    @Test func `a file that is missing is passed over`() throws {
+    @Test func `a missing krb5.conf is ignored`() throws {
         try withFile { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files(["/nonexistent/krb5.conf", path]))
             #expect(try values("realms", "B.TEST", "kdc", of: configuration) == ["kdc.b.test"])
         }
     }
 
-    @Test func `the default cache is the one given`() async throws {
+    @Test func `the configured default cache is used`() async throws {
         let configuration = RealmConfiguration(realm: "A.TEST", base: .none, defaultCacheName: "MEMORY:given")
         #expect(try await KerberosClient(configuration).defaultCacheName().rawValue == "MEMORY:given")
     }
@@ -137,7 +137,7 @@ import Testing
         "[libdefaults\n", "[libdefaults]\nnonsense\n", "[realms]\n}\n", "[realms]\nA.TEST = {\nkdc\n}\n", "[libdefaults]\n = x\n",
         "includedir /nonexistent/folder\n", "include /nonexistent/file\n",
     ])
-    func `a fault in the file names the file`(text: String) async throws {
+    func `a syntax error in krb5.conf is reported with the file's path`(text: String) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "kerberos-tests-\(UUID().uuidString).conf").path
         try text.write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.libraryMessage.isEmpty == false)
     }
 
-    @Test func `a realm is reached with no file at all`() async throws {
+    @Test func `a user signs in without any krb5.conf`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let client = KerberosClient(
                 RealmConfiguration(
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `the second KDCIs tried when the first refuses`() async throws {
+    @Test func `the next KDC is tried if the preferred ones refuse connections`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             var configuration = realm.configuration
             configuration.preferredKDCs = ["127.0.0.1:1", "[::1]:1"]

@@ -1,7 +1,7 @@
 import Kerberos
 import Synchronization
 
-/// Answers by a closure and keeps what it was asked.
+/// A prompter that answers with a closure and records the requests.
 final class RecordingPrompter: Prompter {
     private let recorded = Mutex<[PromptRequest]>([])
     private let answer: @Sendable (PromptRequest) throws -> [Secret]

@@ -12,7 +12,7 @@ import Testing
         return (credential, try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
     }
 
-    @Test func `both ends prove themselves`() async throws {
+    @Test func `client and server authenticate each other`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor)
         for end in [client, server] {
@@ -24,18 +24,18 @@ import Testing
         }
     }
 
-    /// As with a server that answers late, or a slow page.
-    @Test func `a server's proof is valid although the ticket has expired meanwhile`() async throws {
+    /// As with a slow server.
+    @Test func `a server's reply is valid even if the ticket has expired meanwhile`() async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], ticketLifetime: .seconds(2))
         try await withTestRealm(options) { realm in
             let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
             let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
             switch try SPNEGOInitiator.begin(with: credential) {
-            case .established: throw UnexpectedStep(text: "the client takes the context for established before the server has answered")
+            case .established: throw UnexpectedStep(text: "the client's context is established before the server has replied")
             case .proceed(let token, let initiator):
                 let (answer, server) = try acceptorEnd(acceptor, token: token)
                 #expect(server.remainingSeconds > 0)
-                try await Task.sleep(for: .seconds(max(0, credential.times.expires.timeIntervalSinceNow + 0.1)))  // the ticket's own end
+                try await Task.sleep(for: .seconds(max(0, credential.times.expires.timeIntervalSinceNow + 0.1)))  // the ticket expires
                 #expect(try end(initiator.step(answer)).remainingSeconds == 0)
             }
         }
@@ -46,19 +46,19 @@ import Testing
             [.mutualAuthentication], [.mutualAuthentication, .integrity], [.mutualAuthentication, .integrity, .replayDetection],
         ] as [ContextFlags]
     )
-    func `what is asked is granted`(flags: ContextFlags) async throws {
+    func `requested context flags are granted`(flags: ContextFlags) async throws {
         let (credential, acceptor) = try await ends()
         #expect(try establish(credential, acceptor, flags: flags).client.flags.isSuperset(of: flags))
     }
 
-    @Test func `a credential knows its ticket`() async throws {
+    @Test func `an initiator credential has the names and times of its ticket`() async throws {
         let (credential, _) = try await ends()
         #expect(credential.client.description == "alice@EXAMPLE.TEST")
         #expect(credential.server.description == "HTTP/www.example.test@EXAMPLE.TEST")
         #expect(credential.times.expires > credential.times.starts)
     }
 
-    /// Nothing that is not asked for is granted, and a user's ticket is never passed on unasked (CVE-2011-2192).
+    /// No flag is granted unless requested, so a user's ticket is never delegated by default (CVE-2011-2192).
     @Test func `the default flags delegate nothing`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor)
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test(arguments: [.delegation, .delegationByPolicy] as [ContextFlags])
-    func `delegation that is not granted is no error and is seen`(flag: ContextFlags) async throws {
+    func `delegation that is not granted is missing from the flags, without an error`(flag: ContextFlags) async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor, flags: [.mutualAuthentication, .integrity, flag])
         for end in [client, server] { #expect(end.flags.isDisjoint(with: [.delegation, .delegationByPolicy])) }
     }
 
-    /// Requested is not granted: GSSAPI makes a context all the same. An anonymous client is what Kerberos does not grant here.
-    @Test func `flags that are asked for and not granted are an error`() async throws {
+    /// GSSAPI establishes a context even if a requested flag is not granted. Here Kerberos does not grant an anonymous client.
+    @Test func `a requested flag that is not granted is an error`() async throws {
         let (credential, acceptor) = try await ends()
         let anonymous = ContextFlags(rawValue: 0x40)
         let error = await expectFailure(.flagsNotGranted) {
@@ -82,15 +82,15 @@ import Testing
         #expect(error?.message.contains("flag 0x40 is missing") == true)
     }
 
-    /// libkrb5's SPNEGO waits for the acceptor's word even where it is not asked for proof.
-    @Test func `without mutual authentication the server proves nothing`() async throws {
+    /// libkrb5's SPNEGO waits for the acceptor's reply even without mutual authentication.
+    @Test func `without mutual authentication the server is not authenticated`() async throws {
         let (credential, acceptor) = try await ends()
         let (client, server) = try establish(credential, acceptor, flags: [.integrity])
         for end in [client, server] { #expect(!end.flags.contains(.mutualAuthentication)) }
         #expect(client.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
-    @Test func `tokens need no KDC`() async throws {
+    @Test func `tokens are created and accepted without a KDC`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let credential = try await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test"))
             try await realm.stopKDC()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `many threads make tokens from one credential`() async throws {
+    @Test func `many threads create tokens from one credential`() async throws {
         let (credential, acceptor) = try await ends()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<16 {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `many credentials come and go at once`() async throws {
+    @Test func `many credentials are created and released concurrently`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let ticket = try await user.serviceTicket(realm.principal("HTTP/www.example.test"))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a credential of the ticket granting ticket makes no token for a service`() async throws {
+    @Test func `a service rejects a token made from the ticket-granting ticket`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let credential = try await user.client.initiatorCredential(for: user.ticket)
@@ -133,7 +133,7 @@ import Testing
         #expect(throws: KerberosError.self) { _ = try establish(credential, acceptor) }
     }
 
-    @Test func `another services keys do not accept`() async throws {
+    @Test func `an acceptor without the service's key rejects the token`() async throws {
         let (credential, _) = try await ends()
         try await withTestRealm(users: [:], services: ["HTTP/www.example.test"]) { other in
             let acceptor = try AcceptorCredential(keytab: other.keytabPath, replayCache: .disabled)
@@ -146,9 +146,10 @@ import Testing
     private static let one = ChannelBindings(applicationData: Array("tls-server-end-point:one".utf8))
     private static let two = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
 
-    /// The last column: whether the server learns that both have the same.
+    /// The last column: whether the server's context is channel-bound.
     @Test(arguments: [(nil, nil, false), (one, nil, false), (one, one, true), (nil, one, false), (two, two, true)])
-    func `these bindings are let in`(client: ChannelBindings?, server: ChannelBindings?, isBound: Bool) async throws {
+    func `equal or one-sided channel bindings are accepted`(client: ChannelBindings?, server: ChannelBindings?, isBound: Bool) async throws
+    {
         let (credential, acceptor) = try await ends()
         let result = try establish(credential, acceptor, clientBindings: client, serverBindings: server)
         #expect(result.server.flags.contains(.channelBound) == isBound)
@@ -156,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [(one, two), (two, one), (one, ChannelBindings(applicationData: []))])
-    func `different bindings are refused`(client: ChannelBindings, server: ChannelBindings) async throws {
+    func `different channel bindings are rejected`(client: ChannelBindings, server: ChannelBindings) async throws {
         let (credential, acceptor) = try await ends()
         let error = await expectFailure(.channelBindingsDiffer) {
             _ = try establish(credential, acceptor, clientBindings: client, serverBindings: server)

@@ -20,13 +20,13 @@ import Testing
     }
 
     @Test(arguments: texts)
-    func `no description shows the content`(text: String) {
+    func `no description of a secret shows its content`(text: String) {
         #expect(!text.contains("hunter2"))
         #expect(!text.contains("104"), "the first byte of the content, as a number")
         #expect(text.contains("<secret>"))
     }
 
-    @Test func `a mirror has no children`() {
+    @Test func `the mirror of a secret has no children`() {
         #expect(Mirror(reflecting: Secret("hunter2")).children.isEmpty)
     }
 
@@ -34,19 +34,19 @@ import Testing
         ("secret", "secret", true), ("", "", true), ("secret", "secreT", false), ("Secret", "secret", false), ("secret", "secret1", false),
         ("secret", "", false), ("a\0b", "a\0c", false), ("héllo", "héllo", true),
     ])
-    func `secrets are equal by their bytes`(left: String, right: String, areEqual: Bool) {
+    func `secrets are equal if their bytes are`(left: String, right: String, areEqual: Bool) {
         #expect((Secret(left) == Secret(right)) == areEqual)
     }
 
     @Test(arguments: [[], [0], [0, 255, 0], Array(0...255)] as [[UInt8]])
-    func `the bytes are kept`(bytes: [UInt8]) {
+    func `a secret has the bytes it was created with`(bytes: [UInt8]) {
         let secret = Secret(bytes: bytes)
         #expect(secret.count == bytes.count)
         #expect(secret.isEmpty == bytes.isEmpty)
         #expect(secret.withUnsafeBytes { Array($0) } == bytes)
     }
 
-    @Test func `a copy outlives the original`() {
+    @Test func `a copy of a secret outlives the original`() {
         var original: Secret? = Secret("hunter2")
         let copy = original
         original = nil

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "postgres/db.example.test"])) struct ServiceTicketTests {
     @Test(arguments: ["HTTP/www.example.test", "postgres/db.example.test"])
-    func `a service ticket is got and kept`(name: String) async throws {
+    func `a service ticket is acquired and stored in the cache`(name: String) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try realm.principal(name)
@@ -20,7 +20,7 @@ import Testing
         #expect(try await user.client.contents(of: user.cache).credentials.count == 2)
     }
 
-    @Test func `a valid ticket is not asked for again`() async throws {
+    @Test func `a valid service ticket in the cache is not requested again`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
@@ -32,7 +32,7 @@ import Testing
         #expect(await lines.first { $0.contains("Sending") } == nil)
     }
 
-    @Test func `a referral to the own realm has the realm in the ticket`() async throws {
+    @Test func `a service without a realm gets a ticket with the client's realm`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let service = try Principal(service: "HTTP", host: "www.example.test")
@@ -44,7 +44,7 @@ import Testing
         #expect(try establish(credential, acceptor).server.acceptor == "HTTP/www.example.test@EXAMPLE.TEST")
     }
 
-    @Test func `what is not in the cache is not asked for`() async throws {
+    @Test func `a lookup in the cache only sends no request`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         await expectFailure(.noCredentials) {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTP/absent.example.test", "HTTP/WWW.example.test", "absent"])
-    func `a service that the KDC does not know is named`(name: String) async throws {
+    func `a service that the KDC does not know is reported by name`(name: String) async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()
         let error = await expectFailure(.unknownService) { _ = try await user.serviceTicket(realm.principal(name)) }
@@ -62,7 +62,7 @@ import Testing
         #expect(try await user.client.contents(of: user.cache).ticketGrantingTicket != nil, "no ticket is lost")
     }
 
-    @Test func `a cache without a ticket granting ticket gets none`() async throws {
+    @Test func `a cache without a ticket-granting ticket gets no service ticket`() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()
         let client = realm.client
@@ -82,7 +82,7 @@ import Testing
     private static let second = TestRealmOptions(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/web.b.test"])
 
     @Test(arguments: [nil, "B.TEST"])
-    func `a ticket of a trusted realm makes tokens`(realmName: String?) async throws {
+    func `a service ticket of a trusted realm authenticates without a KDC`(realmName: String?) async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, second in
             let user = try await first.signIn()
             let ticket = try await user.serviceTicket(Principal(service: "HTTP", host: "web.b.test", realm: realmName))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `the ticket granting ticket is that of the own realm`() async throws {
+    @Test func `the ticket-granting ticket of a cache is that of the client's own realm`() async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, _ in
             let user = try await first.signIn()
             _ = try await user.serviceTicket(Principal("HTTP/web.b.test@B.TEST"))
@@ -109,14 +109,14 @@ import Testing
         }
     }
 
-    @Test func `an unknown service of a trusted realm is unknown`() async throws {
+    @Test func `an unknown service of a trusted realm is reported as unknown`() async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, _ in
             let user = try await first.signIn()
             await expectFailure(.unknownService) { _ = try await user.serviceTicket(Principal("HTTP/absent.b.test@B.TEST")) }
         }
     }
 
-    @Test func `a dead trusted realm is unreachable`() async throws {
+    @Test func `a trusted realm whose KDC is stopped is reported as unreachable`() async throws {
         try await withTrustedRealms(Self.first, Self.second) { first, second in
             let user = try await first.signIn()
             try await second.stopKDC()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.testRealm(users: ["alice": "secret", "zoë": "pässwörd"])) struct SignInTests {
     @Test(arguments: [("alice", "secret"), ("zoë", "pässwörd")])
-    func `a password gets a ticket granting ticket`(name: String, password: String) async throws {
+    func `a password gets a ticket-granting ticket`(name: String, password: String) async throws {
         let realm = try TestRealm.required()
         let before = Date(timeIntervalSinceNow: -2)
         let ticket = try await realm.signIn(name, password: password, options: .init(lifetime: .seconds(3600))).ticket
@@ -21,14 +21,14 @@ import Testing
         #expect(ticket.times.renewUntil == nil)
     }
 
-    @Test func `a ticket is stored nowhere`() async throws {
+    @Test func `a sign-in stores its ticket in no cache`() async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(realm.configuration(defaultCacheName: "FILE:\(realm.newPath())"))
         _ = try await client.initialCredential(for: realm.principal("alice"), using: .password(Secret("secret")))
         #expect(try await client.cacheNames().isEmpty)
     }
 
-    @Test func `the description of a ticket has no key`() async throws {
+    @Test func `the description of a ticket does not show its key`() async throws {
         let ticket = try await TestRealm.required().signIn().ticket
         var dumped = ""
         dump(ticket, to: &dumped)
@@ -36,7 +36,7 @@ import Testing
         #expect("\(ticket)".hasPrefix("krbtgt/EXAMPLE.TEST@EXAMPLE.TEST for alice@EXAMPLE.TEST, until "))
     }
 
-    @Test func `many people sign in at once`() async throws {
+    @Test func `many sign-ins run concurrently`() async throws {
         let realm = try TestRealm.required()
         let client = realm.client
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `the trace tells what happens`() async throws {
+    @Test func `the trace describes the sign-in without the password`() async throws {
         let realm = try TestRealm.required()
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         let client = KerberosClient(realm.configuration) { continuation.yield($0) }
@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-/// What the KDC says of an account that may not sign in.
+/// Sign-ins with accounts that the KDC refuses.
 @Suite(.testRealm()) struct RefusedAccountTests {
     private static let cases: [(flags: [String], code: KerberosError.Code)] = [
         (["-pwexpire yesterday"], .passwordExpired),
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `the code says why`(flags: [String], code: KerberosError.Code) async throws {
+    func `the error code states why the KDC refuses an account`(flags: [String], code: KerberosError.Code) async throws {
         let realm = try TestRealm.required()
         let name = "user\(UUID().uuidString)"
         try await realm.addUser(name, password: "secret", flags: flags)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["nobody", "nobody/admin", "Alice"])
-    func `an unknown principal is said to be unknown`(name: String) async throws {
+    func `an unknown principal is reported as unknown`(name: String) async throws {
         let realm = try TestRealm.required()
         await expectFailure(.unknownPrincipal) { _ = try await realm.signIn(name) }
     }
@@ -93,7 +93,7 @@ import Testing
         _ = try await realm.signIn("locked")
     }
 
-    @Test func `a realm that nobody knows has no KDC`() async throws {
+    @Test func `a realm without a known KDC is reported as unknown`() async throws {
         let realm = try TestRealm.required()
         await expectFailure(.realmUnknown) { _ = try await realm.signIn("alice@ELSEWHERE.TEST") }
     }

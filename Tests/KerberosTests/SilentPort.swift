@@ -1,6 +1,6 @@
 import Foundation
 
-/// A UDP and a TCP port of one number on loopback that take what is sent and answer nothing.
+/// A UDP and a TCP port with the same number on loopback that receive data and never answer.
 final class SilentPort: Sendable {
     let port: Int
     private let sockets: [Int32]

@@ -4,7 +4,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// A user who has signed in: the tickets are in a cache of their own.
+/// A user who has signed in, with the tickets in a separate cache.
 struct SignedIn {
     let client: KerberosClient
     let principal: Principal
@@ -21,14 +21,14 @@ struct SignedIn {
 }
 
 extension TestRealm {
-    /// The realm that the suite's trait made.
+    /// Returns the realm of the suite's trait.
     static func required() throws -> TestRealm { try #require(current) }
 
     var client: KerberosClient { KerberosClient(configuration) }
 
     func principal(_ text: String) throws -> Principal { try Principal(text, defaultRealm: name) }
 
-    /// A path in the realm's folder that nobody else has.
+    /// Returns a unique path in the realm's folder.
     func newPath(_ suffix: String = "") -> String { "\(directory)/\(UUID().uuidString)\(suffix)" }
 
     func newCache() -> CredentialCacheName { CredentialCacheName(rawValue: "FILE:\(newPath(".ccache"))") }
@@ -48,7 +48,7 @@ extension TestRealm {
         return SignedIn(client: client, principal: principal, ticket: ticket, cache: cache)
     }
 
-    /// Writes a krb5.conf of the test's own.
+    /// Writes a krb5.conf for one test and returns its path.
     func writeConfiguration(_ text: String) throws -> String {
         let path = newPath(".conf")
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -56,7 +56,7 @@ extension TestRealm {
     }
 }
 
-/// Expects a ``KerberosError`` with the code, and hands it on for a closer look.
+/// Expects a ``KerberosError`` with one of the codes, and returns it for further checks.
 @discardableResult
 func expectFailure(
     _ codes: KerberosError.Code...,
@@ -72,13 +72,12 @@ func expectFailure(
     return error
 }
 
-/// Reads a fixture.
 func fixture<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
     let url = try #require(Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Fixtures"))
     return try JSONDecoder().decode(Value.self, from: Data(contentsOf: url))
 }
 
-/// The bytes that a row of hexadecimal digits stands for; spaces are passed over.
+/// Decodes hexadecimal digits; whitespace is ignored.
 func bytes(hexadecimal text: String) throws -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map(String.init)
     return try stride(from: 0, to: digits.count, by: 2).map { index in

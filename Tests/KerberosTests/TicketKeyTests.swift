@@ -5,14 +5,14 @@ import Testing
 
 @testable import Kerberos
 
-/// Which key a ticket is encrypted with, and which a keytab has.
+/// The key of a ticket compared with the keys of a keytab.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct TicketKeyTests {
     private static let service = "HTTP/www.example.test"
     private let realm: TestRealm
 
     init() throws { realm = try TestRealm.required() }
 
-    @Test func `the keytabs key is the tickets`() async throws {
+    @Test func `the service's keytab has the key of its ticket and decrypts it`() async throws {
         let user = try await realm.signIn()
         let ticket = try await user.serviceTicket(realm.principal(Self.service))
         let key = try await user.client.key(of: ticket)
@@ -22,11 +22,11 @@ import Testing
         try await user.client.checkDecryption(of: ticket, with: realm.keytabPath)
     }
 
-    @Test func `with no name the default keytab is meant`() async throws {
+    @Test func `without a name the default keytab is read`() async throws {
         #expect(try await realm.client.keytabContents(nil).name == "FILE:\(realm.keytabPath)")
     }
 
-    @Test func `another key of the same number is no key`() async throws {
+    @Test func `another key with the same version number does not decrypt the ticket`() async throws {
         let name = "HTTP/moved.example.test"
         _ = try await realm.kadmin(["add_principal", "-randkey", name])
         let old = try await realm.keytab(for: name)
@@ -39,7 +39,7 @@ import Testing
         await expectFailure(.other) { try await user.client.checkDecryption(of: ticket, with: old) }
     }
 
-    @Test func `a keytab that is not there`() async throws {
+    @Test func `a missing keytab is reported as unusable`() async throws {
         let client = realm.client
         await expectFailure(.keytabUnusable) { _ = try await client.keytabContents("/nonexistent/keytab") }
     }

@@ -4,12 +4,12 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Caches that do not say how far their KDC's clock is off, read by a client that has met one that does.
+/// Caches without their KDC's clock offset, read by a client that has read a cache with one.
 @Suite struct UntaggedCacheTests {
     private static let service = "HTTP/www.example.test"
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: [service], clockOffset: .seconds(-7200))
 
-    /// A cache from a KDC two hours behind; the KDC goes by this machine's clock then.
+    /// Returns a cache from a KDC two hours behind, and restarts the KDC with this machine's clock.
     private func far(_ realm: TestRealm) async throws -> SignedIn {
         let user = try await realm.signIn()
         try await realm.stopKDC()
@@ -17,7 +17,7 @@ import Testing
         return user
     }
 
-    /// A cache without the tag.
+    /// Returns a cache without the tag.
     private func near(_ realm: TestRealm) async throws -> SignedIn {
         let user = try await realm.signIn(options: .init(renewableLifetime: .seconds(86_400)))
         try dropHeaderTags(ofCacheAt: user.cache.residual)
@@ -28,7 +28,7 @@ import Testing
         try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)
     }
 
-    @Test func `the offset of another cache is not taken over`() async throws {
+    @Test func `the clock offset of another cache is not used`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -36,13 +36,13 @@ import Testing
                 #expect(try await client.contents(of: far.cache).clockOffset < -7000)
                 #expect(try await client.contents(of: near.cache).clockOffset == 0)
             }
-            // Reading with the intent to go by it leaves it in the context.
+            // A credential created from the cache leaves its offset in the context.
             _ = try await client.initiatorCredential(for: near.ticket, from: far.cache)
             #expect(try await client.contents(of: near.cache).clockOffset == 0)
         }
     }
 
-    @Test func `the KDC answers who has read another cache before`() async throws {
+    @Test func `a client that has read another cache's clock offset still gets tickets`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    /// What the client keeps for its next context is what it learned last, though that is 0.
-    @Test func `an offset of nothing outlives an abandoned call`() async throws {
+    /// The client keeps the last offset for its next context, even if it is 0.
+    @Test func `a clock offset of zero survives an abandoned call`() async throws {
         try await withTestRealm(Self.options) { realm in
             let (far, near) = (try await far(realm), try await near(realm))
             let client = realm.client
@@ -70,20 +70,20 @@ import Testing
         }
     }
 
-    @Test func `a cache that is not there leaves the clock`() async throws {
+    @Test func `a missing cache does not change the clock offset`() async throws {
         try await withTestRealm(Self.options) { realm in
             let user = try await realm.signIn()
             let ticket = try await user.serviceTicket(realm.principal(Self.service))
             await expectFailure(.noCredentials) { _ = try await user.client.serviceTicket(for: ticket.server, in: realm.newCache()) }
             let credential = try await user.client.initiatorCredential(for: ticket)
-            await expectFailure(.clockSkew, comment: "at the KDC's time, so refused here") {
+            await expectFailure(.clockSkew, comment: "the token has the KDC's time") {
                 _ = try establish(credential, acceptor(realm))
             }
         }
     }
 
-    /// So that no program reads another cache's offset into it.
-    @Test(arguments: [nil, 0, -7200.0]) func `our caches say it`(offset: Double?) async throws {
+    /// Otherwise a program could apply another cache's offset to it.
+    @Test(arguments: [nil, 0, -7200.0]) func `a replaced cache always contains a clock offset`(offset: Double?) async throws {
         try await withTestRealm(Self.options) { realm in
             _ = try await far(realm)
             let near = try await near(realm)

@@ -2,7 +2,7 @@ import Dispatch
 import Kerberos
 import Synchronization
 
-/// A person who thinks it over until somebody calls it off, or the answer is released.
+/// A prompter that waits until it is cancelled or its answer is released.
 final class WaitingPrompter: Prompter {
     private let cancellations = Mutex(0)
     private let gate = DispatchSemaphore(value: 0)
@@ -15,15 +15,15 @@ final class WaitingPrompter: Prompter {
         (arrivals, arrive) = AsyncStream.makeStream()
     }
 
-    /// How often it was told that nobody waits any more.
+    /// How often the prompt was cancelled.
     var cancelCount: Int { cancellations.withLock { $0 } }
 
-    /// Waits until it is asked.
+    /// Waits until the prompter is asked.
     func asked() async {
         for await _ in arrivals { return }
     }
 
-    /// Lets the question be answered.
+    /// Releases the answer.
     func release() { gate.signal() }
 
     func answers(to request: PromptRequest) throws -> [Secret] {

@@ -4,12 +4,12 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Which KDCs the client knows.
+/// The KDCs in the client's configuration.
 enum KDCSetup: String, CaseIterable, Sendable {
     case plain, primaryKDC, masterKDC, sameKDCTwice, severalKDCs, deadKDCFirst, udp
 }
 
-/// One account for each case, so that cases that run at once do not count each other.
+/// One account for each case, so that concurrent cases do not change each other's count.
 private let accounts = Dictionary(
     uniqueKeysWithValues: (KDCSetup.allCases.map(\.rawValue) + ["prompted", "counted", "control"]).map { ($0, "secret") }
 )
@@ -17,7 +17,7 @@ private let accounts = Dictionary(
 /// A wrong password is one failed attempt at the KDC, however many KDCs are configured.
 @Suite(.testRealm(users: accounts)) struct WrongPasswordTests {
     @Test(arguments: KDCSetup.allCases)
-    func `it costs one attempt`(setup: KDCSetup) async throws {
+    func `a wrong password costs one attempt at the KDC`(setup: KDCSetup) async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(try configuration(setup, realm: realm))
         let error = await expectFailure(.wrongPassword) {
@@ -29,7 +29,7 @@ private let accounts = Dictionary(
         #expect(try await realm.failedAttempts(of: setup.rawValue) == 0)
     }
 
-    @Test func `it costs one attempt when a person types it`() async throws {
+    @Test func `a wrong password typed at a prompt costs one attempt`() async throws {
         let realm = try TestRealm.required()
         let client = KerberosClient(try configuration(.primaryKDC, realm: realm))
         let prompter = RecordingPrompter { _ in [Secret("wrong")] }
@@ -40,7 +40,7 @@ private let accounts = Dictionary(
         #expect(try await realm.failedAttempts(of: "prompted") == 1)
     }
 
-    @Test func `each attempt counts`() async throws {
+    @Test func `each wrong password counts as one attempt`() async throws {
         let realm = try TestRealm.required()
         for count in 1...3 {
             await expectFailure(.wrongPassword) { _ = try await realm.signIn("counted", password: "") }
@@ -48,7 +48,7 @@ private let accounts = Dictionary(
         }
     }
 
-    /// Shows that the set-up above is one in which libkrb5 by itself tries twice.
+    /// Shows that libkrb5 alone tries twice with this configuration.
     @Test func `kinit tries twice with a primary KDC`() async throws {
         let realm = try TestRealm.required()
         let path = try realm.writeConfiguration(primaryKDC(named: "primary_kdc", realm: realm))
@@ -77,7 +77,7 @@ private let accounts = Dictionary(
         return configuration
     }
 
-    /// The primary KDC is the same process by another name and port: libkrb5 tells KDCs apart by their names.
+    /// The primary KDC is the same process by another name, because libkrb5 distinguishes KDCs by their names.
     private func primaryKDC(named relation: String, realm: TestRealm) -> String {
         "[realms]\n    \(realm.name) = {\n        \(relation) = localhost:\(realm.kdcPort)\n    }\n"
     }

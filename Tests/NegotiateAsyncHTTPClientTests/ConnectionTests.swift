@@ -7,15 +7,15 @@ import Testing
 
 @testable import NegotiateAsyncHTTPClient
 
-/// What a client knows of its connections, and no other library of its own.
+/// Connections that `NegotiatingHTTPClient` makes itself, which other libraries hide.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
-    @Test func `the second request over a connection-bound server's connection needs no ticket`() async throws {
+    @Test func `further requests over an authenticated connection need no token`() async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             if request.field("Authorization") != nil {
                 return .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "true")], body: "hello")
             }
-            // It authenticated the second connection.
+            // The token authenticated the second connection.
             return request.connection == 2 ? .response(200, body: "hello again") : .challenge
         }
         try await withServer(extension: sso, script: script) { server, client in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that the server asks again on is given up`() async throws {
+    @Test func `a connection that is challenged again is closed`() async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? .challenge : .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "true")], body: "hello")
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a leg is never sent over another connection`() async throws {
+    @Test func `a second leg is never sent over another connection`() async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? .challenge : .response(401, [("WWW-Authenticate", negotiate("more")), ("Connection", "close")])
@@ -56,13 +56,13 @@ import Testing
             let error = await #expect(throws: AuthorizationError.self) { try await client.execute(server.request()) }
             #expect(error?.code == .failed)
             #expect(error?.message.contains("connection") == true)
-            // Three attempts, each with a context of its own; a second leg was never written.
+            // Three attempts, each with its own context; a second leg was never sent.
             #expect(server.requests.map { $0.field("Authorization") } == [nil] + Array(repeating: negotiate("first"), count: 3))
             #expect(sso.requests.count == 3)
         }
     }
 
-    @Test func `what a server sends in the place of our stamp is thrown away`() async throws {
+    @Test func `a server's forged connection stamp is removed`() async throws {
         let script: ScriptedServer.Script = { request in
             let forged = ("ksso-Connection-Stamp", "7 746c73")
             guard request.field("Authorization") != nil else { return .response(401, [("WWW-Authenticate", "Negotiate"), forged]) }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `the history has every hop, and no token`() async throws {
+    @Test func `the history contains every hop and no token`() async throws {
         let script: ScriptedServer.Script = { request in
             switch (request.target, request.field("Authorization")) {
             case (_, nil): .challenge
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `idle clients are bounded`(isMultiplexed: Bool) async throws {
+    @Test(arguments: [false, true]) func `the number of idle clients is limited`(isMultiplexed: Bool) async throws {
         let store = ClientStore(connections: .init(), eventLoopGroup: HTTPClient.defaultEventLoopGroup)
         let identities = try (0...ClientStore.maximumIdleClients).map { try identity("user\($0)@EXAMPLE.TEST") }
         var clients: [HTTPClient] = []
@@ -106,7 +106,7 @@ import Testing
         do {
             let leases = try identities.reversed().map { try store.lease(for: $0, isMultiplexed: isMultiplexed) }.reversed()
             for (position, lease) in leases.enumerated() {
-                #expect((lease.client.client === clients[position]) == (position > 0), "the one unused the longest is gone")
+                #expect((lease.client.client === clients[position]) == (position > 0), "the least recently used client is gone")
             }
             let second = try store.lease(for: identities[1], isMultiplexed: isMultiplexed)
             #expect((second.client.client === clients[1]) == isMultiplexed, "a client with one connection is leased once at a time")

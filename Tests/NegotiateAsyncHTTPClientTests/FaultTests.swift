@@ -6,8 +6,9 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
+/// Broken responses, unknown hosts and invalid URLs.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
-    @Test(arguments: [false, true]) func `a head that is cut off is an error`(onSecondLeg: Bool) async throws {
+    @Test(arguments: [false, true]) func `a truncated response head is an error`(onSecondLeg: Bool) async throws {
         let reply = ScriptedServer.Reply.raw("HTTP/1.1 200 OK\r\nContent-Le")
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : reply }
         try await withServer(extension: ScriptedExtension(), script: script) { server, client in
@@ -17,8 +18,8 @@ import Testing
         }
     }
 
-    @Test func `a name without an address is not found`() async throws {
-        // A label of more than 63 characters is refused by the resolver itself: no query leaves.
+    @Test func `a host without an address is not found`() async throws {
+        // The resolver itself rejects a label of more than 63 characters, so no query is sent.
         let configuration = loopback { $0.connections.dnsOverride = ["a.localhost": String(repeating: "a", count: 64) + ".test"] }
         try await NegotiatingHTTPClient.withClient(extension: ScriptedExtension(), configuration: configuration) { client in
             let error = await #expect(throws: HTTPTransportError.self) {
@@ -28,15 +29,15 @@ import Testing
         }
     }
 
-    /// Text that no `URL` can be made of.
-    @Test(arguments: ["", "http://a test/"]) func `a URL that cannot be read is not sent`(url: String) async throws {
+    /// These texts cannot be converted to a `URL`.
+    @Test(arguments: ["", "http://a test/"]) func `a request with an invalid URL is not sent`(url: String) async throws {
         try await NegotiatingHTTPClient.withClient(extension: ScriptedExtension(), configuration: loopback()) { client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.execute(HTTPClientRequest(url: url)) }
             #expect(error?.code == .invalidURL)
         }
     }
 
-    @Test func `the body of a response that breaks off fails where it is read`() async throws {
+    @Test func `reading a truncated response body fails`() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nWWW-Authenticate: \(negotiate("final"))\r\n\r\nnot all"
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .raw(head) }
         try await withServer(extension: ScriptedExtension(), script: script) { server, client in

@@ -8,9 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// HTTP/2 servers that refuse requests, leave, or break off: what is sent again, and what the caller reads.
+/// HTTP/2 servers that refuse requests or close connections: which requests are repeated, and which error the caller gets.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2FaultTests {
-    /// Answers the requests with these numbers so, and all others with a page.
+    /// Answers the requests with these numbers with the given replies, and all others with a page.
     private static func script(_ replies: [Int: HTTP2Server.Reply]) -> HTTP2Server.Script {
         let count = Mutex(0)
         return { _ in
@@ -32,7 +32,7 @@ import Testing
     private func sso() throws -> ScriptedExtension { try ScriptedExtension() }
 
     @Test(arguments: [HTTPMethod.GET, .POST], [HTTP2Server.Reply.reset(.refusedStream), .goAway(.noError)])
-    func `a request that the server has not processed is sent again`(method: HTTPMethod, reply: HTTP2Server.Reply) async throws {
+    func `a request that the HTTP/2 server has not processed is repeated`(method: HTTPMethod, reply: HTTP2Server.Reply) async throws {
         try await withHTTP2Server(extension: sso(), script: Self.script([2: reply])) { server, url, client in
             for _ in 1...2 {
                 let response = try await client.execute(request(url, method))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPMethod.GET, .POST], [HTTP2Server.Reply.close, .goAway(.noError, isProcessed: true)])
-    func `a request over a kept connection that ends is sent again if its method is idempotent`(
+    func `a request over a reused connection that closes is repeated if it is idempotent`(
         method: HTTPMethod,
         reply: HTTP2Server.Reply
     ) async throws {
@@ -76,7 +76,7 @@ import Testing
         Fault(reply: .close, text: "closed the connection before its response was complete"),
     ]
 
-    @Test(arguments: faults) func `a server that gives no answer is described in a sentence`(fault: Fault) async throws {
+    @Test(arguments: faults) func `an HTTP/2 failure is reported in one sentence`(fault: Fault) async throws {
         try await withHTTP2Server(extension: sso(), script: { _ in fault.reply }) { server, url, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(request(url, .POST)) }
             #expect(error?.code == .connectionClosed)
@@ -88,9 +88,9 @@ import Testing
         }
     }
 
-    /// What nginx does with a field beyond its limit.
+    /// nginx replies like this to a field that exceeds its limit.
     @Test(arguments: [HTTP2Server.Reply.goAway(.enhanceYourCalm), .goAway(.protocolError, isProcessed: true), .close])
-    func `a connection that ends at a large ticket is suspected to end because of it`(reply: HTTP2Server.Reply) async throws {
+    func `an error after a large token names the token's size as a possible cause`(reply: HTTP2Server.Reply) async throws {
         let sso = try ScriptedExtension { try ScriptedExtension.grant(for: $0, token: Array(repeating: 7, count: 9_000)) }
         let script: HTTP2Server.Script = { $0.isAuthorized ? reply : .status(401, [("WWW-Authenticate", "Negotiate")]) }
         try await withHTTP2Server(extension: sso, script: script) { _, url, client in

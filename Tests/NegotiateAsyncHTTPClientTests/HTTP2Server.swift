@@ -10,12 +10,12 @@ import NegotiateAsyncHTTPClient
 import Synchronization
 import TestSupport
 
-/// A server for https that offers HTTP/2 and HTTP/1.1, and does over HTTP/2 what no web server does when asked.
+/// An HTTPS server that offers HTTP/2 and HTTP/1.1, with scripted HTTP/2 failures that no web server produces on request.
 final class HTTP2Server: Sendable {
     struct Request: Sendable, Hashable {
         let version: Int
         let isAuthorized: Bool
-        /// Whether the `Authorization` field came marked as never to be put into a compression table.
+        /// Whether the `Authorization` field was encoded as never indexed.
         var isSensitive = false
         var bodySize = 0
     }
@@ -26,9 +26,9 @@ final class HTTP2Server: Sendable {
         case requireHTTP1
         /// RST_STREAM.
         case reset(HTTP2ErrorCode)
-        /// GOAWAY that leaves this request out, or not, and the end of the connection.
+        /// GOAWAY, which includes this request if it is processed, and the end of the connection.
         case goAway(HTTP2ErrorCode, isProcessed: Bool = false)
-        /// The end of the connection without a word.
+        /// The end of the connection without GOAWAY.
         case close
     }
 
@@ -37,7 +37,7 @@ final class HTTP2Server: Sendable {
     private let log = Mutex<[Request]>([])
     private let script: Script
 
-    /// For a client that trusts it.
+    /// The configuration of a client that trusts this server.
     let trustingConfiguration: TLSConfiguration
 
     private init(_ script: @escaping Script, _ trustingConfiguration: TLSConfiguration) {
@@ -52,7 +52,7 @@ final class HTTP2Server: Sendable {
         return script(request)
     }
 
-    /// Runs a server for as long as the body runs; the body gets its port.
+    /// Runs a server while the body runs; the body gets its port.
     static func run(
         _ script: @escaping Script,
         identity: ServerIdentity,

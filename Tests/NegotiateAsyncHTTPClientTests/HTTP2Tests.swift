@@ -8,14 +8,14 @@ import NegotiateAsyncHTTPClient
 import TestSupport
 import Testing
 
-/// What is particular to HTTP/2: when it is left for HTTP/1.1, and what goes over it.
+/// Requests over HTTP/2, and when the client uses HTTP/1.1 instead.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
     private static let final: HTTP2Server.Reply = .status(200, [("WWW-Authenticate", negotiate("final"))])
 
-    /// Challenges what has no ticket, and takes every ticket.
+    /// Challenges requests without a token, and accepts every token.
     private static let protected: HTTP2Server.Script = { $0.isAuthorized ? final : .status(401, [("WWW-Authenticate", "Negotiate")]) }
 
-    @Test func `the token stays out of compression tables`() async throws {
+    @Test func `over HTTP/2 the token is never indexed by header compression`() async throws {
         try await withHTTP2Server(extension: ScriptedExtension(), script: Self.protected) { server, url, client in
             let answer = try await client.negotiate(HTTPClientRequest(url: url))
             #expect(answer.delivery == .authenticated)
@@ -24,8 +24,11 @@ import Testing
         }
     }
 
-    /// NIO sends no head over 16 KiB, as it is encoded; the sevens of these tokens take 6.5 bits a character.
-    @Test(arguments: [(11_000, 2), (16_000, 1), (24_000, 1), (60_000, 1)]) func `a long token goes over HTTP 1`(size: Int, version: Int)
+    /// NIO sends no head whose encoded size exceeds 16 KiB; the base64 text of these tokens takes 6.5 bits a character.
+    @Test(arguments: [(11_000, 2), (16_000, 1), (24_000, 1), (60_000, 1)]) func `a long token is sent over HTTP/1.1`(
+        size: Int,
+        version: Int
+    )
         async throws
     {
         let sso = try ScriptedExtension { request in
@@ -40,7 +43,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `a server that wants HTTP 1 gets it`(isOnlyForTickets: Bool) async throws {
+    @Test(arguments: [false, true]) func `a server that requires HTTP/1.1 gets the request over HTTP/1.1`(isOnlyForTickets: Bool)
+        async throws
+    {
         let script: HTTP2Server.Script = { request in
             request.version == 2 && request.isAuthorized == isOnlyForTickets ? .requireHTTP1 : Self.protected(request)
         }
@@ -55,8 +60,8 @@ import Testing
         }
     }
 
-    /// For a host that nobody covers the body is not read beforehand, and half of it would be worse than an error.
-    @Test func `a body that is gone is not sent over HTTP 1`() async throws {
+    /// For an uncovered host the body is not buffered, and sending half of it would be worse than an error.
+    @Test func `a consumed request body is not sent again over HTTP/1.1`() async throws {
         let sso = try ScriptedExtension(change: { $0.hosts = [] })
         try await withHTTP2Server(extension: sso, script: { $0.version == 2 ? .requireHTTP1 : .status(200) }) { server, url, client in
             var request = HTTPClientRequest(url: url)
@@ -68,9 +73,11 @@ import Testing
         }
     }
 
-    /// By the encoded size: a tilde takes 13 bits, an a takes 5.
+    /// The encoded size decides: a tilde takes 13 bits, an `a` takes 5.
     @Test(arguments: [("~", 8_000, 2), ("~", 12_000, 1), ("a", 20_000, 2), ("a", 40_000, 1)])
-    func `a large head goes over HTTP/1.1 only if it does not fit into a frame`(character: String, count: Int, version: Int) async throws {
+    func `a large request head is sent over HTTP/1.1 only if it does not fit into a frame`(character: String, count: Int, version: Int)
+        async throws
+    {
         let value = String(repeating: character, count: count)
         try await withHTTP2Server(extension: ScriptedExtension(), script: Self.protected) { server, url, client in
             var request = HTTPClientRequest(url: url)
@@ -78,17 +85,17 @@ import Testing
             let answer = try await client.negotiate(request)
             #expect(answer.delivery == .authenticated)
             #expect(server.requests.map(\.version) == [version, version])
-            // Its connections still serve.
+            // The client's connections still work.
             let plain = try await client.negotiate(HTTPClientRequest(url: url))
             #expect(plain.delivery == .authenticated)
         }
     }
 
-    /// A field that only AsyncHTTPClient adds can't be counted beforehand.
-    @Test func `a head that grows in AsyncHTTPClient goes over HTTP/1.1 as well`() async throws {
+    /// The size of a field that AsyncHTTPClient adds is not known beforehand.
+    @Test func `a request head that AsyncHTTPClient enlarges is sent over HTTP/1.1 if necessary`() async throws {
         let sso = try ScriptedExtension(change: { $0.hosts = [] })
         try await withHTTP2Server(extension: sso, script: { _ in .status(200) }) { server, url, client in
-            // 15,360 bytes are let through; the path counts once there, and the authority is not in the fields.
+            // The client allows 15,360 bytes; its count includes the path once, but not the authority.
             for count in stride(from: 15_200, through: 16_500, by: 100) {
                 var request = HTTPClientRequest(url: url)
                 request.headers.add(name: "X-Large", value: String(repeating: "&", count: count))
@@ -99,7 +106,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `a given client sends no head that HTTP/2 can't carry`(isHTTP1Only: Bool) async throws {
+    @Test(arguments: [false, true]) func `a given client reports a request head that is too large for HTTP/2`(isHTTP1Only: Bool)
+        async throws
+    {
         try await withHTTP2Server(extension: ScriptedExtension(), script: Self.protected) { server, url, _ in
             var connections = HTTPClient.Configuration(tlsConfiguration: server.trustingConfiguration, redirectConfiguration: .disallow)
             connections.dnsOverride = ["a.localhost": "127.0.0.1"]

@@ -7,9 +7,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A server that closes a connection which it kept, as a request comes.
+/// A server that closes a reused connection when a request arrives.
 @Suite(.timeLimit(.minutes(5))) struct LostConnectionTests {
-    /// Closes each connection at its second request of the kind.
+    /// Closes each connection at its second matching request.
     private static func closing(
         _ script: @escaping ScriptedServer.Script,
         at kind: @escaping @Sendable (ScriptedServer.Request) -> Bool = { _ in true }
@@ -18,7 +18,9 @@ import Testing
         return { request in kind(request) && seen.next(request.connection) > 1 ? .drop : script(request) }
     }
 
-    @Test(arguments: [HTTPMethod.GET, .HEAD, .PUT, .DELETE]) func `a request that may be repeated is`(method: HTTPMethod) async throws {
+    @Test(arguments: [HTTPMethod.GET, .HEAD, .PUT, .DELETE]) func `an idempotent request over a lost connection is repeated`(
+        method: HTTPMethod
+    ) async throws {
         try await withServer(extension: ScriptedExtension(), script: Self.closing({ _ in .page() })) { server, client in
             var request = server.request()
             request.method = method
@@ -33,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a request that may not be repeated is not`() async throws {
+    @Test func `a POST request over a lost connection is not repeated`() async throws {
         try await withServer(extension: ScriptedExtension(), script: Self.closing({ _ in .page() })) { server, client in
             var request = server.request()
             request.method = .POST
@@ -44,8 +46,8 @@ import Testing
         }
     }
 
-    /// The ticket that was on its way is not sent again: the other connection gets a token of its own.
-    @Test func `a request with a ticket is repeated with a new token`() async throws {
+    /// The token that was sent is not reused: the other connection gets its own.
+    @Test func `a request with a token over a lost connection is repeated with a new token`() async throws {
         let sso = try ScriptedExtension()
         let script = Self.closing(ScriptedServer.protected, at: { $0.field("Authorization") != nil })
         try await withServer(extension: sso, script: script) { server, client in
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a server that always closes is left`() async throws {
+    @Test func `a request is not repeated if a new connection closes as well`() async throws {
         let served = Mutex(false)
         let script: ScriptedServer.Script = { request in
             served.withLock { served in
@@ -70,12 +72,12 @@ import Testing
             _ = try await client.execute(server.request()).text
             let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(server.request()) }
             #expect(error?.code == .connectionClosed)
-            #expect(server.requests.map(\.connection) == [1, 1, 2], "a new connection that closes is the server's word")
+            #expect(server.requests.map(\.connection) == [1, 1, 2], "the close of a new connection is final")
         }
     }
 }
 
-/// How many requests each connection has carried.
+/// Counts the requests of each connection.
 private final class Counts: Sendable {
     private let counts = Mutex<[Int: Int]>([:])
 

@@ -7,8 +7,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Request bodies as streams and from closures.
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
-    @Test func `the length of a stream is sent with it`() async throws {
+    @Test func `the known length of a body stream is sent`() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 10 }
         let script: ScriptedServer.Script = { _ in .challenge }
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: script) { server, client in
@@ -22,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a closure makes the body each time`() async throws {
+    @Test func `a body closure is called for each attempt`() async throws {
         let configuration = loopback { $0.maximumReplayableBody = 1 }
         let count = Counter()
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: ScriptedServer.protected) {
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a body that fails is not sent`() async throws {
+    @Test func `a request whose body closure throws is not sent`() async throws {
         struct Broken: Error {}
         try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
             await #expect(throws: Broken.self) { try await client.execute(server.request()) { throw Broken() } }
@@ -47,7 +48,7 @@ import Testing
     }
 }
 
-/// Counts from 1, for any task.
+/// A thread-safe counter that starts with 1.
 final class Counter: Sendable {
     private let value = Mutex(0)
 

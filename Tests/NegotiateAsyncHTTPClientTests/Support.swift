@@ -8,7 +8,7 @@ extension ScriptedServer {
     func request(_ host: String = "a.localhost", _ path: String = "/") -> HTTPClientRequest { HTTPClientRequest(url: url(host, path)) }
 }
 
-/// A configuration under which every host of these tests is on loopback.
+/// A configuration that maps every host of these tests to loopback.
 func loopback(_ change: (inout NegotiatingHTTPClient.Configuration) -> Void = { _ in }) -> NegotiatingHTTPClient.Configuration {
     var configuration = NegotiatingHTTPClient.Configuration()
     for host in ["a.localhost", "b.localhost", "elsewhere.localhost"] { configuration.connections.dnsOverride[host] = "127.0.0.1" }
@@ -16,7 +16,7 @@ func loopback(_ change: (inout NegotiatingHTTPClient.Configuration) -> Void = { 
     return configuration
 }
 
-/// Runs a server and a client of it.
+/// Runs a server, and a client for it.
 func withServer<Return>(
     extension credentialExtension: ScriptedExtension,
     configuration: NegotiatingHTTPClient.Configuration = loopback(),

@@ -5,7 +5,7 @@ import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import TestSupport
 
-/// A client of AsyncHTTPClient.
+/// A client that uses AsyncHTTPClient.
 struct AsyncClient: Client {
     private let client: NegotiatingHTTPClient
     private let given: HTTPClient?

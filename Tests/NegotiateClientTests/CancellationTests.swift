@@ -2,9 +2,9 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// A call ends at its deadline and with its task, wherever it is.
+/// A call ends at its deadline and when its task is cancelled, in every phase.
 @Suite(.timeLimit(.minutes(5))) struct CancellationTests {
-    /// Where a call can be stuck.
+    /// The phases in which a call can be waiting.
     enum Phase: CaseIterable, Sendable {
         case firstLeg, credentials, drain, secondLeg
 
@@ -17,7 +17,7 @@ import Testing
             }
         }
 
-        /// An extension that tells when it was asked, and then answers or hangs.
+        /// An extension that signals each request, and then answers or hangs.
         func makeExtension(asked: AsyncStream<Void>.Continuation) throws -> ScriptedExtension {
             try ScriptedExtension { request in
                 asked.yield()
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, Phase.allCases)
-    func `the deadline covers everything`(library: ClientLibrary, phase: Phase) async throws {
+    func `the deadline applies to every phase of a call`(library: ClientLibrary, phase: Phase) async throws {
         let (_, continuation) = AsyncStream<Void>.makeStream()
         let sso = try phase.makeExtension(asked: continuation)
         let settings = ClientSettings(timeout: .milliseconds(200))
@@ -39,9 +39,9 @@ import Testing
         }
     }
 
-    /// `.seconds(Int64.max)` is how one writes "no limit".
+    /// Callers write `.seconds(Int64.max)` for "no limit".
     @Test(arguments: ClientLibrary.allCases, [Duration.seconds(Int64.max), .seconds(-5), .zero])
-    func `any time is taken`(library: ClientLibrary, timeout: Duration) async throws {
+    func `any timeout is accepted, however long or negative`(library: ClientLibrary, timeout: Duration) async throws {
         let settings = ClientSettings(timeout: timeout)
         let script: ScriptedServer.Script = { timeout > .zero ? ScriptedServer.protected($0) : .silence }
         try await library.withServer(settings: settings, script: script) { server, client in
@@ -56,8 +56,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases, Phase.allCases) func `a cancelled call ends`(library: ClientLibrary, phase: Phase) async throws
-    {
+    @Test(arguments: ClientLibrary.allCases, Phase.allCases) func `a cancelled call ends in every phase`(
+        library: ClientLibrary,
+        phase: Phase
+    ) async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let sso = try phase.makeExtension(asked: continuation)
         try await library.withServer(extension: sso, script: phase.script) { server, client in
@@ -69,19 +71,19 @@ import Testing
             case .firstLeg: break
             case .credentials, .drain: for await _ in asked { break }
             case .secondLeg:
-                // A given client has its own mind about the connection.
+                // A given client chooses the connection itself.
                 if library.makesConnections { connection = 2 }
                 #expect(await events.next() == .request(connection: connection))
             }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
-            // With the credentials outstanding the response was complete, and its connection is free for the next request.
+            // In the credentials phase the response is complete, so its connection stays open for the next request.
             if phase != .credentials { #expect(await events.next() == .closed(connection: connection)) }
         }
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a call that is cancelled before it begins sends nothing`(library: ClientLibrary) async throws {
+    func `a call cancelled before it begins sends nothing`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .page() }) { server, client in
             let call = Task {
                 for await _ in AsyncStream<Void>.makeStream().stream {}

@@ -3,19 +3,19 @@ import NegotiateAsyncHTTPClient
 import NegotiateURLSession
 import TestSupport
 
-/// A client of any library, as the shared suites see it.
+/// A client of any library, as the shared suites use it.
 protocol Client: Sendable {
     /// Sends a request and reads the whole response.
     func send(_ request: ClientRequest) async throws -> Reply
-    /// Ends the requests in progress and closes the connections.
+    /// Cancels the requests in progress and closes the connections.
     func shutDown() async throws
 }
 
-/// A request, whatever sends it.
+/// A request for any library.
 struct ClientRequest: Sendable {
     enum Body: Sendable {
         case text(String)
-        /// Pieces that can be read once, of a length that is not told.
+        /// Pieces that can be read once, without a declared length.
         case stream([String])
         case brokenStream
     }
@@ -37,13 +37,13 @@ extension ScriptedServer {
         ClientRequest(method: method, url: url(host, path), fields: fields, body: body)
     }
 
-    /// What each connection carried: the `Authorization` fields in their order.
+    /// The `Authorization` fields of each connection, in order.
     var credentials: [[String?]] {
         Dictionary(grouping: requests, by: \.connection).values.map { $0.map { $0.field("Authorization") } }
     }
 }
 
-/// What a request came to, whatever sent it.
+/// The response to a request, from any library.
 struct Reply: Sendable {
     let status: Int
     let url: String?
@@ -56,7 +56,7 @@ struct Reply: Sendable {
     func field(_ name: String) -> String? { fields.first { $0.name.lowercased() == name.lowercased() }?.value }
 }
 
-/// What can be set in every library. Nil leaves it as the library has it.
+/// The settings that every library has. Nil means the library's default.
 struct ClientSettings: Sendable {
     var mutualAuthentication: MutualAuthentication?
     var maximumLegs: Int?

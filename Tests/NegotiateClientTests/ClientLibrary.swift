@@ -7,14 +7,14 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-/// What sends the requests of the shared suites.
+/// The HTTP libraries that the shared suites test.
 enum ClientLibrary: CaseIterable, Sendable, CustomTestStringConvertible {
     case asyncHTTPClient
     /// AsyncHTTPClient, over an `HTTPClient` that was made elsewhere.
     case givenHTTPClient
     case urlSession
 
-    /// Those that make their connections themselves: they keep one for the requests of an identity, and close them at the end.
+    /// The libraries that make their own connections: they keep one for the requests of an identity, and close it at shutdown.
     static let makingConnections: [ClientLibrary] = [.asyncHTTPClient, .urlSession]
 
     var testDescription: String {
@@ -29,7 +29,7 @@ enum ClientLibrary: CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// Whether one connection may carry requests with these `Authorization` fields, in this order.
     func mayCarry(_ fields: [String?]) -> Bool {
-        // The pool of a given client hands any connection to any request: a ticket is the last that its connection carries.
+        // The pool of a given client uses any connection for any request, so a connection is closed after a token.
         makesConnections ? Set(fields).count == 1 : fields.dropLast().allSatisfy { $0 == nil }
     }
 
@@ -59,12 +59,12 @@ enum ClientLibrary: CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// AsyncHTTPClient asks the resolver, which need not know these names.
+    /// AsyncHTTPClient uses the resolver, which may not know these names.
     private static let loopback = Dictionary(
         uniqueKeysWithValues: ["localhost", "a.localhost", "b.localhost", "elsewhere.localhost"].map { ($0, "127.0.0.1") }
     )
 
-    /// Runs a client, and shuts it down on every way out.
+    /// Runs the body with a client, and always shuts it down.
     func withClient<Return>(
         extension credentialExtension: any CredentialExtension,
         settings: ClientSettings = ClientSettings(),
@@ -83,7 +83,7 @@ enum ClientLibrary: CaseIterable, Sendable, CustomTestStringConvertible {
         return result
     }
 
-    /// Runs a server and a client of it.
+    /// Runs a server, and a client for it.
     func withServer<Return>(
         extension credentialExtension: ScriptedExtension? = nil,
         settings: ClientSettings = ClientSettings(),

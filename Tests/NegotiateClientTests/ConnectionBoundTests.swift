@@ -3,9 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Servers that authenticate a connection and take further requests over it (`Persistent-Auth: true`).
+/// Servers that authenticate a connection and accept further requests over it (`Persistent-Auth: true`).
 @Suite(.timeLimit(.minutes(5))) struct ConnectionBoundTests {
-    /// Remembers, as such a server does, for whom each connection is authenticated, and says so.
+    /// A server that remembers the user of each connection and replies with it.
     private static func script() -> ScriptedServer.Script {
         let users = Users()
         return { request in
@@ -24,7 +24,7 @@ import Testing
         func user(of connection: Int) -> String? { names.withLock { $0[connection] } }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `another principal gets a connection of its own`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `another principal gets its own connection`(library: ClientLibrary) async throws {
         let principal = Mutex("alice")
         let identity: @Sendable (AuthorizationRequest) -> AuthorizationIdentity = { _ in
             AuthorizationIdentity(principal: principal.withLock { $0 }, servicePrincipal: "HTTP/a.localhost")
@@ -48,11 +48,13 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `nobody signed in, nothing sent over it`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `after a sign-out no request uses the authenticated connection`(library: ClientLibrary)
+        async throws
+    {
         let isSignedIn = Mutex(true)
         let sso = try ScriptedExtension(
             answer: { request in
-                guard isSignedIn.withLock({ $0 }) else { throw AuthorizationError(.notSignedIn, "Nobody is signed in.") }
+                guard isSignedIn.withLock({ $0 }) else { throw AuthorizationError(.notSignedIn, "No one is signed in.") }
                 return try ScriptedExtension.grant(for: request)
             },
             whoAnswers: { request in isSignedIn.withLock { $0 } ? try? ScriptedExtension.identity(for: request) : nil }
@@ -68,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `an extension that names nobody has every request signed`(library: ClientLibrary) async throws {
+    func `without an identity from the extension every request gets a token`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension(whoAnswers: { _ in nil })
         try await library.withServer(extension: sso, script: Self.script()) { server, client in
             for _ in 1...2 { _ = try await client.send(server.request()) }
@@ -78,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `requests without a ticket and with the user's own credentials stay off it`(library: ClientLibrary) async throws {
+    func `requests without a token or with own credentials do not use the connection`(library: ClientLibrary) async throws {
         try await library.withServer(script: Self.script()) { server, client in
             _ = try await client.send(server.request())
             let ticketed = try #require(server.requests.last?.connection)
@@ -89,9 +91,9 @@ import Testing
         }
     }
 
-    /// Without a ticket the answer would prove nothing, where it can't be known which connection a request went over.
+    /// If the library hides the connection of a request, a response without a token proves nothing.
     @Test(arguments: [ClientLibrary.givenHTTPClient, .urlSession])
-    func `who hides connections signs every request`(library: ClientLibrary) async throws {
+    func `a library that hides connections sends a token with every request`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? .challenge : .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "true")], body: "hello")
@@ -106,7 +108,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a claim that is not true is not taken for one`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `Persistent-Auth: false does not make a connection authenticated`(library: ClientLibrary)
+        async throws
+    {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? .challenge : .response(200, [("WWW-Authenticate", negotiate("final")), ("Persistent-Auth", "false")], body: "hello")

@@ -3,8 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Which requests may share a connection.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
-    @Test(arguments: ClientLibrary.allCases) func `a connection that carried a ticket carries nothing else`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a connection that carried a token carries no other requests`(library: ClientLibrary)
         async throws
     {
         let script: ScriptedServer.Script = { request in
@@ -18,8 +19,10 @@ import Testing
         }
     }
 
-    /// Many requests at once, signed now for one principal and now for the other.
-    @Test(arguments: ClientLibrary.allCases) func `principals do not share a connection`(library: ClientLibrary) async throws {
+    /// Sends many concurrent requests whose principals alternate.
+    @Test(arguments: ClientLibrary.allCases) func `requests of different principals do not share a connection`(library: ClientLibrary)
+        async throws
+    {
         let count = Mutex(0)
         let sso = try ScriptedExtension { request in
             var request = request
@@ -76,7 +79,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `origins do not share a connection`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `requests to different origins do not share a connection`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             for host in ["a.localhost", "b.localhost", "a.localhost", "b.localhost"] { _ = try await client.send(server.request(host)) }
             let hosts = Dictionary(grouping: server.requests, by: \.connection).mapValues { Set($0.map { $0.field("Host") }) }
@@ -85,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a connection whose ticket was refused is not kept`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a connection whose token was refused is closed`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .challenge }) { server, client in
             for _ in 1...2 { _ = try await client.send(server.request()) }
             #expect(Set(server.traffic.filter(\.isAuthorized).map(\.connection)).count == 2)
@@ -93,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a long body of a challenge is not read to its end`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a long body of a challenge is not read completely`(library: ClientLibrary) async throws {
         let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 1000000000\r\n\r\n"
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .partial(head + String(repeating: "x", count: 1 << 20)) : .page()

@@ -4,6 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
+/// Exchanges of one leg: which challenges are answered, and what the caller gets.
 @Suite(.timeLimit(.minutes(5))) struct ExchangeTests {
     @Test(arguments: ClientLibrary.allCases) func `a page without a challenge takes one request`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .page(token: nil) }) { server, client in
@@ -14,7 +15,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a challenge is answered`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a challenge is answered with one token`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request("a.localhost", "/page?x=1"))
@@ -36,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: ClientLibrary.allCases, challenges)
-    func `it is found among others`(library: ClientLibrary, challenges: [(String, String)]) async throws {
+    func `a Negotiate challenge is found among other schemes`(library: ClientLibrary, challenges: [(String, String)]) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .response(401, challenges) : .page() }
         try await library.withServer(script: script) { server, client in
             let reply = try await client.send(server.request())
@@ -46,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [#"Basic realm="x""#, #"Digest realm="x", nonce="y""#, "NTLM", "Bearer"])
-    func `other schemes are the caller's`(library: ClientLibrary, challenge: String) async throws {
+    func `a 401 without Negotiate is delivered to the caller`(library: ClientLibrary, challenge: String) async throws {
         let script: ScriptedServer.Script = { _ in .response(401, [("WWW-Authenticate", challenge)], body: "who?") }
         try await library.withServer(script: script) { server, client in
             for _ in 1...2 {
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `an extension that declines leaves the response alone`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a 401 of an uncovered host is delivered unchanged`(library: ClientLibrary)
         async throws
     {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
@@ -83,8 +84,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `what the extension throws is thrown`(library: ClientLibrary) async throws {
-        let sso = try ScriptedExtension { _ in throw AuthorizationError(.notSignedIn, "Nobody is signed in.") }
+    @Test(arguments: ClientLibrary.allCases) func `an error of the extension is thrown to the caller`(library: ClientLibrary) async throws {
+        let sso = try ScriptedExtension { _ in throw AuthorizationError(.notSignedIn, "No one is signed in.") }
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == .notSignedIn)
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server that always refuses is asked twice`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a server that always challenges gets two requests`(library: ClientLibrary) async throws {
         try await library.withServer(script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request())
             #expect(reply.status == 401)
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["Negotiate", #"Basic realm="x", Negotiate"#])
-    func `a proxys challenge is never answered`(library: ClientLibrary, challenge: String) async throws {
+    func `a proxy's challenge is never answered`(library: ClientLibrary, challenge: String) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { _ in
             .response(407, [("Proxy-Authenticate", challenge), ("WWW-Authenticate", "Negotiate")])
@@ -116,19 +117,21 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `the principal and the fields reach the extension`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the principal and the header fields reach the extension`(library: ClientLibrary)
+        async throws
+    {
         let sso = try ScriptedExtension()
         let settings = ClientSettings(principal: "bob@EXAMPLE.TEST", isUserInterfaceEnabled: true)
         try await library.withServer(extension: sso, settings: settings, script: ScriptedServer.protected) { server, client in
             _ = try await client.send(server.request(fields: ["X-Purpose": "test"]))
-            let asked = try #require(sso.requests.first)
-            #expect(asked.principal == "bob@EXAMPLE.TEST")
-            #expect(asked.isUserInterfaceEnabled)
-            #expect(asked.headers.contains { $0.name.rawName == "X-Purpose" && $0.value == "test" })
+            let request = try #require(sso.requests.first)
+            #expect(request.principal == "bob@EXAMPLE.TEST")
+            #expect(request.isUserInterfaceEnabled)
+            #expect(request.headers.contains { $0.name.rawName == "X-Purpose" && $0.value == "test" })
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a token of 64 ki BIs sent whole`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a token of 64 KiB is sent completely`(library: ClientLibrary) async throws {
         let token = [UInt8](repeating: 0x41, count: 65536)
         let sso = try ScriptedExtension { try ScriptedExtension.grant(for: $0, token: token) }
         try await library.withServer(extension: sso, script: ScriptedServer.protected) { server, client in

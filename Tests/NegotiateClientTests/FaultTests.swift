@@ -2,6 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
+/// Broken responses, unreachable servers and invalid URLs.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let reply: ScriptedServer.Reply
@@ -13,24 +14,24 @@ import Testing
         }
     }
 
-    /// Each on the first leg, and on the second.
+    /// Every fault on the first and on the second leg.
     static let faults = [
         Fault("the connection is dropped", .drop, .connectionClosed),
         Fault("the answer is empty", .raw(""), .connectionClosed),
         Fault("the answer is not HTTP", .raw("SSH-2.0-OpenSSH_9.2\r\n"), .malformedResponse),
         Fault("a field has no colon", .raw("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), .malformedResponse),
-        Fault("the status is none", .raw("HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n"), .malformedResponse),
+        Fault("the status is invalid", .raw("HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n"), .malformedResponse),
     ].flatMap { [($0, false), ($0, true)] }
 
     @Test(arguments: ClientLibrary.allCases, faults)
-    func `a broken answer is an error`(library: ClientLibrary, on leg: (fault: Fault, isSecond: Bool)) async throws {
+    func `a broken response is an error with its cause`(library: ClientLibrary, on leg: (fault: Fault, isSecond: Bool)) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && leg.isSecond ? .challenge : leg.fault.reply }
         try await library.withServer(script: script) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
             #expect(error?.code == leg.fault.code)
             #expect(error?.message.contains("a.localhost") == true)
             #expect(error?.cause != nil)
-            // A given client sends the ticket over a connection that it kept, which the server may close at any time.
+            // A given client sends the token over a reused connection, which the server may close at any time.
             let mayRepeat = library == .givenHTTPClient && leg.isSecond && leg.fault.code == .connectionClosed
             #expect(server.requests.count == (mayRepeat ? 4 : leg.isSecond ? 2 : 1))
         }
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a port where nobody listens is refused at once`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a closed port is reported as a refused connection`(library: ClientLibrary) async throws {
         let url = try await ScriptedServer.run({ _ in .silence }) { $0.url() }
         try await library.withClient(extension: ScriptedExtension()) { client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(ClientRequest(url: url)) }
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server without TLSIs named so`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a server without TLS is reported as a TLS error`(library: ClientLibrary) async throws {
         try await ScriptedServer.run({ _ in .silence }, greeting: "220 mail.test ready\r\n") { server in
             try await library.withClient(extension: ScriptedExtension()) { client in
                 let request = ClientRequest(url: "https://a.localhost:\(server.port)/")
@@ -69,7 +70,7 @@ import Testing
         arguments: ClientLibrary.allCases,
         ["relative", "ftp://a.localhost/", "file:///etc/passwd", "http+unix://%2Frun%2Fx/", "http://a.localhost:0/", "http:///x"]
     )
-    func `a URL that is none is not sent`(library: ClientLibrary, url: String) async throws {
+    func `a request without a usable HTTP URL is not sent`(library: ClientLibrary, url: String) async throws {
         try await library.withClient(extension: ScriptedExtension()) { client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .invalidURL)

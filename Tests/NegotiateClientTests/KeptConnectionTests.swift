@@ -2,15 +2,15 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// Servers that close a connection after a response without saying so. Whether a client's next request meets the end of the connection is a
-/// matter of microseconds, so there are many requests.
+/// Servers that close a connection after a response without announcing it. Whether a client's next request uses the closed connection is a
+/// matter of microseconds, so the tests send many requests.
 @Suite(.timeLimit(.minutes(5))) struct KeptConnectionTests {
     private static func response(_ status: String, _ fields: String = "") -> ScriptedServer.Reply {
         .raw("HTTP/1.1 \(status)\r\n\(fields)Content-Length: 4\r\n\r\nbody")
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `no redirect fails at a server that closes its connections`(library: ClientLibrary) async throws {
+    func `redirects work at a server that closes every connection`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.target == "/" ? Self.response("302 Found", "Location: /page\r\n") : Self.response("200 OK")
         }
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `no ticket fails at a server that closes its connections`(library: ClientLibrary) async throws {
+    func `authentication works at a server that closes every connection`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? Self.response("401 No", "WWW-Authenticate: Negotiate\r\n")

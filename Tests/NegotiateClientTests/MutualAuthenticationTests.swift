@@ -2,7 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// A server must prove itself before anything of its response is handed on.
+/// A server must authenticate itself before the caller gets its response.
 @Suite(.timeLimit(.minutes(5))) struct MutualAuthenticationTests {
     struct Answer: Sendable, CustomTestStringConvertible {
         let reply: ScriptedServer.Reply
@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: ClientLibrary.allCases, answers)
-    func `a server that does not prove itself is an error`(library: ClientLibrary, answer: Answer) async throws {
+    func `a response without a valid proof of the server is an error`(library: ClientLibrary, answer: Answer) async throws {
         try await library.withServer(script: { $0.field("Authorization") == nil ? .challenge : answer.reply }) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == answer.code)
@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// Some clients keep "the server has proved itself" for all that follows.
-    @Test(arguments: ClientLibrary.allCases) func `a server that has proved itself must do so again`(library: ClientLibrary) async throws {
+    /// Some clients remember a successful proof for all later responses.
+    @Test(arguments: ClientLibrary.allCases) func `a server must prove itself with every response`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/" ? "final" : nil)
         }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
-    func `a missing proof is taken where none is required`(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws
+    func `a missing proof is accepted if none is required`(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws
     {
         let settings = ClientSettings(mutualAuthentication: mutualAuthentication)
         let script: ScriptedServer.Script = { request in
@@ -61,7 +61,7 @@ import Testing
             let forged = server.request("a.localhost", "/forged")
             if mutualAuthentication == .off {
                 let delivery = try await client.send(forged).delivery
-                #expect(delivery == .authenticated, "what nobody asked for is not looked at")
+                #expect(delivery == .authenticated, "a proof that was not requested is ignored")
             } else {
                 let error = await #expect(throws: AuthorizationError.self) { try await client.send(forged) }
                 #expect(error?.code == .invalidResponse)
@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `the profile says which server need not prove itself`(library: ClientLibrary) async throws
+    @Test(arguments: ClientLibrary.allCases) func `a host in noMutualAuthenticationHosts needs no proof`(library: ClientLibrary)
+        async throws
     {
         let sso = try ScriptedExtension(change: { $0.noMutualAuthenticationHosts = [try HostRule("a.localhost")] })
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: nil) }
@@ -80,12 +81,12 @@ import Testing
         }
     }
 
-    /// Another scheme of the same 401 may serve the caller.
+    /// The caller may use another scheme of the same 401.
     @Test(
         arguments: ClientLibrary.allCases,
         [negotiate("more"), "Negotiate fish", "Negotiate f!sh", "negotiate aGVsbG8=", "Negotiate a=\"b\""]
     )
-    func `a 401 whose first challenge cannot be answered is delivered as refused`(library: ClientLibrary, challenge: String) async throws {
+    func `a 401 with an unanswerable first challenge is delivered as refused`(library: ClientLibrary, challenge: String) async throws {
         let sso = try ScriptedExtension()
         let fields = [("WWW-Authenticate", challenge), ("WWW-Authenticate", "Basic realm=\"x\"")]
         try await library.withServer(extension: sso, script: { _ in .response(401, fields, body: "sign in") }) { server, client in
@@ -103,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a connection of a server that failed to prove itself is closed`(library: ClientLibrary) async throws {
+    func `the connection of a server without a valid proof is closed`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .page(token: "forged") }
         try await library.withServer(script: script) { server, client in
             for _ in 1...2 { _ = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) } }

@@ -3,9 +3,11 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// Credentials that the user brings.
+/// Requests with credentials that the caller sets.
 @Suite(.timeLimit(.minutes(5))) struct OwnCredentialsTests {
-    @Test(arguments: ClientLibrary.allCases) func `the users own credentials end the matter`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a challenge to a request with own credentials is not answered`(library: ClientLibrary)
+        async throws
+    {
         let sso = try ScriptedExtension()
         try await library.withServer(extension: sso, script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request(fields: ["authorization": "Bearer mine"]))
@@ -16,7 +18,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `the users own credentials have a connection each`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `every request with own credentials gets its own connection`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(script: { _ in .page() }) { server, client in
             for value in ["Basic QQ==", "Basic Qg==", nil, "Basic QQ=="] {
                 _ = try await client.send(server.request(fields: value.map { ["Authorization": $0] } ?? [:]))
@@ -26,7 +30,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `their connection ends with the response`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `the connection of a request with own credentials is closed after the response`(
+        library: ClientLibrary
+    ) async throws {
         try await library.withServer(script: { _ in .page() }) { server, client in
             _ = try await client.send(server.request(fields: ["Authorization": "Bearer mine"]))
             #expect(await server.hasClosed([1]))
@@ -34,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `after a ticket, the user's own credentials get a connection of their own`(library: ClientLibrary) async throws {
+    func `after a token, own credentials do not use its connection`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             for fields in [[:], ["Authorization": "Basic QQ=="], [:]] { _ = try await client.send(server.request(fields: fields)) }
             #expect(server.credentials.allSatisfy(library.mayCarry))
@@ -42,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `the users authorization stays with its origin`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `own credentials are not sent to another origin`(library: ClientLibrary) async throws {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             switch request.target {
@@ -71,7 +77,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `nor are those of a redirect`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a name and a password in a redirect's URL are not sent`(library: ClientLibrary)
+        async throws
+    {
         let script: ScriptedServer.Script = { request in
             request.target == "/1" ? .redirect(302, to: "http://user:pass@elsewhere.localhost:\(request.port)/2") : .challenge
         }

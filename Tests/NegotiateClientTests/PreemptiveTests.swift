@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tickets that nobody asked for: only where the profile allows them, and only to a server that has asked before.
+/// Preemptive tokens: only if the profile allows them, and only to a server that has sent a challenge before.
 @Suite(.timeLimit(.minutes(5))) struct PreemptiveTests {
     private func preemptive() throws -> ScriptedExtension {
         try ScriptedExtension(change: { $0.preemptiveHosts = [try HostRule("a.localhost")] })
@@ -11,7 +11,7 @@ import Testing
 
     private func isAuthorized(_ server: ScriptedServer) -> [Bool] { server.traffic.map(\.isAuthorized) }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server that has asked once gets the ticket at once`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a server that has sent one challenge gets preemptive tokens`(library: ClientLibrary)
         async throws
     {
         try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
@@ -22,19 +22,23 @@ import Testing
             }
             #expect(isAuthorized(server) == [false, true, true, true])
             #expect(server.credentials.allSatisfy(library.mayCarry))
-            // Whether libcurl uses a connection again is its own affair.
+            // libcurl decides whether to reuse a connection.
             if library == .asyncHTTPClient { #expect(server.traffic.map(\.connection) == [1, 2, 2, 2]) }
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a host that did not opt in is always waited for`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a host outside PreemptiveHosts gets no preemptive token`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
             for _ in 1...2 { _ = try await client.send(server.request("b.localhost")) }
             #expect(isAuthorized(server) == [false, true, false, true])
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `another port of the same host is another server`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a challenge from one port allows no preemptive token to another`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { first, client in
             try await ScriptedServer.run(ScriptedServer.protected) { second in
                 _ = try await client.send(first.request())
@@ -44,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a body is sent once`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `with a preemptive token a body is sent once`(library: ClientLibrary) async throws {
         try await library.withServer(extension: preemptive(), script: ScriptedServer.protected) { server, client in
             _ = try await client.send(server.request())
             _ = try await client.send(server.request("a.localhost", "/upload", method: "POST", body: .text("data")))
@@ -53,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a page for everybody is taken, and its server has proved nothing`(library: ClientLibrary) async throws {
+    func `a public page is delivered as unauthenticated despite a preemptive token`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { $0.target == "/open" ? .page(token: nil) : ScriptedServer.protected($0) }
         try await library.withServer(extension: preemptive(), script: script) { server, client in
             _ = try await client.send(server.request())
@@ -64,7 +68,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a forged proof is an error, as ever`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a forged proof after a preemptive token is an error`(library: ClientLibrary) async throws
+    {
         let script: ScriptedServer.Script = { $0.target == "/forged" ? .page(token: "forged") : ScriptedServer.protected($0) }
         try await library.withServer(extension: preemptive(), script: script) { server, client in
             _ = try await client.send(server.request())
@@ -73,14 +78,16 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server that refuses it is waited for again`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `after a refused preemptive token the client waits for a challenge`(
+        library: ClientLibrary
+    ) async throws {
         let isStrict = Mutex(false)
         let script: ScriptedServer.Script = { isStrict.withLock { $0 } ? .challenge : ScriptedServer.protected($0) }
         try await library.withServer(extension: preemptive(), script: script) { server, client in
             _ = try await client.send(server.request())
             isStrict.withLock { $0 = true }
             guard case .refused = try await client.send(server.request()).delivery else {
-                Issue.record("a refused ticket was taken")
+                Issue.record("a refused token was reported as accepted")
                 return
             }
             isStrict.withLock { $0 = false }

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The whole way, on a real KDC and a real Apache with mod_auth_gssapi.
+/// Complete requests, with a real KDC and a real Apache with mod_auth_gssapi.
 @Suite(.testRealm(users: ["alice": "alice-secret", "bob": "bob-secret"], services: ["HTTP/localhost"]))
 struct ProtectedServerTests {
     private func makeExtension(signedIn names: [String] = ["alice"]) async throws -> KerberosExtension {
@@ -27,7 +27,7 @@ struct ProtectedServerTests {
         return sso
     }
 
-    /// Runs a server, and a client that signs for alice, or with the extension given.
+    /// Runs a server, and a client that authenticates as alice or with the given extension.
     private func withClient(
         _ library: ClientLibrary,
         _ options: ProtectedWebServerOptions = ProtectedWebServerOptions(),
@@ -41,7 +41,9 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a signed-in user is greeted`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `every library authenticates a signed-in user at Apache`(library: ClientLibrary)
+        async throws
+    {
         try await withClient(library) { server, client in
             for _ in 1...2 {
                 let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
@@ -55,7 +57,7 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a page that asks for nothing gets no token`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a public page of Apache gets no token`(library: ClientLibrary) async throws {
         try await withClient(library) { server, client in
             let reply = try await client.send(ClientRequest(url: "\(server.url)/open"))
             #expect(reply.delivery == .unauthenticated)
@@ -63,7 +65,9 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `nobody is signed in`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a request to Apache without a session is a not-signed-in error`(library: ClientLibrary)
+        async throws
+    {
         try await withClient(library, extension: makeExtension(signedIn: [])) { server, client in
             let error = await #expect(throws: AuthorizationError.self) {
                 try await client.send(ClientRequest(url: "\(server.url)/hello"))
@@ -72,7 +76,7 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `many tasks at once`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `concurrent tasks authenticate at Apache`(library: ClientLibrary) async throws {
         try await withClient(library) { server, client in
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 1...40 { group.addTask { try await client.send(ClientRequest(url: "\(server.url)/hello")).body } }
@@ -81,7 +85,7 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a certificate that is not trusted here`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `an untrusted certificate is a TLS error`(library: ClientLibrary) async throws {
         try await withClient(library, ProtectedWebServerOptions(usesTLS: true)) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) {
                 try await client.send(ClientRequest(url: "\(server.url)/hello"))
@@ -90,7 +94,7 @@ struct ProtectedServerTests {
         }
     }
 
-    /// Signs for whom it is told to, of those who are signed in.
+    /// An extension that authenticates as the chosen one of the signed-in principals.
     private final class Turns: CredentialExtension {
         private let base: KerberosExtension
         private let principal = Mutex<String?>(nil)
@@ -108,9 +112,9 @@ struct ProtectedServerTests {
         }
     }
 
-    /// Apache takes every later request of a connection for the user who authenticated it: a mixed-up connection shows in the greeting.
+    /// Apache treats every later request of a connection as the user's who authenticated it, so the page shows a confused connection.
     @Test(arguments: ClientLibrary.allCases)
-    func `a server that authenticates connections takes nobody for another`(library: ClientLibrary) async throws {
+    func `a server that authenticates connections never confuses two users`(library: ClientLibrary) async throws {
         let sso = try await makeExtension(signedIn: ["alice", "bob"])
         let turns = Turns(sso)
         try await withClient(library, ProtectedWebServerOptions(connectionBound: true), extension: turns) { server, client in
@@ -126,7 +130,7 @@ struct ProtectedServerTests {
             }
             try await sso.signOut(Principal("bob@EXAMPLE.TEST"))
             await #expect(throws: AuthorizationError.self) { try await client.send(request) }
-            // Status, connection, user, request line, and the port that tells one connection from another.
+            // Status, connection, user, request line, and the port that identifies the connection.
             var lines: [[Substring]] = []
             let isComplete = try await comesTrue {
                 lines = try server.accessLog().split(separator: "\n").map { $0.split(separator: " ") }
@@ -135,7 +139,7 @@ struct ProtectedServerTests {
             #expect(isComplete)
             let users = Dictionary(grouping: lines, by: \.last).mapValues { $0.map { $0[2] } }
             #expect(users.values.allSatisfy { library.mayCarry($0.map { $0 == "-" ? nil : String($0) }) }, "\(lines)")
-            // One for requests without credentials, one for alice, one for bob, one for each request with the user's own.
+            // One for requests without credentials, one for alice, one for bob, one for each request with own credentials.
             if library.makesConnections { #expect(users.count == 1 + 2 + 5) }
         }
     }

@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What was made ready is bound to the certificate that a server showed before; it may show another.
+/// Ready tokens are bound to the certificate that the server showed before, and the server may show another.
 @Suite struct ReadyGrantBindingTests {
-    /// A server that challenges, and the certificates that it shows, one for each request without a ticket.
+    /// A server that challenges, with a certificate for each request without a token.
     private final class Server: NegotiateTransport {
         struct Request: NegotiableRequest {
             var url = "https://a.localhost/"
@@ -38,7 +38,7 @@ import Testing
         }
 
         private let certificates: Mutex<[[UInt8]?]>
-        /// The tokens that came, and the certificates of their connections.
+        /// The received tokens, and the certificates of their connections.
         let received = Mutex<[(token: String?, certificate: [UInt8]?)]>([])
 
         init(showing certificates: [[UInt8]?]) { self.certificates = Mutex(certificates) }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// With tokens that say what they are bound to, and whether they were ready.
+    /// Makes tokens whose text is their channel bindings and whether they were ready.
     private func makeExtension() throws -> ScriptedExtension {
         let grant: @Sendable (AuthorizationRequest, String) throws -> AuthorizationOutcome = { request, name in
             try ScriptedExtension.grant(for: request, token: Array("\(name) \(request.channelBindings ?? [])".utf8))
@@ -100,20 +100,20 @@ import Testing
         return server.received.withLock { $0.map(\.token) }
     }
 
-    @Test func `another certificate takes another token`() async throws {
+    @Test func `a ready token for another certificate is replaced`() async throws {
         let server = Server(showing: [[1], [1], [2], [2]])
         let tokens = try await fetch(4, from: server)
         #expect(tokens == ["asked [1]", "ready [1]", "asked [2]", "ready [2]"].map(negotiate))
         #expect(server.received.withLock { $0.map(\.certificate) } == [[1], [1], [2], [2]])
     }
 
-    @Test func `a certificate that binds nothing gets no token made for another`() async throws {
+    @Test func `a certificate without bindings gets no token bound to another one`() async throws {
         let server = Server(showing: [nil, nil, [1], nil])
         let tokens = try await fetch(4, from: server, unboundTLS: .allowed)
         #expect(tokens == ["asked []", "ready []", "asked [1]", "asked []"].map(negotiate))
     }
 
-    @Test func `a server that was slow to ask gets a new token`() throws {
+    @Test func `a ready token is used for one second and for its certificate only`() throws {
         let request = AuthorizationRequest(url: try #require(URL(string: "https://a.localhost/")), channelBindings: [1])
         guard case .headers(let grant) = try ScriptedExtension.grant(for: request) else { return }
         let now = ContinuousClock.now

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tokens that are made while a request without one is on its way, for a server that asked the last time.
+/// Ready tokens, which are made during a request without a token if the server sent a challenge the last time.
 @Suite(.timeLimit(.minutes(5))) struct ReadyGrantTests {
     private func makeExtension(
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
@@ -17,12 +17,12 @@ import Testing
         return grant
     }
 
-    /// `/open` is for everybody.
+    /// `/open` is public.
     private static func isOpen(_ request: ScriptedServer.Request) -> Bool { request.target == "/open" }
 
     private static let script: ScriptedServer.Script = { isOpen($0) ? .page(token: nil) : ScriptedServer.protected($0) }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server that asked the last time gets what is ready`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a server that challenged the last request gets a ready token`(library: ClientLibrary)
         async throws
     {
         let sso = try makeExtension()
@@ -41,19 +41,23 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `nothing is made for a server that did not ask`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `no ready token is made for a server that has sent no challenge`(library: ClientLibrary)
+        async throws
+    {
         let sso = try makeExtension()
         try await library.withServer(extension: sso, script: Self.script) { server, client in
             for _ in 1...3 { _ = try await client.send(server.request("a.localhost", "/open")) }
             #expect(sso.requestsForReady.isEmpty)
             _ = try await client.send(server.request())
-            // Another origin of the same server has not asked.
+            // Another origin of the same server has sent no challenge.
             _ = try await client.send(server.request("b.localhost"))
             #expect(sso.requestsForReady.isEmpty)
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a page for everybody ends it until the server asks again`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `after a public page no ready token is made until the next challenge`(
+        library: ClientLibrary
+    )
         async throws
     {
         let sso = try makeExtension()
@@ -69,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `where nothing is ready the challenge is answered as ever`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `without a ready token the challenge is answered by the extension`(library: ClientLibrary)
         async throws
     {
         let sso = try makeExtension(ready: { _ in nil })
@@ -79,12 +83,14 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `what is ready is not waited for where the server does not ask`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `an unfinished ready token is cancelled if the server sends no challenge`(
+        library: ClientLibrary
+    )
         async throws
     {
         let isCanceled = Mutex(false)
         let sso = try makeExtension(ready: { request in
-            // It ends with the task only.
+            // This loop ends only when the task is cancelled.
             for await _ in AsyncStream<Never>.makeStream().stream {}
             isCanceled.withLock { $0 = Task.isCancelled }
             return try? Self.grant(for: request)
@@ -93,11 +99,11 @@ import Testing
             _ = try await client.send(server.request())
             let reply = try await client.send(server.request("a.localhost", "/open"))
             #expect(reply.delivery == .unauthenticated)
-            #expect(isCanceled.withLock { $0 }, "nothing goes on when the response is there")
+            #expect(isCanceled.withLock { $0 }, "no work continues after the response")
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a host that gets its ticket unasked needs none ready`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `no ready token is made for a host in PreemptiveHosts`(library: ClientLibrary)
         async throws
     {
         let sso = try makeExtension(change: { $0.preemptiveHosts = [try HostRule("a.localhost")] })
@@ -107,7 +113,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a server that authenticates connections needs none ready`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `no ready token is made for a server that authenticates connections`(
+        library: ClientLibrary
+    )
         async throws
     {
         let sso = try makeExtension()

@@ -3,8 +3,11 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
+/// Which redirects are followed, and what is sent to the next host.
 @Suite(.timeLimit(.minutes(5))) struct RedirectTests {
-    @Test(arguments: ClientLibrary.allCases) func `each hop is decided by itself`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `each hop of a redirect gets its own decision and token`(library: ClientLibrary)
+        async throws
+    {
         let sso = try ScriptedExtension()
         let script: ScriptedServer.Script = { request in
             switch (request.target, request.field("Authorization")) {
@@ -25,7 +28,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `nothing of ours or the users leaves for another host`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a redirect to another host carries no credentials or cookies`(library: ClientLibrary)
         async throws
     {
         let sso = try ScriptedExtension()
@@ -50,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a redirect must be proven too`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a redirect without the server's proof is an error`(library: ClientLibrary) async throws {
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil ? .challenge : .redirect(302, to: "/end") }
         try await library.withServer(script: script) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
@@ -67,7 +70,10 @@ import Testing
             (302, "DELETE", "DELETE"),
         ]
     )
-    func `the method follows the status`(library: ClientLibrary, hop: (status: Int, method: String, expected: String)) async throws {
+    func `a redirect's status decides about the method and the body`(
+        library: ClientLibrary,
+        hop: (status: Int, method: String, expected: String)
+    ) async throws {
         let script: ScriptedServer.Script = { $0.target == "/start" ? .redirect(hop.status, to: "end") : .page(token: nil) }
         try await library.withServer(script: script) { server, client in
             var request = server.request("a.localhost", "/start", method: hop.method)
@@ -85,7 +91,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a body that cannot be sent again ends the chain`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a redirect is not followed if the body cannot be sent again`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(script: { _ in .redirect(307, to: "/end") }) { server, client in
             let reply = try await client.send(server.request("elsewhere.localhost", "/start", method: "POST", body: .stream(["data"])))
             #expect(reply.status == 307)
@@ -94,7 +102,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases, [nil, 1]) func `redirects are bounded`(library: ClientLibrary, limit: Int?) async throws {
+    @Test(arguments: ClientLibrary.allCases, [nil, 1]) func `the number of redirects is limited`(library: ClientLibrary, limit: Int?)
+        async throws
+    {
         let settings = ClientSettings(maximumRedirects: limit)
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: "/again") }) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
@@ -104,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["/end", "http://["])
-    func `with none allowed the response is handed on`(library: ClientLibrary, location: String) async throws {
+    func `with a limit of zero a redirect is delivered to the caller`(library: ClientLibrary, location: String) async throws {
         let settings = ClientSettings(maximumRedirects: 0)
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: location) }) { server, client in
             let reply = try await client.send(server.request())
@@ -113,7 +123,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `one without a location is handed on`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a redirect without a Location is delivered to the caller`(library: ClientLibrary)
+        async throws
+    {
         try await library.withServer(script: { _ in .response(302, [("X-Here", "yes")]) }) { server, client in
             let reply = try await client.send(server.request())
             #expect(reply.status == 302)
@@ -125,7 +137,7 @@ import Testing
         arguments: ClientLibrary.allCases,
         ["ftp://b.localhost/", "http://b localhost/", "javascript:0", "//", "http://%62.localhost/", "http://[", "a, b"]
     )
-    func `a location that is no URL is an error`(library: ClientLibrary, location: String) async throws {
+    func `a Location that is not an HTTP URL is an invalid redirect`(library: ClientLibrary, location: String) async throws {
         try await library.withServer(script: { _ in .redirect(302, to: location) }) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
             #expect(error?.code == .invalidRedirect)

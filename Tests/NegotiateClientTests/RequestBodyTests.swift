@@ -2,6 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
+/// Request bodies, which a challenged request must send again.
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     static let stream = ClientRequest.Body.stream(["one ", "two ", "three"])
 
@@ -14,7 +15,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a body in one piece is sent again whatever its size`(library: ClientLibrary) async throws
+    @Test(arguments: ClientLibrary.allCases) func `a body in memory is sent again regardless of its size`(library: ClientLibrary)
+        async throws
     {
         let settings = ClientSettings(maximumReplayableBody: 10)
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
@@ -25,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a short stream is read first and sent again`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a short body stream is buffered and sent again`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request(method: "POST", body: Self.stream))
             #expect(reply.status == 200)
@@ -35,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [0, 12])
-    func `a long stream is refused before anything is sent`(library: ClientLibrary, limit: Int) async throws {
+    func `a body stream over the limit is an error before anything is sent`(library: ClientLibrary, limit: Int) async throws {
         let settings = ClientSettings(maximumReplayableBody: limit)
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
             let error = await #expect(throws: AuthorizationError.self) {
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a stream to a host that is not covered is sent as it is`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.allCases) func `a body stream to an uncovered host is sent without buffering`(library: ClientLibrary)
         async throws
     {
         let settings = ClientSettings(maximumReplayableBody: 10)
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.allCases) func `a stream that fails is not sent`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.allCases) func `a body stream that fails is not sent`(library: ClientLibrary) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             await #expect(throws: (any Error).self) { try await client.send(server.request(method: "POST", body: .brokenStream)) }
             #expect(server.requests.isEmpty)
@@ -66,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, ["DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "PROPFIND"])
-    func `a request without a body is sent again whatever its method`(library: ClientLibrary, method: String) async throws {
+    func `a request without a body is sent again regardless of its method`(library: ClientLibrary, method: String) async throws {
         try await library.withServer(script: ScriptedServer.protected) { server, client in
             let reply = try await client.send(server.request(method: method))
             #expect(reply.delivery == .authenticated)

@@ -7,9 +7,9 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A service gets other keys while its clients hold tickets for it: a real KDC, a real Apache, and a server that refuses without a word.
+/// A service's keys change while its clients have tickets for it, with a real KDC, a real Apache, and a server that gives no reason.
 @Suite struct RotatedKeyTests {
-    /// Where the tickets are.
+    /// The location of the tickets.
     enum Tickets: String, CaseIterable, Sendable {
         case file = "FILE"
         case collection = "DIR"
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, Tickets.allCases)
-    func `a ticket from before the server's key changed is replaced`(library: ClientLibrary, tickets: Tickets) async throws {
+    func `a ticket older than the server's key is replaced`(library: ClientLibrary, tickets: Tickets) async throws {
         try await withExtensions(tickets) { realm, sso, another, cache in
             try await withProtectedWebServer(realm: realm) { server in
                 let request = ClientRequest(method: "POST", url: "\(server.url)/hello", body: .text("name=value"))
@@ -61,7 +61,7 @@ import Testing
                 }
             }
             guard tickets != .keytab else { return }
-            // The second process has found the first one's ticket, which is the only one that a stock program finds.
+            // The second extension has found the first one's ticket, which is the only one that klist lists.
             #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
             let list = try await realm.run("klist", [], environment: ["KRB5CCNAME": cache])
             #expect(list.output.components(separatedBy: "  HTTP/localhost@").count == 2 && list.output.contains("krbtgt/"), "\(list)")
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a server that refuses without a reason gets a fresh ticket too`(library: ClientLibrary) async throws {
+    func `a ticket refused without a reason is also replaced`(library: ClientLibrary) async throws {
         try await withExtensions(.file) { realm, sso, _, _ in
             try await withAcceptorServer(realm: realm) { server in
                 try await library.withClient(extension: sso) { client in
@@ -83,10 +83,10 @@ import Testing
         }
     }
 
-    /// At the last change the keytab was forgotten. The refusal is the caller's, with its page; a ticket that came in the place of another
-    /// is kept.
+    /// The keytab was not updated at the last key change. The caller gets the refusal with its page; the replacement ticket stays in the
+    /// cache.
     @Test(arguments: ClientLibrary.allCases)
-    func `a server that refuses every ticket costs the KDC one more`(library: ClientLibrary) async throws {
+    func `a server that refuses every ticket costs the KDC one more ticket request`(library: ClientLibrary) async throws {
         try await withExtensions(.file) { realm, sso, _, _ in
             try await withProtectedWebServer(realm: realm) { server in
                 try await library.withClient(extension: sso) { client in
@@ -96,7 +96,7 @@ import Testing
                     for _ in 1...3 {
                         let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
                         guard case .refused = reply.delivery, reply.status == 401, reply.body.contains("401") else {
-                            Issue.record("\(reply) is no refusal with its page")
+                            Issue.record("\(reply) is not a refusal with its page")
                             return
                         }
                     }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a ticket stays when no KDC answers`(library: ClientLibrary) async throws {
+    func `a refused ticket stays in the cache if no KDC answers`(library: ClientLibrary) async throws {
         try await withExtensions(.file) { realm, sso, _, cache in
             try await withProtectedWebServer(realm: realm) { server in
                 try await library.withClient(extension: sso) { client in
@@ -122,9 +122,9 @@ import Testing
         }
     }
 
-    /// The service ticket is in the cache, so no KDC finds the offset wrong.
+    /// The service ticket is in the cache, so no KDC reply corrects the offset.
     @Test(arguments: ClientLibrary.allCases)
-    func `a token with the time of a clock that was set since is sent again`(library: ClientLibrary) async throws {
+    func `a token refused for an outdated clock offset is replaced`(library: ClientLibrary) async throws {
         try await withTestRealm(Self.options) { realm in
             let cache = "FILE:\(realm.directory)/cache"
             let wrong = Duration.seconds(-3600)
@@ -142,9 +142,9 @@ import Testing
         }
     }
 
-    /// The server's clock is wrong, and the offset of the KDC's is not.
+    /// The server's clock is wrong; the offset of the KDC's clock is correct.
     @Test(arguments: ClientLibrary.allCases)
-    func `a server with another clock than the KDC's costs the cache nothing`(library: ClientLibrary) async throws {
+    func `a server with a wrong clock does not change the cached clock offset`(library: ClientLibrary) async throws {
         var options = Self.options
         options.clockOffset = .seconds(3600)
         try await withTestRealm(options) { realm in
@@ -157,7 +157,7 @@ import Testing
                         guard case .refused(let reason) = reply.delivery, reply.status == 401,
                             reason.contains("clocks of client and server")
                         else {
-                            Issue.record("\(reply) is no refusal that names the clock")
+                            Issue.record("\(reply) is not a refusal that names the clock")
                             return
                         }
                     }

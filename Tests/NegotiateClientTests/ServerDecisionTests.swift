@@ -6,7 +6,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// SPNEGO answers that decide without an AP-REP, on a real KDC: a reject, and an acceptance without proof, as gokrb5's servers send it.
+/// SPNEGO responses without an AP-REP, with a real KDC: a reject, and an acceptance without a proof, as gokrb5's servers send it.
 @Suite(.testRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"])) struct ServerDecisionTests {
     private static let reject: [UInt8] = [0xA1, 0x07, 0x30, 0x05, 0xA0, 0x03, 0x0A, 0x01, 0x02]
     private static let acceptance: [UInt8] = [
@@ -50,12 +50,12 @@ import Testing
                     + "Check its keytab, its clock and its access rules."
             )
             #expect(reply.status == 401)
-            #expect(reply.body == "Hello alice@EXAMPLE.TEST\n", "the page of the refusal")
+            #expect(reply.body == "Hello alice@EXAMPLE.TEST\n", "the body of the refusal")
         }
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `an acceptance without a proof is an error that names the key of the profile`(library: ClientLibrary) async throws {
+    func `an acceptance without a proof is an error that names the profile key`(library: ClientLibrary) async throws {
         try await withClient(library, AcceptorServerOptions(finalToken: .replaced(Self.acceptance))) { url, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .mutualAuthenticationFailed)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
-    func `an acceptance without a proof is enough where none is required`(library: ClientLibrary, mutual: MutualAuthentication)
+    func `an acceptance without a proof is accepted if none is required`(library: ClientLibrary, mutual: MutualAuthentication)
         async throws
     {
         try await withClient(library, AcceptorServerOptions(finalToken: .replaced(Self.acceptance)), mutual) { url, client in
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases)
-    func `a page with a reject is an error`(library: ClientLibrary) async throws {
+    func `a 200 response with a reject is an error`(library: ClientLibrary) async throws {
         try await withClient(library, AcceptorServerOptions(finalToken: .replaced(Self.reject)), .optional) { url, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .refusedByServer)

@@ -2,9 +2,10 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// Exchanges of several legs, which a given client can't serve: each leg closes its connection there.
+/// Exchanges of several legs. A given client does not support them because it closes the connection after each leg.
 @Suite(.timeLimit(.minutes(5))) struct SeveralLegsTests {
-    @Test(arguments: ClientLibrary.makingConnections) func `the legs share a connection`(library: ClientLibrary) async throws {
+    @Test(arguments: ClientLibrary.makingConnections) func `the legs of an exchange share a connection`(library: ClientLibrary) async throws
+    {
         let script: ScriptedServer.Script = { request in
             switch request.field("Authorization") {
             case nil: .challenge
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.makingConnections, [nil, 1, 3])
-    func `a server that always wants one more leg is left`(library: ClientLibrary, limit: Int?) async throws {
+    func `an exchange with too many legs is an error`(library: ClientLibrary, limit: Int?) async throws {
         try await library.withServer(settings: ClientSettings(maximumLegs: limit), script: Self.askingForMore) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == .tooManyLegs)
@@ -33,12 +34,12 @@ import Testing
         }
     }
 
-    @Test func `a given client says that it can't`() async throws {
+    @Test func `a given client reports that it cannot send a second leg`() async throws {
         try await ClientLibrary.givenHTTPClient.withServer(script: Self.askingForMore) { server, client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == .failed)
             #expect(error?.message.contains("connection") == true)
-            #expect(server.traffic.map(\.isAuthorized) == [false, true], "a second leg is never written")
+            #expect(server.traffic.map(\.isAuthorized) == [false, true], "a second leg is never sent")
         }
     }
 }

@@ -2,7 +2,7 @@ import HTTPNegotiate
 import TestSupport
 import Testing
 
-/// The end of a client that makes its connections; a given client is its owner's to shut down.
+/// The shutdown of a client that makes its own connections; the owner of a given client shuts that down.
 @Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
     @Test(arguments: ClientLibrary.makingConnections) func `after a shutdown nothing is sent`(library: ClientLibrary) async throws {
         let client = library.makeClient(extension: try ScriptedExtension())
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.makingConnections, [false, true])
-    func `a shutdown ends what is in progress`(library: ClientLibrary, onSecondLeg: Bool) async throws {
+    func `a shutdown cancels requests in progress`(library: ClientLibrary, onSecondLeg: Bool) async throws {
         let client = library.makeClient(extension: try ScriptedExtension())
         let script: ScriptedServer.Script = { $0.field("Authorization") == nil && onSecondLeg ? .challenge : .silence }
         try await ScriptedServer.run(script) { server in
@@ -29,8 +29,10 @@ import Testing
         }
     }
 
-    /// A call that waits for a ticket has no request that could be ended.
-    @Test(arguments: ClientLibrary.makingConnections) func `a shutdown ends what waits for a ticket`(library: ClientLibrary) async throws {
+    /// A call that waits for a ticket has no HTTP request that could be cancelled.
+    @Test(arguments: ClientLibrary.makingConnections) func `a shutdown cancels a call that waits for a ticket`(library: ClientLibrary)
+        async throws
+    {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let sso = try ScriptedExtension { _ in
             continuation.yield()
@@ -47,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ClientLibrary.makingConnections) func `a client that is dropped closes its connections`(library: ClientLibrary)
+    @Test(arguments: ClientLibrary.makingConnections) func `a client that is deallocated closes its connections`(library: ClientLibrary)
         async throws
     {
         try await ScriptedServer.run(ScriptedServer.protected) { server in

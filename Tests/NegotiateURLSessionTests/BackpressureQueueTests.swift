@@ -5,13 +5,14 @@ import Testing
 
 @testable import NegotiateURLSession
 
+/// The queue that blocks when it is full.
 @Suite(.timeLimit(.minutes(5))) struct BackpressureQueueTests {
     private final class Counts: Sendable {
         let added = Atomic(0)
         let done = Atomic(0)
     }
 
-    @Test func `who adds too much waits until something is done`() async throws {
+    @Test func `adding to a full queue waits until an operation is done`() async throws {
         let queue = BackpressureQueue()
         let counts = Counts()
         let gate = DispatchSemaphore(value: 0)

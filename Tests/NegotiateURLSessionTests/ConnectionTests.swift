@@ -6,8 +6,9 @@ import Testing
 
 @testable import NegotiateURLSession
 
+/// The pool of URLSessions, and what its sessions share.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
-    @Test func `idle sessions are bounded`() throws {
+    @Test func `the number of idle URLSessions is limited`() throws {
         let store = SessionPool(template: .ephemeral)
         defer { store.close() }
         let origin = try Origin(url: "https://a.localhost/")
@@ -22,13 +23,13 @@ import Testing
             sessions.append(lease.session)
         }
         let leases = try identities.map { try store.lease(for: $0) }
-        #expect(leases[0].session !== sessions[0], "the one unused the longest is gone")
+        #expect(leases[0].session !== sessions[0], "the least recently used session is gone")
         for position in 1..<leases.count { #expect(leases[position].session === sessions[position]) }
         let second = try store.lease(for: identities[1])
         #expect(second.session !== sessions[1], "a leased session is not leased again")
     }
 
-    @Test func `cookies are shared, as the template says`() async throws {
+    @Test func `the sessions share the cookies of the template`() async throws {
         let script: ScriptedServer.Script = { request in
             switch (request.target, request.field("Authorization")) {
             case (_, nil): .challenge
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is answered from a cache`() async throws {
+    @Test func `no response comes from a URL cache`() async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil
                 ? .challenge

@@ -5,8 +5,9 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
+/// Downloads to files.
 @Suite(.timeLimit(.minutes(5))) struct DownloadTests {
-    /// Runs a server and a session that downloads into a folder of its own.
+    /// Runs a server, and a session with its own download directory.
     private func withFolder(
         script: @escaping ScriptedServer.Script,
         _ body: (ScriptedServer, NegotiatingURLSession, Folder) async throws -> Void
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 5, 3_000_000]) func `the body comes in a file that is the caller's`(size: Int) async throws {
+    @Test(arguments: [0, 5, 3_000_000]) func `a download is a file that only its user can read`(size: Int) async throws {
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(String(repeating: "x", count: size))
         }
@@ -41,12 +42,12 @@ import Testing
             #expect(try Data(contentsOf: file) == Data(repeating: UInt8(ascii: "x"), count: size))
             let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
-            #expect(try folder.sizes == [size], "nothing is left of the challenge's body")
+            #expect(try folder.sizes == [size], "the file of the challenge's body is removed")
             #expect(file.deletingLastPathComponent().path == folder.url.path)
         }
     }
 
-    @Test func `redirects leave no files`() async throws {
+    @Test func `redirects of a download leave no files`() async throws {
         let script: ScriptedServer.Script = { $0.target == "/end" ? .page("the end", token: nil) : .redirect(302, to: "/end") }
         try await withFolder(script: script) { server, session, folder in
             let url = try #require(URL(string: server.url("elsewhere.localhost", "/start")))
@@ -59,7 +60,7 @@ import Testing
     static let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nWWW-Authenticate: "
     static let half = "\r\n\r\n" + String(repeating: "x", count: 50_000)
 
-    @Test func `a download that breaks off leaves no file`() async throws {
+    @Test func `a truncated download leaves no file`() async throws {
         let reply = ScriptedServer.Reply.raw(Self.head + negotiate("final") + Self.half)
         try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let error = await #expect(throws: HTTPTransportError.self) { try await session.download(for: server.request()) }
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `nor does one of a server that does not prove itself`() async throws {
+    @Test func `a download from a server without a valid proof leaves no file`() async throws {
         let reply = ScriptedServer.Reply.partial(Self.head + negotiate("forged") + Self.half)
         try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let error = await #expect(throws: AuthorizationError.self) { try await session.download(for: server.request()) }
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `nor one that is cancelled, and its connection ends`() async throws {
+    @Test func `a cancelled download leaves no file and closes its connection`() async throws {
         let reply = ScriptedServer.Reply.partial(Self.head + negotiate("final") + Self.half)
         try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let request = try server.request()
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that is none is an error`() async throws {
+    @Test func `a missing download directory is a transport error`() async throws {
         let configuration = settings { $0.downloadDirectory = URL(filePath: "/nonexistent/folder") }
         try await withServer(configuration: configuration, script: ScriptedServer.protected) { server, session in
             let error = await #expect(throws: HTTPTransportError.self) { try await session.download(for: server.request()) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NegotiateURLSession
 
-/// The file of a download is its user's alone from the first moment, whatever the umask.
+/// Only its user can read the file of a download, from its creation on and with any umask.
 @Suite struct DownloadedFileTests {
-    @Test func `it is made under its own name and with its permissions at once`() throws {
+    @Test func `a downloaded file is created with its final name and permissions`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "downloaded-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -19,17 +19,17 @@ import Testing
         try file.append(Data("secret".utf8))
         let url = try file.handOver()
 
-        #expect(events(of: watch) == [UInt32(IN_CREATE)], "no other name before, and no change of permissions afterwards")
+        #expect(events(of: watch) == [UInt32(IN_CREATE)], "no earlier name, and no later change of permissions")
         #expect(try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int == 0o600)
         #expect(try Data(contentsOf: url) == Data("secret".utf8))
     }
 
-    @Test func `a folder that is not there is an error`() {
+    @Test func `writing to a missing download directory is an error`() {
         let file = DownloadedFile(in: URL(filePath: "/nonexistent/folder"))
         #expect(throws: CocoaError.self) { try file.append(Data([1])) }
     }
 
-    /// What happened in the folder, in its order.
+    /// The events in the directory, in order.
     private func events(of watch: Int32) -> [UInt32] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = read(watch, &buffer, buffer.count)

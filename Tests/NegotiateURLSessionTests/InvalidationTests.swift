@@ -5,8 +5,9 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
+/// The invalidation of a session.
 @Suite(.timeLimit(.minutes(5))) struct InvalidationTests {
-    @Test func `after finishing nothing is sent`() async throws {
+    @Test func `after finishTasksAndInvalidate nothing is sent`() async throws {
         let session = NegotiatingURLSession(extension: try ScriptedExtension(), unboundTLS: .allowed, configuration: settings())
         try await ScriptedServer.run(ScriptedServer.protected) { server in
             _ = try await session.send("GET", server.url())
@@ -18,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `finishing lets what is in progress end, legs included`() async throws {
+    @Test func `finishTasksAndInvalidate lets calls in progress finish, including later legs`() async throws {
         let (asked, continuation) = AsyncStream<Void>.makeStream()
         let (released, release) = AsyncStream<Void>.makeStream()
         let sso = try ScriptedExtension(answer: { request in

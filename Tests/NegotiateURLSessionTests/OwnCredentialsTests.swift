@@ -5,9 +5,9 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-/// Credentials that the user brings, and those that URLSession would find by itself.
+/// Credentials that the caller sets, and those that URLSession would find by itself.
 @Suite(.timeLimit(.minutes(5))) struct OwnCredentialsTests {
-    @Test func `those among the template's fields are each request's own`() async throws {
+    @Test func `credentials in the template's fields are sent to the first origin only`() async throws {
         let configuration = settings { $0.session.httpAdditionalHeaders = ["authorization": "Bearer mine", "X-Kept": "yes"] }
         let script: ScriptedServer.Script = { request in
             request.target == "/1" ? .redirect(302, to: "http://b.localhost:\(request.port)/2") : .challenge
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `stored ones are not used`() async throws {
+    @Test func `credentials in URLCredentialStorage are not used`() async throws {
         try await withServer(script: { _ in .response(401, [("WWW-Authenticate", #"Basic realm="stored""#)]) }) { server, _ in
             let storage = URLCredentialStorage()
             let space = URLProtectionSpace(

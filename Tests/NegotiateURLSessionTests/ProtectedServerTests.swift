@@ -9,7 +9,7 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
-/// The whole way, on a real KDC and a real Apache with mod_auth_gssapi.
+/// Complete requests with URLSession, a real KDC and a real Apache with mod_auth_gssapi.
 @Suite(.testRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]))
 struct ProtectedServerTests {
     private func makeExtension() async throws -> KerberosExtension {
@@ -28,7 +28,7 @@ struct ProtectedServerTests {
         return sso
     }
 
-    /// Runs a server, and a session that signs for alice.
+    /// Runs a server, and a session that authenticates as alice.
     private func withSession(_ body: (ProtectedWebServer, NegotiatingURLSession) async throws -> Void) async throws {
         let realm = try #require(TestRealm.current)
         let credentialExtension = try await makeExtension()
@@ -45,7 +45,7 @@ struct ProtectedServerTests {
         return request
     }
 
-    @Test func `an upload and a file are sent again`() async throws {
+    @Test func `uploads from memory and from a file authenticate at Apache`() async throws {
         let realm = try #require(TestRealm.current)
         let file = URL(filePath: "\(realm.directory)/\(UUID().uuidString)")
         try Data(repeating: UInt8(ascii: "x"), count: 2_000_000).write(to: file)
@@ -58,7 +58,7 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test func `a URL is enough`() async throws {
+    @Test func `data(from:) authenticates at Apache`() async throws {
         try await withSession { server, session in
             let (data, response) = try await session.data(from: try #require(URL(string: "\(server.url)/other")))
             #expect(response.statusCode == 200)
@@ -66,7 +66,7 @@ struct ProtectedServerTests {
         }
     }
 
-    @Test func `a download`() async throws {
+    @Test func `a download authenticates at Apache`() async throws {
         try await withSession { server, session in
             let (file, response) = try await session.download(for: request(server))
             defer { try? FileManager.default.removeItem(at: file) }

@@ -5,10 +5,11 @@ import NegotiateURLSession
 import TestSupport
 import Testing
 
+/// Uploads and request bodies of URLSession.
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     private func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-    @Test func `an upload is sent again`() async throws {
+    @Test func `an upload from memory is sent again after a challenge`() async throws {
         try await withServer(script: ScriptedServer.protected) { server, session in
             var request = try server.request()
             request.httpMethod = "PUT"
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 300_000]) func `a file is read again`(size: Int) async throws {
+    @Test(arguments: [0, 1, 300_000]) func `an upload from a file reads the file again after a challenge`(size: Int) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
         try Data(repeating: UInt8(ascii: "x"), count: size).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -33,12 +34,12 @@ import Testing
         }
     }
 
-    @Test func `a length that stands beside a stream is not sent`() async throws {
+    @Test func `a Content-Length field is not sent with a body stream`() async throws {
         let configuration = settings { $0.maximumReplayableBody = 10 }
         try await withServer(configuration: configuration, script: { _ in .challenge }) { server, session in
             var request = try server.request("elsewhere.localhost")
             request.httpMethod = "POST"
-            // Beside a stream this would end the body a second time.
+            // With a chunked stream this field would define a second end of the body.
             request.setValue("3", forHTTPHeaderField: "content-length")
             request.httpBodyStream = InputStream(data: Data("one two three".utf8))
             let response = try await session.data(for: request).1
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/nonexistent/file", "/tmp"]) func `a file that is none is not sent`(path: String) async throws {
+    @Test(arguments: ["/nonexistent/file", "/tmp"]) func `an upload from an unreadable file is not sent`(path: String) async throws {
         try await withServer(script: ScriptedServer.protected) { server, session in
             var request = try server.request()
             request.httpMethod = "PUT"

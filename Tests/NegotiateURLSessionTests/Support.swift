@@ -11,7 +11,7 @@ extension ScriptedServer {
     }
 }
 
-/// A configuration with cookies of its own.
+/// A configuration with its own cookie storage.
 func settings(_ change: (inout NegotiatingURLSession.Configuration) -> Void = { _ in }) -> NegotiatingURLSession.Configuration {
     var configuration = NegotiatingURLSession.Configuration()
     configuration.session = .ephemeral
@@ -19,7 +19,7 @@ func settings(_ change: (inout NegotiatingURLSession.Configuration) -> Void = { 
     return configuration
 }
 
-/// Runs a server and a session for it.
+/// Runs a server, and a session for it.
 func withServer<Return>(
     extension credentialExtension: ScriptedExtension? = nil,
     configuration: NegotiatingURLSession.Configuration = settings(),
@@ -35,7 +35,7 @@ func withServer<Return>(
     }
 }
 
-/// What a request came to, whatever sent it.
+/// The response to a request.
 struct Reply {
     let status: Int
     let headers: [String: String]

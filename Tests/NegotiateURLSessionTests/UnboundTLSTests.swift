@@ -6,10 +6,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Tickets for https, where URLSession shows no certificate. A URLSession on Linux trusts no authority but the machine's, so that the
-/// server is a `URLProtocol`.
+/// Tokens over HTTPS without channel bindings, because URLSession shows no certificate. On Linux a URLSession trusts only the system's
+/// authorities, so the server is a `URLProtocol`.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct UnboundTLSTests {
-    /// Answers for `https://secure.localhost`: a challenge, or to a ticket a page.
+    /// Answers for `https://secure.localhost`: a challenge, or a page for a request with a token.
     private final class SecureServer: URLProtocol {
         static let fields = Mutex<[String?]>([])
 
@@ -56,7 +56,7 @@ import Testing
 
     private var tickets: [String?] { SecureServer.fields.withLock { $0 } }
 
-    @Test func `allowed, they are sent without channel bindings`() async throws {
+    @Test func `if unboundTLS is allowed a token is sent without channel bindings`() async throws {
         let reply = try await send(.allowed).get()
         #expect(reply.body == "hello")
         #expect(reply.delivery == .authenticated)
@@ -64,19 +64,19 @@ import Testing
         #expect(tickets == [nil, negotiate("first")])
     }
 
-    @Test func `refused, they stay here`() async throws {
+    @Test func `if unboundTLS is refused no token is sent`() async throws {
         let error = await #expect(throws: AuthorizationError.self) { try await send(.refused).get() }
         #expect(error?.code == .channelBindingsUnavailable)
         #expect(tickets == [nil])
     }
 
-    @Test func `a host of the profile's list gets them all the same`() async throws {
+    @Test func `if unboundTLS is refused a host in noChannelBindingHosts still gets a token`() async throws {
         let reply = try await send(.refused) { $0.noChannelBindingHosts = [try HostRule("secure.localhost")] }.get()
         #expect(reply.delivery == .authenticated)
         #expect(tickets == [nil, negotiate("first")])
     }
 
-    @Test func `so does plain http`() async throws {
+    @Test func `if unboundTLS is refused plain HTTP still gets a token`() async throws {
         try await ScriptedServer.run(ScriptedServer.protected) { server in
             let session = NegotiatingURLSession(extension: try ScriptedExtension(), unboundTLS: .refused, configuration: settings())
             let reply = try await session.send("GET", server.url())

@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 import UnixSystem
 
-/// What a client makes of an agent that is gone, slow or wrong.
+/// How the client handles an agent that is gone, does not answer or answers incorrectly.
 @Suite struct ClientFaultTests {
-    /// Answers each request on a Unix socket with what the script gives for its number; nil: silence; an empty text: the end.
+    /// Answers each request on a Unix socket with the script's text for its number: nil sends nothing, an empty text closes the connection.
     private func withAgent(
         _ script: @escaping @Sendable (Int) -> String?,
         _ body: (String, Requests) async throws -> Void
@@ -64,7 +64,7 @@ import UnixSystem
         reply("[1"),
         reply("", status: "500 Internal Server Error"), reply("{}", status: "404 Not Found"),
     ])
-    func `what is no answer is said`(answer: String) async throws {
+    func `an invalid response is reported with the path of the agent's socket`(answer: String) async throws {
         try await withAgent({ _ in answer }) { (path: String, _: Requests) async throws -> Void in
             let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: path).status() }
             #expect(error?.code == .agentUnavailable)
@@ -72,7 +72,7 @@ import UnixSystem
         }
     }
 
-    @Test func `a rule that this version cannot read is in the error`() async throws {
+    @Test func `the error contains a host rule that this version cannot read`() async throws {
         let answer = Self.reply(#"{"version": "1", "configurations": [{"realm": "A.TEST", "hosts": ["*.a.test"]}]}"#)
         try await withAgent({ _ in answer }) { (path: String, _: Requests) async throws -> Void in
             let error = await #expect(throws: AuthorizationError.self) { try await AgentClient(socketPath: path).loadConfiguration() }
@@ -81,18 +81,18 @@ import UnixSystem
         }
     }
 
-    @Test func `a kept connection that is gone is opened anew`() async throws {
+    @Test func `a request on an idle connection that was closed is sent again on a new one`() async throws {
         try await withAgent({ $0 == 2 ? "" : Self.status }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)
             #expect(try await client.status().agent)
-            // The second request is lost with the kept connection, and sent again over another.
+            // The second request is lost with the idle connection and sent again on a new one.
             #expect(try await client.status().agent)
             #expect(count.value.withLock { $0 } == 3)
         }
     }
 
-    /// An agent that goes away with a request unread has the kernel reset the connection, which says no more than its end.
-    @Test func `a kept connection that is reset is opened anew`() async throws {
+    /// If an agent exits with a request unread, the kernel resets the connection, which means no more than that it is closed.
+    @Test func `a request on an idle connection that was reset is sent again on a new one`() async throws {
         let path = "/tmp/ksso-fault-\(UUID().uuidString.prefix(8)).sock"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         defer {
@@ -113,7 +113,7 @@ import UnixSystem
         #expect(try await client.status().agent)
     }
 
-    /// Takes a connection and answers its first request.
+    /// Accepts a connection, answers its first request and returns the connection.
     private static func answerOne(at listener: Int32) -> Int32 {
         let connection = accept(listener, nil, nil)
         var bytes = [UInt8](repeating: 0, count: 4096)
@@ -131,7 +131,7 @@ import UnixSystem
         }
     }
 
-    @Test func `cancelling a task ends its wait`() async throws {
+    @Test func `cancelling a task ends its wait for the agent`() async throws {
         try await withAgent({ _ in nil }) { (path: String, count: Requests) async throws -> Void in
             let task = Task<StatusDocument, any Error> { try await AgentClient(socketPath: path).status() }
             _ = try await comesTrue { count.value.withLock { $0 } == 1 }
@@ -141,7 +141,7 @@ import UnixSystem
         }
     }
 
-    @Test func `the fallback serves while no agent runs`() async throws {
+    @Test func `the fallback answers requests while no agent is running`() async throws {
         let fallback = try ScriptedExtension()
         let url = try #require(URL(string: "https://a.localhost/"))
         let client = try await AgentClient.connect(socketPath: "/nonexistent/agent.sock", fallback: fallback)

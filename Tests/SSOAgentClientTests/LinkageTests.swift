@@ -2,11 +2,11 @@ import Foundation
 import Subprocess
 import Testing
 
-/// Whoever uses the agent's client needs no libkrb5: neither the module nor any of this package's that it imports refers to it.
+/// The agent's client needs no libkrb5: neither its module nor the package's modules that it imports refer to it.
 @Suite struct LinkageTests {
     private static let build = Bundle.main.executableURL?.deletingLastPathComponent() ?? URL(filePath: ".")
 
-    /// What a module's objects leave to others to define.
+    /// The symbols that a module's object files leave undefined.
     private func undefinedSymbols(of module: String) async throws -> [Substring] {
         let folder = Self.build.appending(path: "\(module).build")
         let objects = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".o") }
@@ -25,12 +25,12 @@ import Testing
     }
 
     @Test(arguments: ["SSOAgentClient", "HTTPNegotiate"])
-    func `the module refers to nothing of Kerberos`(module: String) async throws {
+    func `the agent's client modules refer to no Kerberos symbol`(module: String) async throws {
         #expect(try await undefinedSymbols(of: module).filter(isKerberos).isEmpty)
     }
 
-    /// The look would find it.
-    @Test func `the module that does is found`() async throws {
+    /// Shows that the search can find such a symbol.
+    @Test func `the search finds the Kerberos symbols of a module that uses libkrb5`() async throws {
         #expect(try await undefinedSymbols(of: "Kerberos").contains(where: isKerberos))
     }
 }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SSOAgentClient
 
+/// Where the agent's runtime directory is, depending on the environment.
 struct RuntimeDirectoryTests {
     @Test(arguments: [
         (["KSSO_RUNTIME_DIR": "/a/b", "XDG_RUNTIME_DIR": "/run/x"], "/a/b"),
@@ -10,12 +11,12 @@ struct RuntimeDirectoryTests {
         (["KSSO_RUNTIME_DIR": "relative", "XDG_RUNTIME_DIR": "/run/x"], "/run/x/ksso"),
         (["KSSO_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": "/run/x"], "/run/x/ksso"),
     ])
-    func `what the environment says`(environment: [String: String], path: String) {
+    func `KSSO_RUNTIME_DIR precedes XDG_RUNTIME_DIR, and relative or empty paths are ignored`(environment: [String: String], path: String) {
         #expect(RuntimeDirectory(environment: environment).path == path)
     }
 
     @Test(arguments: [[:], ["XDG_RUNTIME_DIR": "relative"], ["KSSO_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": ""]])
-    func `where the environment says nothing`(environment: [String: String]) {
+    func `without usable variables, the runtime directory is in /run/user or /tmp`(environment: [String: String]) {
         let user = geteuid()
         let choices = ["/run/user/\(user)/ksso", "/tmp/ksso-\(user)"]
         let path = RuntimeDirectory(environment: environment).path

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// What becomes of profiles that are read again, on real folders.
+/// How the active profiles change when the agent reads real folders again.
 @Suite struct ActiveProfilesTests {
     /// A user's folder of profiles.
     private struct Folder: ~Copyable {
@@ -29,7 +29,7 @@ import Testing
         func chmod(_ mode: Int) throws { try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path) }
     }
 
-    /// A folder with `a.yaml` of A.TEST and `b.yaml` of B.TEST.
+    /// A folder with `a.yaml` for A.TEST and `b.yaml` for B.TEST.
     private static func folder() throws -> Folder {
         let folder = try Folder()
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
@@ -37,68 +37,68 @@ import Testing
         return folder
     }
 
-    @Test func `what is the same changes nothing`() throws {
+    @Test func `unchanged profiles and other files change nothing`() throws {
         let folder = try Self.folder()
-        let inForce = ActiveProfiles(try folder.search.run())
+        let active = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test")
         try folder.text("no profile", to: "notes.txt")
-        #expect(inForce.verdict(on: folder.search.runAgain()) == .unchanged && !inForce.mayPass(folder.search.runAgain()))
+        #expect(active.verdict(on: folder.search.runAgain()) == .unchanged && !active.mayPass(folder.search.runAgain()))
     }
 
-    @Test func `another host is no other realm`() throws {
+    @Test func `a profile with another host is replaced without removing its realm`() throws {
         let folder = try Self.folder()
-        let inForce = ActiveProfiles(try folder.search.run())
+        let active = ActiveProfiles(try folder.search.run())
         try folder.write("a.yaml", realm: "A.TEST", hosts: ".a.test, .c.test")
-        #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
-        #expect(!inForce.mayPass(folder.search.runAgain()))
+        #expect(active.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
+        #expect(!active.mayPass(folder.search.runAgain()))
     }
 
-    /// A policy that wants signatures ends what has none; one that can't be read changes nothing.
-    @Test func `the policy of the machine counts`() throws {
+    /// A policy that requires signatures removes unsigned profiles. A policy that cannot be read changes nothing.
+    @Test func `the system-wide policy applies to the active profiles`() throws {
         let folder = try Self.folder()
-        let machine = try Folder()
-        try machine.chmod(0o755)
+        let systemFolder = try Folder()
+        try systemFolder.chmod(0o755)
         var search = folder.search
-        search.systemDirectory = machine.path
+        search.systemDirectory = systemFolder.path
         search.systemOwner = geteuid()
-        let inForce = ActiveProfiles(try search.run())
-        try machine.text("nonsense", to: "policy.yaml")
-        guard case .stay(let broken) = inForce.verdict(on: search.runAgain()) else { return #expect(Bool(false)) }
+        let active = ActiveProfiles(try search.run())
+        try systemFolder.text("nonsense", to: "policy.yaml")
+        guard case .stay(let broken) = active.verdict(on: search.runAgain()) else { return #expect(Bool(false)) }
         #expect(broken.map { $0.error?.code } == [.policyUnusable])
-        try machine.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
-        try machine.text("RequireSignedProfiles: true\nProfileAnchors: [\(machine.path)/anchor.pem]\n", to: "policy.yaml")
-        #expect(inForce.verdict(on: search.runAgain()) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
+        try systemFolder.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
+        try systemFolder.text("RequireSignedProfiles: true\nProfileAnchors: [\(systemFolder.path)/anchor.pem]\n", to: "policy.yaml")
+        #expect(active.verdict(on: search.runAgain()) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
     }
 
-    @Test func `a file that is gone may be one that is replaced`() throws {
+    @Test func `a missing file removes its realm, but may be in the middle of a replacement`() throws {
         let folder = try Self.folder()
-        var inForce = ActiveProfiles(try folder.search.run())
+        var active = ActiveProfiles(try folder.search.run())
         try folder.remove("a.yaml")
         let found = folder.search.runAgain()
-        #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]) && inForce.mayPass(found))
-        inForce.replace(with: found)
-        #expect(inForce.verdict(on: found) == .unchanged)
+        #expect(active.verdict(on: found) == .replace(removedRealms: ["A.TEST"]) && active.mayPass(found))
+        active.replace(with: found)
+        #expect(active.verdict(on: found) == .unchanged)
     }
 
-    @Test func `a realm that another file names stays`() throws {
+    @Test func `a realm that another file configures is not removed`() throws {
         let folder = try Self.folder()
         try folder.write("c.yaml", realm: "A.TEST", hosts: ".c.test")
-        let inForce = ActiveProfiles(try folder.search.run())
+        let active = ActiveProfiles(try folder.search.run())
         try folder.remove("a.yaml")
-        #expect(inForce.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
+        #expect(active.verdict(on: folder.search.runAgain()) == .replace(removedRealms: []))
     }
 
-    /// Each file counts by itself: the broken one stays as it was, and the others are as they are found.
+    /// Each file is handled separately: an unusable one keeps its active profile, and the others are read again.
     @Test(arguments: ["broken", "repeated", "changed", "untrusted"])
-    func `what is in force and cannot be used stays as it was`(_ fault: String) throws {
+    func `an active profile stays as it was if its file becomes unusable`(_ fault: String) throws {
         let folder = try Self.folder()
-        let inForce = ActiveProfiles(try folder.search.run())
+        let active = ActiveProfiles(try folder.search.run())
         try folder.remove("b.yaml")
         try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
         var broken = "\(folder.path)/a.yaml"
         switch fault {
         case "broken": try folder.text("Hosts: [", to: "a.yaml")
-        // Who comes first takes no host of one that is in force.
+        // A file that precedes an active profile cannot take over its host.
         case "repeated":
             try folder.write("0.yaml", realm: "C.TEST", hosts: ".a.test")
             broken = "\(folder.path)/0.yaml"
@@ -110,86 +110,86 @@ import Testing
             try folder.chmod(0o777)
             broken = folder.path
         }
-        let found = folder.search.runAgain(keeping: inForce.profiles)
+        let found = folder.search.runAgain(keeping: active.profiles)
         #expect(found.warnings.filter { $0.code == .rejected }.map(\.source) == [broken], "\(found.warnings)")
-        #expect(found.profiles.first { $0.source.hasSuffix("a.yaml") } == inForce.profiles[0] && inForce.mayPass(found))
+        #expect(found.profiles.first { $0.source.hasSuffix("a.yaml") } == active.profiles[0] && active.mayPass(found))
         if fault == "untrusted" {
-            #expect(inForce.verdict(on: found) == .unchanged && found.profiles == inForce.profiles)
+            #expect(active.verdict(on: found) == .unchanged && found.profiles == active.profiles)
         } else {
-            #expect(inForce.verdict(on: found) == .replace(removedRealms: ["B.TEST"]))
+            #expect(active.verdict(on: found) == .replace(removedRealms: ["B.TEST"]))
             #expect(found.configurations.map(\.realm).sorted() == ["A.TEST", "D.TEST"])
             #expect(found.kept.map(\.source) == (fault == "repeated" ? [] : [broken]))
         }
     }
 
-    /// A policy that wants signatures now is no less obeyed because a file is broken: what was read without one goes.
-    @Test func `a broken file does not hold up the policy`() throws {
+    /// A new policy that requires signatures applies even if a file is broken: profiles that were read without one are removed.
+    @Test func `a broken file does not prevent a new policy from taking effect`() throws {
         let folder = try Self.folder()
-        let machine = try Folder()
-        try machine.chmod(0o755)
+        let systemFolder = try Folder()
+        try systemFolder.chmod(0o755)
         var search = folder.search
-        search.systemDirectory = machine.path
+        search.systemDirectory = systemFolder.path
         search.systemOwner = geteuid()
-        let inForce = ActiveProfiles(try search.run())
+        let active = ActiveProfiles(try search.run())
         try folder.text("Hosts: [", to: "a.yaml")
-        try machine.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
-        try machine.text("RequireSignedProfiles: true\nProfileAnchors: [\(machine.path)/anchor.pem]\n", to: "policy.yaml")
-        let found = search.runAgain(keeping: inForce.profiles)
+        try systemFolder.text("-----BEGIN CERTIFICATE-----", to: "anchor.pem")
+        try systemFolder.text("RequireSignedProfiles: true\nProfileAnchors: [\(systemFolder.path)/anchor.pem]\n", to: "policy.yaml")
+        let found = search.runAgain(keeping: active.profiles)
         #expect(found.warnings.map { $0.error?.code } == [.unsigned, .unsigned])
-        #expect(inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
+        #expect(active.verdict(on: found) == .replace(removedRealms: ["A.TEST", "B.TEST"]))
     }
 
-    @Test func `a new file that is broken is left out and told once`() throws {
+    @Test func `a new file that is broken is ignored and reported once`() throws {
         let folder = try Self.folder()
-        var inForce = ActiveProfiles(try folder.search.run())
+        var active = ActiveProfiles(try folder.search.run())
         try folder.text("Hosts: [", to: "c.yaml")
         try folder.write("d.yaml", realm: "D.TEST", hosts: ".d.test")
         let found = folder.search.runAgain()
-        #expect(inForce.verdict(on: found) == .replace(removedRealms: []) && inForce.mayPass(found))
-        #expect(inForce.news(in: found).warnings.map(\.source) == ["\(folder.path)/c.yaml"])
-        #expect(inForce.news(in: found).warnings.isEmpty)
+        #expect(active.verdict(on: found) == .replace(removedRealms: []) && active.mayPass(found))
+        #expect(active.news(in: found).warnings.map(\.source) == ["\(folder.path)/c.yaml"])
+        #expect(active.news(in: found).warnings.isEmpty)
         try FileManager.default.removeItem(atPath: "\(folder.path)/c.yaml")
-        let mended = inForce.news(in: folder.search.runAgain())
-        #expect(mended.warnings.isEmpty && mended.settled.map(\.source) == ["\(folder.path)/c.yaml"])
+        let later = active.news(in: folder.search.runAgain())
+        #expect(later.warnings.isEmpty && later.settled.map(\.source) == ["\(folder.path)/c.yaml"])
     }
 
-    @Test func `a named file that is gone leaves the folders alone`() throws {
+    @Test func `a missing explicit file does not make the agent read the folders`() throws {
         let folder = try Self.folder()
         var search = folder.search
         search.explicitPaths = ["\(folder.path)/a.yaml"]
-        let inForce = ActiveProfiles(try search.run())
+        let active = ActiveProfiles(try search.run())
         try folder.remove("a.yaml")
         #expect(throws: ProfileError.self) { try search.run() }
         let found = search.runAgain()
-        #expect(found.profiles.isEmpty && inForce.verdict(on: found) == .replace(removedRealms: ["A.TEST"]))
+        #expect(found.profiles.isEmpty && active.verdict(on: found) == .replace(removedRealms: ["A.TEST"]))
     }
 
-    /// Whoever named it chose what stood there then; another user may have put another file in its place.
+    /// The path was given for the file's content at that time; another user may have replaced the content since.
     @Test(arguments: [0o666, 0o620])
-    func `a named file that others can write is not read again`(mode: Int) throws {
+    func `an explicit file that other users can write is not read again`(mode: Int) throws {
         let folder = try Self.folder()
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
         search.explicitPaths = [path]
-        let inForce = ActiveProfiles(try search.run())
+        let active = ActiveProfiles(try search.run())
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        let found = search.runAgain(keeping: inForce.profiles)
-        #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
+        let found = search.runAgain(keeping: active.profiles)
+        #expect(found.kept.map(\.source) == [path] && active.verdict(on: found) == .unchanged)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func `a named file of somebody else is not read again`() throws {
+    func `an explicit file that another user owns is not read again`() throws {
         let folder = try Self.folder()
         var search = folder.search
         let path = "\(folder.path)/a.yaml"
         search.explicitPaths = [path]
-        let inForce = ActiveProfiles(try search.run())
+        let active = ActiveProfiles(try search.run())
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
-        let found = search.runAgain(keeping: inForce.profiles)
-        #expect(found.kept.map(\.source) == [path] && inForce.verdict(on: found) == .unchanged)
+        let found = search.runAgain(keeping: active.profiles)
+        #expect(found.kept.map(\.source) == [path] && active.verdict(on: found) == .unchanged)
     }
 
-    @Test func `the last failure stays in the journal`() {
+    @Test func `the journal keeps the last failure`() {
         let journal = Journal { _ in }
         journal.note("first")
         journal.failure("it failed")

@@ -3,9 +3,10 @@ import SSOAgentClient
 import Testing
 import UnixSystem
 
+/// How the holder of the agent's lock is identified.
 struct AgentLockTests {
-    /// Each user's runtime folder is a file system of its own, whose inodes are numbered from the start.
-    @Test func `the holder of a lock is found by its device, and by the inode alone only where the device is not shown`() throws {
+    /// Each user's runtime folder is a file system of its own, so files of two users can have the same inode number.
+    @Test func `a lock's holder is found by device and inode, or by inode if the device is not listed`() throws {
         let file = try #require(FileIdentity(path: "/proc/self/status"))
         let own = file.kernelName
         let other = "ff:ff:\(file.inode)"

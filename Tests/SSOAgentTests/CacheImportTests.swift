@@ -7,9 +7,10 @@ import SSOAgent
 import TestSupport
 import Testing
 
+/// Which tickets the agent imports from another cache.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]))
 struct CacheImportTests {
-    /// Where tickets come from and where they go.
+    /// The source and the target of an import.
     private func homes(_ cache: String) throws -> (KeptHome, KeptHome) {
         let realm = try #require(TestRealm.current)
         return (try KeptHome(realm, cache: cache), try KeptHome(realm, cache: "DIR"))
@@ -21,7 +22,7 @@ struct CacheImportTests {
     }
 
     @Test(arguments: ["FILE", "DIR"])
-    func `tickets are copied once, and stay whose they are`(_ cache: String) async throws {
+    func `other programs' tickets are copied once and not marked as this project's`(_ cache: String) async throws {
         let (source, target) = try homes(cache)
         try await source.run("kinit", ["-l", "1h", "-r", "2h", "alice"], input: "secret\n")
         try await source.run("kvno", ["HTTP/www.example.test"])
@@ -33,15 +34,15 @@ struct CacheImportTests {
         #expect(try await source.run("klist", []).contains("HTTP/www.example.test"))
     }
 
-    @Test func `what this project acquired stays its own`() async throws {
+    @Test func `an imported session of this project keeps how it was acquired`() async throws {
         let (source, target) = try homes("FILE")
         try await source.makeExtension().signIn("alice", using: .password(Secret("secret")))
         try await importing(source, target).run()
         #expect(try await target.makeExtension().sessions().sessions.map(\.acquiredBy) == [.password])
     }
 
-    /// Else the next agent would sign in again who has signed out.
-    @Test(arguments: [true, false]) func `what this project acquired is moved, what others did is copied`(isOwn: Bool) async throws {
+    /// If this project's tickets stayed, the next agent would import them again after the user has signed out.
+    @Test(arguments: [true, false]) func `this project's tickets are moved, other programs' tickets are copied`(isOwn: Bool) async throws {
         let (source, target) = try homes("FILE")
         if isOwn {
             try await source.makeExtension().signIn("alice", using: .password(Secret("secret")))
@@ -52,8 +53,8 @@ struct CacheImportTests {
         #expect(try await source.makeExtension().sessions().sessions.isEmpty == isOwn)
     }
 
-    /// Who is in the agent already may be in the cache that this project filled before, or has filled since.
-    @Test(arguments: [true, false]) func `of two sign-ins the later one stays, and no other`(isSourceLater: Bool) async throws {
+    /// The agent's session may be earlier or later than the one that this project has stored in the other cache.
+    @Test(arguments: [true, false]) func `of two sign-ins by this project, only the later one stays`(isSourceLater: Bool) async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-120))) { realm in
             let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
             let (earlier, later) = isSourceLater ? (target, source) : (source, target)
@@ -67,7 +68,7 @@ struct CacheImportTests {
         }
     }
 
-    @Test func `what another program acquired in the agent is not replaced`() async throws {
+    @Test func `another program's tickets in the agent's cache are not replaced`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-120))) { realm in
             let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
             try await target.run("kinit", ["alice"], input: "secret\n")
@@ -80,7 +81,7 @@ struct CacheImportTests {
         }
     }
 
-    @Test(arguments: [-11 * 3600, 11 * 3600]) func `the clock of their KDC goes along`(offset: Int) async throws {
+    @Test(arguments: [-11 * 3600, 11 * 3600]) func `imported tickets keep the clock offset of their KDC`(offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(offset))
         try await withTestRealm(options) { realm in
             let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
@@ -91,7 +92,7 @@ struct CacheImportTests {
         }
     }
 
-    @Test func `a cache that says nothing of its KDC's clock does not get another one's`() async throws {
+    @Test func `a cache without a clock offset does not get the offset of another cache`() async throws {
         let service = "HTTP/www.example.test"
         let options = TestRealmOptions(users: ["alice": "secret", "bob": "secret"], services: [service], clockOffset: .seconds(-7200))
         try await withTestRealm(options) { realm in
@@ -105,7 +106,7 @@ struct CacheImportTests {
             for name in try FileManager.default.contentsOfDirectory(atPath: folder) where !bobs.contains(name) {
                 try dropHeaderTags(ofCacheAt: "\(folder)/\(name)")
             }
-            // The primary one is read first.
+            // The primary cache is read first.
             try await source.run("kswitch", ["-p", "bob"])
             #expect(try await importing(source, target).run().map(\.description) == ["bob@EXAMPLE.TEST", "alice@EXAMPLE.TEST"])
 
@@ -125,7 +126,7 @@ struct CacheImportTests {
         }
     }
 
-    @Test func `each principal of a collection is copied, but for one who is there`() async throws {
+    @Test func `each principal of a collection is imported, except one with a session in the agent`() async throws {
         let (source, target) = try homes("DIR")
         for user in ["alice", "bob"] { try await source.run("kinit", [user], input: "secret\n") }
         try await target.run("kinit", ["alice"], input: "secret\n")
@@ -135,7 +136,7 @@ struct CacheImportTests {
         #expect(try await target.run("klist", []).contains("Default principal: alice@EXAMPLE.TEST"))
     }
 
-    @Test func `nothing is copied of what is not there, has ended, or is no cache`() async throws {
+    @Test func `nothing is imported from a missing, expired or invalid cache`() async throws {
         let (source, target) = try homes("FILE")
         #expect(try await importing(source, target).run() == [])
         try await source.run("kinit", ["alice"], input: "secret\n")
@@ -145,7 +146,7 @@ struct CacheImportTests {
         #expect(try await importing(source, target).run() == [])
     }
 
-    @Test func `a login's tickets replace earlier ones of other programs, and its cache stays`() async throws {
+    @Test func `a login's tickets replace other programs' earlier tickets, and its cache stays`() async throws {
         let (source, target) = try homes("FILE")
         try await target.run("kinit", ["-l", "1h", "alice"], input: "secret\n")
         try await source.run("kinit", ["-l", "2h", "alice"], input: "secret\n")
@@ -153,11 +154,11 @@ struct CacheImportTests {
         #expect(try await login.run().map(\.description) == ["alice@EXAMPLE.TEST"])
         let expected = try #require(try await source.makeExtension().sessions().sessions.first?.ticketExpires)
         #expect(try await target.makeExtension().sessions().sessions.map(\.ticketExpires) == [expected])
-        #expect(try await login.run() == [], "the same ticket is no news")
+        #expect(try await login.run() == [], "the same ticket is not imported again")
         #expect(try await source.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
     }
 
-    @Test func `a login's ticket replaces one of this project that ends earlier and cannot be renewed`() async throws {
+    @Test func `a login's ticket replaces this project's if that expires earlier and is not renewable`() async throws {
         let (source, target) = try homes("FILE")
         let options = InitialCredentialOptions(lifetime: .seconds(600))
         try await target.makeExtension().signIn("alice", using: .password(Secret("secret")), options: options)
@@ -167,7 +168,7 @@ struct CacheImportTests {
         #expect(try await target.makeExtension().sessions().sessions.map(\.ticketExpires) == [expected])
     }
 
-    @Test func `an import after a login fails if it has nothing to copy, so that the login's cache stays in use`() async throws {
+    @Test func `an import after a login fails if there is nothing to copy, so its cache stays in use`() async throws {
         let (source, target) = try homes("FILE")
         let login = importing(source, target, isLogin: true)
         await #expect(throws: KerberosError.self, "no cache") { try await login.run() }
@@ -175,10 +176,10 @@ struct CacheImportTests {
         await #expect(throws: KerberosError.self, "no tickets") { try await login.run() }
         try FileManager.default.removeItem(atPath: "\(source.directory)/cache")
         try await source.run("kinit", ["-S", "HTTP/www.example.test", "alice"], input: "secret\n")
-        await #expect(throws: KerberosError.self, "a service ticket alone") { try await login.run() }
+        await #expect(throws: KerberosError.self, "only a service ticket") { try await login.run() }
     }
 
-    @Test func `a login's tickets do not replace those of a sign-in by this project, and both caches stay`() async throws {
+    @Test func `a login's tickets do not replace this project's tickets, and both caches stay`() async throws {
         let (source, target) = try homes("FILE")
         for home in [source, target] { try await home.makeExtension().signIn("alice", using: .password(Secret("secret"))) }
         let login = importing(source, target, isLogin: true)

@@ -4,6 +4,7 @@ import Testing
 
 @testable import SSOAgent
 
+/// How events are distributed to listeners.
 @Suite struct EventHubTests {
     private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 0))
 
@@ -19,14 +20,14 @@ import Testing
         }
     }
 
-    @Test func `a listener that comes after the end gets nothing`() async {
+    @Test func `a listener that is added after the hub was closed gets no events`() async {
         let hub = EventHub()
         hub.close()
         for await event in hub.events() { Issue.record("\(event)") }
         #expect(hub.listenerCount == 0)
     }
 
-    @Test func `a listener that leaves is forgotten`() async {
+    @Test func `a listener whose stream is released is removed`() async {
         let hub = EventHub()
         do { _ = hub.events() }
         #expect(hub.listenerCount == 0)

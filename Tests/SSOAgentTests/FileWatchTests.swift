@@ -4,9 +4,9 @@ import Testing
 
 @testable import SSOAgent
 
-/// What the kernel tells of files, on real folders.
+/// Which changes of files and folders are reported, with real folders.
 @Suite(.timeLimit(.minutes(2))) struct FileWatchTests {
-    /// A folder of its own, with a watch of some paths in it.
+    /// A temporary folder and the ways to change its files.
     fileprivate struct Place {
         let root: String
         let files = FileManager.default
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A way to change what is watched: of a folder `a/b` with the file `c` in it, a link `l` to the file `t`, both beside `a`.
+    /// A change of what is watched: a folder `a/b` with the file `c`, or a link `l` to the file `t`, both next to `a`.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         fileprivate let run: @Sendable (Place) throws -> Void
@@ -45,7 +45,7 @@ import Testing
         Change("replaced") { try $0.replace("a/b/c") },
         Change("removed") { try $0.delete("a/b/c") },
         Change("moved away") { try $0.move("a/b/c", to: "elsewhere") },
-        Change("opened to others") { try $0.chmod("a/b/c", 0o666) },
+        Change("made writable for others") { try $0.chmod("a/b/c", 0o666) },
         Change("the folder removed") { try $0.delete("a/b") },
         Change("the folder moved away") { try $0.move("a/b", to: "a/other") },
         Change("the folder's folder moved away") { try $0.move("a", to: "other") },
@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: fileChanges, ["a/b", "a/b/c"])
-    func `a change is seen`(_ change: Change, of watched: String) async throws {
+    func `a change of a watched file or folder is reported`(_ change: Change, of watched: String) async throws {
         try await expect(change, isSeenOf: watched) { place in
             try place.make("a/b")
             try place.write("old", to: "a/b/c")
@@ -63,19 +63,19 @@ import Testing
     @Test(arguments: [
         Change("a file made") { try $0.write("new", to: "a/b/d") },
         Change("a link made") { try $0.files.createSymbolicLink(atPath: $0.path("a/b/d"), withDestinationPath: "../c") },
-        Change("a second name given") { try $0.files.linkItem(atPath: $0.path("t"), toPath: $0.path("a/b/d")) },
+        Change("a hard link made") { try $0.files.linkItem(atPath: $0.path("t"), toPath: $0.path("a/b/d")) },
         Change("a file moved there") { try $0.move("t", to: "a/b/d") },
-        Change("opened to others") { try $0.chmod("a/b", 0o777) },
-        Change("its folder opened to others") { try $0.chmod("a", 0o777) },
+        Change("made writable for others") { try $0.chmod("a/b", 0o777) },
+        Change("its folder made writable for others") { try $0.chmod("a", 0o777) },
     ])
-    func `a folders content is seen`(_ change: Change) async throws {
+    func `a change of a watched folder's content or permissions is reported`(_ change: Change) async throws {
         try await expect(change, isSeenOf: "a/b") { place in
             try place.make("a/b")
             try place.write("text", to: "t")
         }
     }
 
-    @Test(arguments: ["t", "t2"]) func `what a link leads to is seen`(_ name: String) async throws {
+    @Test(arguments: ["t", "t2"]) func `a change of a watched link's target is reported`(_ name: String) async throws {
         let change =
             name == "t"
             ? Change("written") { try $0.write("more", to: "t") }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that is missing is seen once it is made`() async throws {
+    @Test func `a missing folder is watched as soon as it is created`() async throws {
         let place = try Place()
         defer { place.remove() }
         let folder = place.path("x/y/z")
@@ -94,7 +94,7 @@ import Testing
         for _ in 0..<2 {
             try place.make("x/y/z")
             try #require(await changes.next() != nil)
-            // The watch was there before it was told: what comes now is seen.
+            // The folder was watched before its creation was reported, so a change from here on is reported too.
             try place.write("new", to: "x/y/z/file")
             try #require(await changes.next() != nil)
             try place.delete("x")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `what does not concern it is not seen`() async throws {
+    @Test func `changes of files that are not watched are not reported`() async throws {
         let place = try Place()
         defer { place.remove() }
         try place.make("a/b")
@@ -116,13 +116,13 @@ import Testing
         #expect(!table.takeChanges())
         try place.replace("a/b/c")
         #expect(table.takeChanges() && !table.takeChanges())
-        // What is watched no more is not seen, nor what is only opened, before it is written.
+        // Neither a file that is no longer watched nor a file that is open for writing, until it is closed, is reported.
         #expect(table.update([place.path("a/b")]))
         try place.replace("a/c")
         let file = open(place.path("a/b/e"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         #expect(!table.takeChanges())
         close(file)
-        // A child process that another test begins may have the file open for a moment more.
+        // A child process that another test is starting may briefly have the file open.
         #expect(try await comesTrue { table.takeChanges() })
     }
 

@@ -6,33 +6,33 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// The keeper, a certificate, and a real KDC that takes it.
+/// How the keeper signs in again with a certificate, with a real KDC that accepts it.
 @Suite(.enabled(if: certificatePlugins != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct KeptCertificateTests {
-    /// Lends the surroundings of somebody who signed in with a certificate for ten hours, and that.
+    /// Runs the body with the home of a user who signed in with a certificate for ten hours, and with the certificate.
     private func withSession(_ body: (KeptHome, ClientCertificate) async throws -> Void) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: certificatePlugins)
         try await withTestRealm(options) { realm in
             let home = try KeptHome(realm)
             let certificate = try await realm.certificate(for: "alice")
-            let source = InitialCredentialSource.certificate(certificate.identity, NobodyAnswers())
+            let source = InitialCredentialSource.certificate(certificate.identity, RefusingPrompter())
             try await home.makeExtension().signIn("alice", using: source, options: .init(lifetime: .seconds(36_000)))
             try await body(home, certificate)
         }
     }
 
-    /// Waits for so many failures.
-    private func said(_ count: Int, _ home: KeptHome) async throws {
-        let isSaid = try await comesTrue { home.log.lines.count == count }
-        #expect(isSaid, "\(home.log.lines)")
+    /// Waits until the keeper has logged a number of failures.
+    private func waitForFailures(_ count: Int, _ home: KeptHome) async throws {
+        let isReached = try await comesTrue { home.log.lines.count == count }
+        #expect(isReached, "\(home.log.lines)")
     }
 
-    @Test func `after a passing refusal the certificate is used again`() async throws {
+    @Test func `the certificate is used again after a temporary refusal by the KDC`() async throws {
         try await withSession { home, _ in
             _ = try await home.realm.kadmin(["modify_principal", "-allow_tix", "alice"])
             try await home.withKeeper { _, events in
                 home.clock.advance(by: 7 * 3600)
-                try await said(1, home)
+                try await waitForFailures(1, home)
                 _ = try await home.realm.kadmin(["modify_principal", "+allow_tix", "alice"])
                 home.clock.advance(by: 360)
                 try await events.next(.gotNewCredential)
@@ -41,23 +41,23 @@ struct KeptCertificateTests {
         }
     }
 
-    @Test func `a certificate that is gone is looked for every five minutes, and once after the end`() async throws {
+    @Test func `a missing certificate is retried every five minutes, and once after the ticket expires`() async throws {
         try await withSession { home, certificate in
             try FileManager.default.removeItem(atPath: certificate.keyPath)
             try await home.withKeeper { keeper, _ in
                 home.clock.advance(by: 7 * 3600)
-                try await said(1, home)
+                try await waitForFailures(1, home)
                 for _ in 0..<5 {
                     home.clock.advance(by: 50)
                     await home.settle(keeper)
                 }
                 #expect(home.log.lines.count == 1)
-                // The failure may have been seen one step later than it was told.
+                // The keeper may have recorded the failure one step after it was logged.
                 home.clock.advance(by: 110)
-                try await said(2, home)
+                try await waitForFailures(2, home)
                 await home.settle(keeper)
                 home.clock.advance(by: 4 * 3600)
-                try await said(3, home)
+                try await waitForFailures(3, home)
                 for _ in 0..<5 {
                     await home.settle(keeper)
                     home.clock.advance(by: 3600)
@@ -70,8 +70,8 @@ struct KeptCertificateTests {
         }
     }
 
-    /// The mark says what only a person may: libkrb5 would run the module.
-    @Test func `a module that neither profile nor krb5.conf names is not tried again`() async throws {
+    /// Because libkrb5 would run the module, only a person may choose it, not a mark in the cache.
+    @Test func `a PKCS #11 module that neither a profile nor krb5.conf lists is not tried again`() async throws {
         try await withSession { home, _ in
             let client = home.makeClient()
             let session = try #require(try await home.makeExtension().sessions().sessions.first)
@@ -80,7 +80,7 @@ struct KeptCertificateTests {
             try await client.replace(session.cache, principal: contents.principal, credentials: contents.credentials, marks: marks)
             try await home.withKeeper { keeper, _ in
                 home.clock.advance(by: 7 * 3600)
-                try await said(1, home)
+                try await waitForFailures(1, home)
                 for _ in 0..<5 {
                     await home.settle(keeper)
                     home.clock.advance(by: 360)
@@ -93,6 +93,6 @@ struct KeptCertificateTests {
     }
 }
 
-private struct NobodyAnswers: Prompter {
+private struct RefusingPrompter: Prompter {
     func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
 }

@@ -8,12 +8,12 @@ import Synchronization
 
 @testable import SSOAgent
 
-/// One user's caches in a realm, with a keeper that looks after them by a clock that is moved by hand.
+/// One user's caches in a realm, and a keeper for them whose clock the test moves.
 struct KeptHome {
     let realm: TestRealm
     let directory: String
     var cacheName: String
-    /// The krb5.conf files of all who look at these caches.
+    /// The krb5.conf files of every program that uses these caches.
     var configurationFiles: [String]
     var clock = ManualWakeClock()
     let hub = EventHub()
@@ -32,7 +32,7 @@ struct KeptHome {
         configurations[0].sessionLimits = limits
     }
 
-    /// An extension in these surroundings.
+    /// An extension that uses these caches.
     func makeExtension() -> KerberosExtension {
         KerberosExtension(
             .init(
@@ -45,10 +45,10 @@ struct KeptHome {
         )
     }
 
-    /// A client of the caches alone.
+    /// A Kerberos client that uses these caches without an extension.
     func makeClient() -> KerberosClient { KerberosClient(realm.configuration(defaultCacheName: cacheName)) }
 
-    /// Runs a krb5 program that sees these caches.
+    /// Runs a krb5 program that uses these caches.
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> String {
         let environment = ["KRB5CCNAME": cacheName, "KRB5_CONFIG": configurationFiles.joined(separator: ":")]
@@ -57,7 +57,7 @@ struct KeptHome {
         return result.output
     }
 
-    /// Runs the body while a keeper works.
+    /// Runs the body while a keeper is running.
     func withKeeper<Value>(
         network: AsyncStream<Void>? = nil,
         jitter: Double = 1,
@@ -89,25 +89,25 @@ struct KeptHome {
         }
     }
 
-    /// Moves the clock to so many seconds after the one session's ticket began, however long the sign-in took.
+    /// Moves the clock to `age` seconds after the start of the only session's ticket, however long the sign-in took.
     func advance(toAge age: Double) async throws {
         for session in try await makeExtension().sessions().sessions {
             clock.advance(by: SessionSnapshot(session).ticket.starts.timeIntervalSince(clock.now.wall) + age)
         }
     }
 
-    /// Waits until the keeper has seen to all that was to be done at this moment and sleeps again.
+    /// Waits until the keeper has done everything that is due at this moment and sleeps again.
     func settle(_ keeper: SessionKeeper) async {
-        // The first turn may have begun before; the second has not.
+        // The first turn may have begun before this call; the second has not.
         for _ in 0..<2 {
             let count = clock.sleepCount
-            keeper.inbox.put { $0.isPoked = true }  // a poke would wait for the look that is due anyway
+            keeper.inbox.put { $0.isPoked = true }  // poke() would wait for the look that is due anyway
             for await number in clock.sleeps where number > count { break }
         }
     }
 }
 
-/// The lines that a keeper wrote.
+/// The lines that a keeper logged.
 final class KeeperLog: Sendable {
     private let state = Mutex<[String]>([])
     var lines: [String] { state.withLock { $0 } }
@@ -120,7 +120,7 @@ struct ProgramFailure: Error {
     let errors: String
 }
 
-/// Reads events one by one, and keeps what was passed over.
+/// Reads events one by one and keeps all of them, including those that were skipped.
 struct EventReader {
     private var iterator: AsyncStream<AgentEvent>.Iterator
     private(set) var seen: [AgentEvent] = []
@@ -137,6 +137,6 @@ struct EventReader {
         throw CancellationError()
     }
 
-    /// How many events of a kind have been read.
+    /// The number of events of a kind that have been read.
     func count(_ kind: AgentEvent.Kind) -> Int { seen.count { $0.kind == kind } }
 }

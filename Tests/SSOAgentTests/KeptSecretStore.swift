@@ -2,7 +2,7 @@ import Kerberos
 import KerberosEngine
 import Synchronization
 
-/// Keeps passwords in memory.
+/// Stores passwords in memory.
 final class KeptSecretStore: SecretStore {
     let name = "the test's memory"
     private let secrets = Mutex<[Principal: Secret]>([:])

@@ -2,7 +2,7 @@ import Foundation
 import SSOAgent
 import Synchronization
 
-/// Both clocks of a machine, which stand still until they are moved.
+/// Both clocks of a machine, which change only when a test moves them.
 final class ManualWakeClock: WakeClock {
     private struct State {
         var now: Moment
@@ -23,17 +23,17 @@ final class ManualWakeClock: WakeClock {
     }
 
     var now: Moment { state.withLock { $0.now } }
-    /// Each reading is this much later than the one before it: what a look at the caches takes. On a busy machine a real look may take so
-    /// long that the pause after it would outlast the times by which a test moves the clock.
+    /// The seconds that a look at the caches takes: each reading of ``awake`` is this much later than the one before it. On a busy
+    /// machine, a real look may take so long that the pause after it would exceed the times by which a test moves the clock.
     let lookCost: Double
     private let readings = Atomic(0)
     var awake: Double { Double(readings.wrappingAdd(1, ordering: .relaxed).newValue) * lookCost }
-    /// How many looks have ended: each reads the clock before and after it.
+    /// The number of looks that have ended; each reads ``awake`` before and after it.
     var lookCount: Int { readings.load(ordering: .relaxed) / 2 }
-    /// How many sleeps have begun.
+    /// The number of sleeps that have begun.
     var sleepCount: Int { state.withLock { $0.count } }
 
-    /// Time passes.
+    /// Moves both clocks forward.
     func advance(by seconds: Double) {
         move { now in
             now.wall += seconds
@@ -41,7 +41,7 @@ final class ManualWakeClock: WakeClock {
         }
     }
 
-    /// Somebody sets the wall clock.
+    /// Moves only the wall clock, as if it were set.
     func setWall(by seconds: Double) { move { $0.wall += seconds } }
 
     private func move(_ change: (inout Moment) -> Void) {

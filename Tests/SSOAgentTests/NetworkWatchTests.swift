@@ -9,8 +9,9 @@ import Testing
 
 @testable import SSOAgent
 
+/// Which changes of the network the agent notices, and how it reacts.
 @Suite struct NetworkWatchTests {
-    /// Headers as the kernel of a little-endian machine writes them.
+    /// A message as the kernel of a little-endian machine writes it.
     private static func message(_ type: UInt8, origin: UInt8 = 0, length: UInt8 = 28) -> [UInt8] {
         [length, 0, 0, 0, type, 0] + [UInt8](repeating: 0, count: 10) + [2, 24, 0, 0, 254, origin, 0, 1] + [0, 0, 0, 0]
     }
@@ -23,15 +24,15 @@ import Testing
             (message(16, length: 0), []), ([28, 0, 0], []),
         ] as [([UInt8], [Bool])]
     )
-    func `messages are told apart`(_ datagram: [UInt8], _ matters: [Bool]) {
+    func `changes of links, addresses and configured routes count, other messages do not`(_ datagram: [UInt8], _ matters: [Bool]) {
         #expect(RouteMessages(datagram[...]).map(\.matters) == matters)
     }
 
     private static let canChangeAddresses = geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/sbin/ip")
 
-    /// An address of the loopback network, which every one of its addresses belongs to anyway.
-    @Test(.enabled(if: canChangeAddresses, "addresses are changed by root alone, with iproute2"), .timeLimit(.minutes(5)))
-    func `an address that comes and goes is seen`() async throws {
+    /// The test uses an address of the loopback network, because all of its addresses belong to this machine anyway.
+    @Test(.enabled(if: canChangeAddresses, "only root can change addresses, with iproute2"), .timeLimit(.minutes(5)))
+    func `an address that is added or removed is reported as a network change`() async throws {
         let watch = try #require(NetworkWatch())
         let address = "127.\(getpid() >> 16 & 0xFF).\(getpid() >> 8 & 0xFF).\(max(2, getpid() & 0xFF))/32"
         for change in ["add", "del"] {
@@ -42,13 +43,13 @@ import Testing
                 error: .string(limit: 4096)
             )
             guard result.terminationStatus.isSuccess else {
-                try Test.cancel("this machine lets nobody change an address: \(result.standardError)")
+                try Test.cancel("addresses cannot be changed on this machine: \(result.standardError)")
             }
             for await _ in watch.changes { break }
         }
     }
 
-    @Test func `a network that leads to the KDC again brings the ticket at once`() async throws {
+    @Test func `a network change that makes the KDC reachable again reacquires the ticket at once`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)
             try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
@@ -67,7 +68,7 @@ import Testing
                         return try realm.issued(.initialTicket, client: "robot") == 2
                     }
                 )
-                // Of the keeper's own time; the KDC answers in milliseconds.
+                // Measured by the keeper's clock; the KDC answers in milliseconds.
                 #expect(home.clock.now.uptime - begun < 5)
                 try await events.next(.networkAvailable)
                 try await events.next(.gotNewCredential)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import SSOAgent
 
-/// What a KDC that can't read the ticket means for the next attempt.
+/// Whether a ticket is sent again after a KDC could not decrypt it.
 struct RefreshOutcomeTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"])
 
-    /// Signs in to a realm, and has the realm that `change` makes of it renew the ticket.
+    /// Signs in to a realm, and renews the ticket at the realm that `change` passes to its closure.
     private func outcome(_ change: (TestRealm, (TestRealm) async throws -> Void) async throws -> Void) async throws -> RefreshOutcome? {
         var outcome: RefreshOutcome?
         try await withTestRealm(Self.options) { realm in
@@ -31,12 +31,12 @@ struct RefreshOutcomeTests {
         return outcome
     }
 
-    @Test func `a ticket that nobody can read is not shown again`() async throws {
+    @Test func `a ticket that the KDC cannot decrypt is not sent again`() async throws {
         #expect(try await outcome { _, renew in try await withTestRealm(Self.options) { try await renew($0) } } == .refused)
     }
 
-    /// The KDC may as well have lost its database for a while.
-    @Test func `a ticket whose key is not found is shown again`() async throws {
+    /// The KDC may only have lost its database for a while.
+    @Test func `a ticket whose key the KDC does not find is sent again`() async throws {
         let outcome = try await outcome { realm, renew in
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
             try await renew(realm)

@@ -4,7 +4,7 @@ import KerberosEngine
 import SSOAgent
 import SSOAgentClient
 
-/// A schedule whose clocks are moved by hand; times are seconds since its start.
+/// A schedule whose clocks a test moves; times are seconds since its start.
 struct ScheduleDrill {
     static let start = Date(timeIntervalSince1970: 1_800_000_000)  // 2027-01-15 08:00 UTC
     var schedule: SessionSchedule
@@ -20,7 +20,7 @@ struct ScheduleDrill {
         schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
     }
 
-    /// A session whose ticket holds from one second to another.
+    /// A session whose ticket is valid from one second to another.
     static func session(
         _ name: String = "alice",
         from: Double = 0,
@@ -47,7 +47,7 @@ struct ScheduleDrill {
         )
     }
 
-    /// Time passes.
+    /// Moves both clocks forward.
     mutating func pass(_ seconds: Double) {
         now.wall += seconds
         now.uptime += seconds
@@ -55,7 +55,7 @@ struct ScheduleDrill {
 
     mutating func observe(_ sessions: SessionSnapshot...) { schedule.observe(sessions, at: now) }
 
-    /// What is to be done now, events left out: they are noted.
+    /// Returns the actions that are due now, without the events, which are recorded.
     mutating func actions() -> [SessionSchedule.Action] {
         schedule.actions(at: now).filter { action in
             guard case .send(let event) = action else { return true }
@@ -64,9 +64,9 @@ struct ScheduleDrill {
         }
     }
 
-    /// Lets time pass as a keeper would, from wait to wait, and says at which seconds something was to be done.
+    /// Moves the clocks as a keeper would, from wait to wait, and returns the seconds at which actions were due.
     ///
-    /// - Parameter act: What follows at once from an action.
+    /// - Parameter act: Called for each action, to carry it out.
     mutating func run(
         for seconds: Double,
         _ act: (inout ScheduleDrill, SessionSchedule.Action) -> Void = { _, _ in }
@@ -79,7 +79,7 @@ struct ScheduleDrill {
             let actions = actions()
             for action in actions { act(&self, action) }
             times += actions.map { _ in now.uptime - begin }
-            // What followed may be due at once.
+            // The next action may be due at once.
             pass(actions.isEmpty ? schedule.wait(at: now) : 0)
         }
         return times

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// The limits of the profile; the drill begins at 08:00.
+/// When the profile's limits end a session; the schedule begins at 08:00.
 @Suite struct ScheduleLimitTests {
     private let end = SessionSchedule.Action.signOut(principal: "alice@A.TEST", includingOthers: true)
 
@@ -14,9 +14,9 @@ private typealias Drill = ScheduleDrill
         let testDescription: String
         let limits: SessionLimits
         var session = Drill.session(to: 360_000)
-        /// The second at which the session ends; nil is never.
+        /// The second at which the session ends, or nil for never.
         let end: Double?
-        /// The second at which that is told.
+        /// The second at which the warning is sent, or nil for none.
         let warning: Double?
 
         init(_ text: String, _ limits: SessionLimits, _ session: SessionSnapshot? = nil, warning: Double?, end: Double?) {
@@ -57,7 +57,7 @@ private typealias Drill = ScheduleDrill
             end: 3600
         ),
     ])
-    func `a session ends when its profile says so, and is told of before`(_ limit: Limit) {
+    func `a session ends at the first of its profile's limits, after a warning`(_ limit: Limit) {
         var drill = Drill(limit.limits)
         drill.observe(limit.session)
         let times = drill.run(for: 100_000) { drill, action in
@@ -72,7 +72,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.events.count { $0.kind == .signedOut } == (limit.end == nil ? 0 : 1))
     }
 
-    @Test func `the warning comes five minutes before`() {
+    @Test func `the warning is sent once, five minutes before the session ends`() {
         var drill = Drill(.init(maximumLifetime: .seconds(3600)))
         drill.observe(Drill.session())
         drill.pass(3299)
@@ -84,7 +84,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.sessionEnding])
     }
 
-    @Test func `use puts the end of an idle session off`() {
+    @Test func `using a session postpones its idle sign-out, renewing it does not`() {
         var drill = Drill(.init(idleSignOutAfter: .seconds(900)))
         drill.observe(Drill.session())
         drill.pass(700)
@@ -92,25 +92,25 @@ private typealias Drill = ScheduleDrill
         drill.schedule.noteUse(of: "alice@A.TEST", at: drill.now)
         drill.pass(700)
         #expect(drill.actions() == [])
-        // A ticket for another service is a use.
+        // A ticket for another service counts as a use.
         drill.observe(Drill.session(services: ["HTTP/www.example.test@A.TEST"]))
         drill.pass(700)
         #expect(drill.actions() == [])
-        // A renewal is none.
+        // A renewal does not count.
         drill.observe(Drill.session(from: 2000, to: 40000, signedIn: 0, services: ["HTTP/www.example.test@A.TEST"]))
         drill.pass(200)
         #expect(drill.actions() == [end])
         #expect(drill.kinds.count { $0 == .sessionEnding } == 3)
     }
 
-    @Test func `a clock that is put back prolongs nothing`() {
+    @Test func `setting the wall clock back does not extend a session's lifetime`() {
         var drill = Drill(.init(maximumLifetime: .seconds(3600)))
         drill.observe(Drill.session())
         drill.now.wall -= 86_400
         #expect(drill.run(for: 7200).first == 3600)
     }
 
-    @Test func `a sign-out that failed is tried again after a minute`() {
+    @Test func `a failed sign-out is tried again every minute`() {
         var drill = Drill(.init(maximumLifetime: .seconds(3600)))
         drill.observe(Drill.session())
         let times = drill.run(for: 3750) { drill, _ in
@@ -119,14 +119,14 @@ private typealias Drill = ScheduleDrill
         #expect(times == [3600, 3660, 3720])
     }
 
-    @Test func `a session that ends is not renewed meanwhile`() {
+    @Test func `a session that has reached its limit is signed out, not renewed`() {
         var drill = Drill(.init(maximumLifetime: .seconds(200)))
         drill.observe(Drill.session(to: 300, renewUntil: 3600))
         drill.pass(200)
         #expect(drill.actions() == [end])
     }
 
-    @Test func `the sign-out for a payload that is removed is tried again when it fails, unless the payload is back`() {
+    @Test func `a failed sign-out for a removed payload is tried again, unless the payload is back`() {
         let end = SessionSchedule.Action.signOut(principal: "alice@A.TEST", includingOthers: false)
         for isBack in [false, true] {
             var drill = Drill()
@@ -140,16 +140,16 @@ private typealias Drill = ScheduleDrill
             #expect(drill.actions() == (isBack ? [] : [end]))
             drill.schedule.signOutFinished("alice@A.TEST", ended: [], at: drill.now)
             drill.pass(61)
-            #expect(drill.actions() == [], "what is left is another program's")
+            #expect(drill.actions() == [], "the remaining session belongs to another program")
         }
     }
 
-    @Test func `a payload that is removed ends its sessions, not those of others`() {
+    @Test func `removing a payload signs out its sessions, but not those of other programs`() {
         var drill = Drill()
         drill.observe(Drill.session(to: 300, renewUntil: 3600))
         drill.schedule.configure([ExtensionConfiguration(realm: "B.TEST")], at: drill.now)
         #expect(drill.actions() == [.signOut(principal: "alice@A.TEST", includingOthers: false)])
-        // It was another program's, and is renewed as before.
+        // The session belongs to another program and is renewed as before.
         drill.schedule.signOutFinished("alice@A.TEST", ended: [], at: drill.now)
         drill.schedule.configure([], at: drill.now)
         drill.pass(250)

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// Sessions that end because of what the user does at the machine.
+/// How a locked screen or the end of a login session signs out sessions.
 @Suite struct ScheduleLoginTests {
     private let end = SessionSchedule.Action.signOut(principal: "alice@A.TEST", includingOthers: true)
 
@@ -20,7 +20,7 @@ private typealias Drill = ScheduleDrill
             (.init(signOutOnSessionEnd: true, exemptPrincipals: ["alice@A.TEST"]), .sessionEnded, false),
         ] as [(SessionLimits, LoginChange, Bool)]
     )
-    func `the profile says what ends a session`(_ limits: SessionLimits, _ change: LoginChange, _ ends: Bool) {
+    func `the profile decides if a lock or a login session's end signs out`(_ limits: SessionLimits, _ change: LoginChange, _ ends: Bool) {
         var drill = Drill(limits)
         drill.observe(Drill.session())
         #expect(drill.actions() == [])
@@ -34,7 +34,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == (ends ? [.sessionEnding, .signedOut] : []))
     }
 
-    @Test func `who is exempt stays when another one goes`() {
+    @Test func `an exempt principal stays signed in when another one is signed out`() {
         var drill = Drill(.init(signOutOnLock: true, exemptPrincipals: ["bob"]))
         drill.observe(Drill.session(), Drill.session("bob", cache: "FILE:two"))
         drill.schedule.note(.locked, at: drill.now)
@@ -44,7 +44,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 3600) == [])
     }
 
-    @Test func `whoever signs in behind a locked screen stays`() {
+    @Test func `a session that begins while the screen is locked is not signed out`() {
         var drill = Drill(.init(signOutOnLock: true))
         drill.schedule.note(.locked, at: drill.now)
         drill.pass(10)
@@ -52,7 +52,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 3600) == [])
     }
 
-    @Test func `a new sign-in in the same cache is another session`() {
+    @Test func `a new sign-in in the same cache is not signed out because of an earlier lock`() {
         var drill = Drill(.init(signOutOnLock: true))
         drill.observe(Drill.session())
         drill.schedule.note(.locked, at: drill.now)
@@ -63,7 +63,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 3600) == [])
     }
 
-    @Test func `a renewed ticket is the session that was locked`() {
+    @Test func `a session that is renewed after a lock is still signed out`() {
         var drill = Drill(.init(signOutOnLock: true))
         drill.observe(Drill.session(to: 300, renewUntil: 3600))
         drill.schedule.note(.locked, at: drill.now)
@@ -71,7 +71,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.actions() == [end])
     }
 
-    @Test func `a sign-out that failed is tried again after a minute, or at the next lock`() {
+    @Test func `a failed sign-out is tried again after a minute or at the next lock`() {
         var drill = Drill(.init(signOutOnLock: true))
         drill.observe(Drill.session())
         drill.schedule.note(.locked, at: drill.now)
@@ -81,7 +81,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.actions() == [end])
     }
 
-    @Test func `a clock that is put back prolongs nothing`() {
+    @Test func `setting the wall clock back does not prevent the sign-out after a lock`() {
         var drill = Drill(.init(signOutOnLock: true))
         drill.observe(Drill.session())
         drill.schedule.note(.locked, at: drill.now)

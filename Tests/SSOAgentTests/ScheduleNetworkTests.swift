@@ -6,12 +6,12 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// What a change of the network brings about.
+/// How the schedule reacts to changes of the network.
 @Suite struct ScheduleNetworkTests {
     private let key = Drill.session().key
     private let probe = SessionSchedule.Action.probe(realm: "A.TEST", principal: "alice@A.TEST")
 
-    @Test func `a storm of changes is one question, asked soon`() {
+    @Test func `many network changes in a row cause one probe of the KDC`() {
         var drill = Drill()
         drill.observe(Drill.session())
         for _ in 0..<50 {
@@ -25,10 +25,10 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [false, true])
-    func `where the profile leaves tickets to the requests, a due one waits for the network`(_ hasKeytab: Bool) {
+    func `without monitoring of credentials, a due ticket is renewed only after a network change`(_ hasKeytab: Bool) {
         var drill = Drill(monitorsCredentials: false)
         drill.observe(Drill.session(renewUntil: hasKeytab ? nil : 604_800, keytab: hasKeytab))
-        // One that is not due is not wanted either, then or later.
+        // A ticket that is not due is not renewed, neither now nor when it becomes due.
         drill.schedule.networkChanged(at: drill.now)
         drill.pass(1)
         #expect(drill.actions() == [probe])
@@ -43,7 +43,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 30000) == [])
     }
 
-    @Test func `without an answer it is asked again for a quarter of a minute`() {
+    @Test func `a KDC that does not answer is probed again for about fifteen seconds`() {
         var drill = Drill()
         drill.schedule.networkChanged(at: drill.now)
         let times = drill.run(for: 3600) { drill, action in
@@ -54,7 +54,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.networkNotAvailable])
     }
 
-    @Test func `a change while the KDC is asked asks again`() {
+    @Test func `a network change during a probe causes another probe`() {
         var drill = Drill()
         drill.schedule.networkChanged(at: drill.now)
         drill.pass(1)
@@ -65,7 +65,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 10) == [0.5])
     }
 
-    @Test func `what waits after failures is tried when the KDC answers again`() {
+    @Test func `an attempt that was delayed by failures is made when the KDC answers again`() {
         var drill = Drill()
         drill.observe(Drill.session(keytab: true))
         drill.pass(24000)
@@ -81,7 +81,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.networkNotAvailable, .networkAvailable])
     }
 
-    @Test func `an attempt that hangs in the old network is begun anew`() {
+    @Test func `an attempt that hangs in the old network is abandoned and repeated`() {
         var drill = Drill()
         drill.observe(Drill.session(keytab: true))
         drill.pass(24000)
@@ -97,7 +97,7 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [(true, [299]), (false, [])] as [(Bool, [Double])])
-    func `a refusal stays one in every network`(_ hasKeytab: Bool, _ times: [Double]) {
+    func `a network change does not bring forward the next attempt after a refusal`(_ hasKeytab: Bool, _ times: [Double]) {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800, keytab: hasKeytab))
         drill.pass(24000)

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// What is told of passwords.
+/// Which events report that a password was changed or expires.
 @Suite struct SchedulePasswordTests {
     private static let day = 86_400.0
 
@@ -21,7 +21,7 @@ private typealias Drill = ScheduleDrill
 
     private func changes(_ drill: ScheduleDrill) -> [Date] { drill.events.filter { $0.kind == .passwordChanged }.map(\.date) }
 
-    @Test func `a change is told when its mark appears, and when it rises`() {
+    @Test func `a password change is reported when its mark appears and when the mark becomes later`() {
         var drill = Drill()
         drill.observe(session())
         _ = drill.actions()
@@ -33,7 +33,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.events.first?.principal == "alice@A.TEST" && drill.events.first?.realm == "A.TEST")
     }
 
-    @Test func `what was there at the start is no news, and a sign-in with a change is`() {
+    @Test func `a password change from before the start is not reported, one of a new session is`() {
         var drill = Drill()
         drill.observe(session(changed: 10))
         #expect(drill.actions() == [] && changes(drill) == [])
@@ -42,7 +42,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.events.filter { $0.kind == .passwordChanged }.map(\.principal) == ["bob@A.TEST"])
     }
 
-    @Test func `two caches of one principal are one change, and so is one that comes back`() {
+    @Test func `a password change in two caches, or in a cache that reappears, is reported once`() {
         var drill = Drill()
         drill.observe()
         drill.observe(session(changed: 10), session(changed: 10, cache: "FILE:two"))
@@ -55,17 +55,17 @@ private typealias Drill = ScheduleDrill
         #expect(changes(drill) == [Drill.start + 10])
     }
 
-    @Test func `an expiry is told once a day`() {
+    @Test func `the expiry of a password is reported once a day for fifteen days`() {
         var drill = Drill()
         drill.observe(session(expires: 20 * Self.day), session(expires: 20 * Self.day, cache: "FILE:two"))
         for _ in 0..<21 { _ = drill.run(for: Self.day) }
-        let told = drill.events.filter { $0.kind == .passwordExpiring }
-        #expect(told.count == 15)
-        #expect(Set(told.map(\.date)) == [Drill.start + 20 * Self.day])
+        let notices = drill.events.filter { $0.kind == .passwordExpiring }
+        #expect(notices.count == 15)
+        #expect(Set(notices.map(\.date)) == [Drill.start + 20 * Self.day])
     }
 
     @Test(arguments: [PasswordRules(givesNotices: false), PasswordRules(notificationDays: 0)])
-    func `no expiry is told where the profile says so`(rules: PasswordRules) {
+    func `the expiry of a password is not reported if the profile disables notices`(rules: PasswordRules) {
         var drill = Drill()
         drill.schedule.configure([ExtensionConfiguration(realm: "A.TEST", passwords: rules)], at: drill.now)
         drill.observe(session(expires: Self.day))

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// What becomes of a session whose ticket could not be got anew, by what the engine says of it and by what could get another.
+/// When a failed reacquisition is tried again, depending on the error and on what the ticket is reacquired with.
 @Suite struct ScheduleReacquisitionTests {
     struct Failure: Sendable, CustomTestStringConvertible {
         let code: KerberosError.Code
@@ -22,7 +22,7 @@ private typealias Drill = ScheduleDrill
         }
     }
 
-    /// Lets every attempt fail with a code.
+    /// Returns the seconds of the attempts if each fails with a code.
     private func attempts(_ session: SessionSnapshot, _ code: KerberosError.Code, after start: Double, for seconds: Double) -> [Double] {
         var drill = Drill()
         drill.observe(session)
@@ -44,7 +44,7 @@ private typealias Drill = ScheduleDrill
         Failure(.notInteractive, .none, [0]), Failure(.notInteractive, .key, [0, 300, 600, 900, 1200]),
         Failure(.notInteractive, .certificate, [0]),
     ])
-    func `before the end, a key and a certificate are tried again, but for one that wants its PIN`(_ failure: Failure) {
+    func `before expiry, a key or a certificate is tried again, but not if it requires a PIN`(_ failure: Failure) {
         let session = Drill.session(renewUntil: 604_800, reacquisition: failure.reacquisition)
         #expect(attempts(session, failure.code, after: 24000, for: 1200) == failure.seconds)
     }
@@ -55,17 +55,17 @@ private typealias Drill = ScheduleDrill
         Failure(.notInteractive, .certificate, [0]), Failure(.other, .none, []),
         Failure(.kdcUnreachable, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
     ])
-    func `after the end, a certificate is tried once at a KDC that answers`(_ failure: Failure) {
+    func `after expiry, a certificate is tried once at a KDC that answers`(_ failure: Failure) {
         #expect(attempts(Drill.session(reacquisition: failure.reacquisition), failure.code, after: 36000, for: 1200) == failure.seconds)
     }
 
-    /// The attempt at 36000 follows that of 35700, which was before the end.
-    @Test func `a certificate that stays refused is tried every five minutes, and not after the end`() {
+    /// The attempt at 36000 follows the one at 35700, which was before the expiry.
+    @Test func `a refused certificate is tried every five minutes until the ticket expires`() {
         let times = attempts(Drill.session(reacquisition: .certificate), .certificateRefused, after: 35400, for: 40000)
         #expect(times == [0, 300, 600])
     }
 
-    @Test func `a certificate is used again for every ticket, after a passing refusal too`() {
+    @Test func `a certificate is used again for every ticket, even after a temporary refusal`() {
         var drill = Drill()
         drill.observe(Drill.session(reacquisition: .certificate))
         var failures = 0
@@ -83,7 +83,7 @@ private typealias Drill = ScheduleDrill
         #expect(seen == [24000, 24300, 24600, 48600])
     }
 
-    @Test func `a sign-in during the last attempt is not stopped by it`() {
+    @Test func `a sign-in during the last attempt is not affected by that attempt's failure`() {
         var drill = Drill()
         drill.observe(Drill.session(reacquisition: .certificate))
         drill.pass(36000)
@@ -93,7 +93,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 24000).count == 1)
     }
 
-    @Test func `another sign-in ends the stop after the end`() {
+    @Test func `a new sign-in resumes the attempts that stopped after the ticket expired`() {
         var drill = Drill()
         drill.observe(Drill.session(reacquisition: .certificate))
         drill.pass(36000)

@@ -4,9 +4,11 @@ import UnixSystem
 
 @testable import SSOAgent
 
+/// Notifications to systemd over the socket of NOTIFY_SOCKET.
 @Suite struct ServiceNotificationTests {
-    /// At a path, and by a name of Linux's abstract name space, which is no file.
-    @Test(arguments: ["/tmp/", "@"]) func `what is told arrives`(prefix: String) throws {
+    /// The socket has a path, or a name in Linux's abstract namespace, which is not a file.
+    @Test(arguments: ["/tmp/", "@"])
+    func `a notification arrives at a socket with a path and at one with an abstract name`(prefix: String) throws {
         let name = "\(prefix)ksso-\(UUID().uuidString)"
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
         defer {
@@ -25,7 +27,7 @@ import UnixSystem
     @Test(arguments: [
         (String(repeating: "x", count: 107), true), (String(repeating: "x", count: 108), false), ("", false), ("a\0b", false),
     ])
-    func `a path has its limits`(path: String, isAddress: Bool) {
+    func `the path of a Unix socket has 1 to 107 bytes and contains no NUL`(path: String, isAddress: Bool) {
         #expect((UnixSocketAddress(path: path) != nil) == isAddress)
     }
 }

@@ -13,14 +13,14 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// The events of a session's ticket: new, renewed, destroyed, failed to renew.
+/// The events of a session's ticket: new, renewed, destroyed or failed to renew.
 @Suite struct SessionEventTests {
     private static func events(_ drill: inout Drill) -> [SessionEvent.Kind] {
         _ = drill.actions()
         return drill.schedule.takeHappenings().map(\.kind)
     }
 
-    @Test func `a sign-in, a renewal, another sign-in and the end are told, and what was there at the start is not`() {
+    @Test func `sign-ins, renewals and sign-outs are reported, sessions from before the start are not`() {
         var drill = Drill()
         drill.observe(Drill.session("alice"))
         #expect(Self.events(&drill) == [])
@@ -39,7 +39,7 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [(-1.0, [SessionEvent.Kind]()), (0, [.new]), (2, [.new])])
-    func `a sign-in between the agent's start and its first look is told`(_ seconds: Double, _ kinds: [SessionEvent.Kind]) {
+    func `a sign-in between the agent's start and its first look is reported`(_ seconds: Double, _ kinds: [SessionEvent.Kind]) {
         var drill = Drill()
         drill.schedule.began = drill.now.wall + 0.7
         drill.pass(3)
@@ -48,7 +48,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [])
     }
 
-    @Test func `of one principal's two caches each has its own end`() {
+    @Test func `the end of one of a principal's two caches is reported for that cache`() {
         var drill = Drill()
         drill.observe(Drill.session(cache: "FILE:one"), Drill.session(cache: "FILE:two"))
         for _ in 0..<2 {
@@ -61,17 +61,17 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [RefreshOutcome.unreachable, .failed, .refused, .needsPerson])
-    func `a ticket that can't be renewed is told once, and again after another one`(_ outcome: RefreshOutcome) {
+    func `a ticket that cannot be renewed is reported once, and again for the next ticket`(_ outcome: RefreshOutcome) {
         var drill = Drill()
         let session = Drill.session(renewUntil: 604_800, keytab: true)
         drill.observe(session)
         drill.pass(24_000)
-        var told: [SessionEvent] = []
+        var reported: [SessionEvent] = []
         var count = drill.run(for: 3000) { drill, _ in
             drill.schedule.refreshFinished(session.key, outcome, at: drill.now)
-            told += drill.schedule.takeHappenings()
+            reported += drill.schedule.takeHappenings()
         }.count
-        #expect(count > 1 && told.map(\.kind) == [.failed] && told.map(\.reason) == [outcome])
+        #expect(count > 1 && reported.map(\.kind) == [.failed] && reported.map(\.reason) == [outcome])
         drill.observe(Drill.session(from: 27_000, to: 63_000, renewUntil: 604_800, keytab: true, signedIn: 0))
         #expect(Self.events(&drill) == [.renewed])
         drill.pass(24_000)
@@ -79,7 +79,7 @@ private typealias Drill = ScheduleDrill
         #expect(count > 1 && drill.schedule.takeHappenings().map(\.kind) == [.failed])
     }
 
-    @Test func `a session that ended during a renewal has not failed`() {
+    @Test func `a session that ended during a renewal is not reported as failed`() {
         var drill = Drill()
         let session = Drill.session(renewUntil: 604_800)
         drill.observe(session)
@@ -89,7 +89,7 @@ private typealias Drill = ScheduleDrill
         #expect(Self.events(&drill) == [])
     }
 
-    @Test func `a program's variables say what happened, and when by UTC`() {
+    @Test func `a program's environment variables describe the event, with times in UTC`() {
         let event = SessionEvent(.failed, Drill.session(renewUntil: 604_800), reason: .unreachable)
         #expect(
             event.variables == [
@@ -102,7 +102,7 @@ private typealias Drill = ScheduleDrill
     }
 }
 
-/// How runs of the administrator's program are kept few, and their faults reported.
+/// How the runs of the administrator's program are limited, and how their failures are reported.
 @Suite struct EventRunsTests {
     private final class Programs: Sendable {
         let state = Mutex<(waiting: [CheckedContinuation<String?, Never>], started: Int, most: Int)>(([], 0, 0))
@@ -132,7 +132,8 @@ private typealias Drill = ScheduleDrill
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a few run at once, all run, and a fault is reported once until it is gone`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `programs of all events run, a limited number at a time, and a failure is reported once`() async throws {
         let log = KeeperLog()
         let runs = EventRuns(Journal { log.add($0) })
         let programs = Programs()
@@ -152,10 +153,10 @@ private typealias Drill = ScheduleDrill
     }
 }
 
-/// The keeper over a cache server of ours: whatever is put in is renewed.
+/// How the keeper renews the tickets of all caches in this project's cache server.
 @Suite struct RenewalOfEveryCacheTests {
     @Test(.timeLimit(.minutes(2)))
-    func `every renewable ticket is renewed, whichever cache, principal and realm, and the primary cache stays`() async throws {
+    func `every renewable ticket of any cache and realm is renewed, and the primary cache stays`() async throws {
         try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
             try await withTestRealm(TestRealmOptions(name: "OTHER.TEST", users: ["carol": "secret"])) { other in
                 var home = try KeptHome(realm)
@@ -163,7 +164,7 @@ private typealias Drill = ScheduleDrill
                     let (user, life) = (geteuid(), ["-l", "300s", "-r", "1h"])
                     try await home.run("kinit", life + ["alice"], input: "secret\n")
                     try await home.run("kinit", life + ["-c", "KCM:\(user):second", "alice"], input: "secret\n")
-                    // No profile names this realm.
+                    // No profile configures this realm.
                     try await home.run("kinit", life + ["-c", "KCM:\(user):third", "carol@OTHER.TEST"], input: "secret\n")
                     try await home.run("kinit", life + ["bob"], input: "secret\n")
                     try await home.run("kswitch", ["-c", "KCM:\(user):second"])
@@ -184,7 +185,7 @@ private typealias Drill = ScheduleDrill
         }
     }
 
-    @Test func `a sign-in that no person asked for leaves the primary cache of whoever is signed in`() async throws {
+    @Test func `an unattended sign-in does not change the primary cache of an existing session`() async throws {
         try await withTestRealm(users: ["alice": "secret", "robot": "secret"]) { realm in
             var home = try KeptHome(realm)
             try await home.withCacheServer(others: []) { home in
@@ -203,9 +204,9 @@ private typealias Drill = ScheduleDrill
 }
 
 extension KeptHome {
-    /// Runs the body with the caches in a cache server, in place of files.
+    /// Runs the body with the caches in a cache server instead of files.
     fileprivate mutating func withCacheServer(others: [TestRealm], _ body: (KeptHome) async throws -> Void) async throws {
-        // A socket's path is short.
+        // The path of a socket must be short.
         let folder = "/tmp/kept-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -225,7 +226,7 @@ extension KeptHome {
         try result.get()
     }
 
-    /// The ticket-granting ticket of each cache.
+    /// The fingerprint of each cache's TGT.
     fileprivate func tickets() async throws -> [String: Int] {
         let sessions = try await makeExtension().sessions().sessions
         return Dictionary(uniqueKeysWithValues: sessions.map { ("\($0.cache) \($0.principal)", $0.ticketFingerprint) })

@@ -8,10 +8,10 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// The keeper on a real KDC.
+/// How the keeper renews, reacquires and ends sessions, with a real KDC.
 @Suite struct SessionKeeperTests {
     @Test(.timeLimit(.minutes(2)), arguments: ["FILE", "DIR"])
-    func `what kinit got is renewed, and the service tickets stay`(_ cache: String) async throws {
+    func `a TGT from kinit is renewed, and the service tickets stay`(_ cache: String) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             let home = try KeptHome(realm, cache: cache)
             try await home.run("kinit", ["-l", "300s", "-r", "1h", "alice"], input: "secret\n")
@@ -32,9 +32,9 @@ import Testing
         }
     }
 
-    /// The KDC's clock is off by more than a ticket's life: by this machine's the ticket would be over, or never due.
+    /// The KDC's clock is off by more than a ticket's lifetime: by this machine's clock, the ticket would have expired or never be due.
     @Test(.timeLimit(.minutes(2)), arguments: [-11 * 3600, 11 * 3600])
-    func `what a KDC with another clock gave out is renewed in time`(_ offset: Int) async throws {
+    func `a ticket from a KDC with another clock is renewed in time`(_ offset: Int) async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(offset))) { realm in
             let home = try KeptHome(realm)
             try await home.run("kinit", ["-l", "300s", "-r", "1h", "alice"], input: "secret\n")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a keytab's session is acquired again`() async throws {
+    @Test func `a session from a keytab is reacquired`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)
             let keytab = try await realm.keytab(for: "robot")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test
-    func `a session whose password is kept is acquired again`() async throws {
+    func `a session with a stored password is reacquired`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let home = try KeptHome(realm)
             let options = InitialCredentialOptions(lifetime: .seconds(36_000))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a kept password that the KDC refuses is sent once`() async throws {
+    @Test func `a stored password that the KDC refuses is sent once and removed`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let home = try KeptHome(realm)
             _ = try await realm.kadmin(["modprinc", "+requires_preauth", "alice"])
@@ -93,15 +93,15 @@ import Testing
                     home.clock.advance(by: Double(wait))
                     await home.settle(keeper)
                 }
-                let isSaid = try await comesTrue { home.log.lines.contains { $0.contains("and was removed") } }
-                #expect(isSaid)
+                let isReported = try await comesTrue { home.log.lines.contains { $0.contains("and was removed") } }
+                #expect(isReported)
             }
             #expect(try await realm.failedAttempts(of: "alice") == 1)
             #expect(try await home.secrets.secret(for: session.session.principal) == nil)
         }
     }
 
-    @Test func `a KDC that is away is asked ever more rarely, and when it is back things go on`() async throws {
+    @Test func `an unreachable KDC is asked at growing intervals until it is back`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)
             try await home.makeExtension().signIn(using: .keytab(try await realm.keytab(for: "robot")))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a key that the KDC refuses is sent every five minutes, until the keytab has the new one`() async throws {
+    @Test func `a key that the KDC refuses is sent every five minutes until the keytab has the new key`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)
             let keytab = try await realm.keytab(for: "robot")
@@ -139,7 +139,7 @@ import Testing
                     await home.settle(keeper)
                 }
                 #expect(try await realm.failedAttempts(of: "robot") == 1)
-                // The failure may have been seen one step later than it was told.
+                // The keeper may have recorded the failure one step after it was logged.
                 home.clock.advance(by: 110)
                 #expect(try await comesTrue { home.log.lines.count == 2 })
                 #expect(try await realm.failedAttempts(of: "robot") == 2)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a key that was refused is not sent again by the next to ask`() async throws {
+    @Test func `a key that the KDC refused is not sent again by later refreshes`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
             let home = try KeptHome(realm)
             let kerberos = home.makeExtension()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a session ends when the profile says so, for every program at once`() async throws {
+    @Test func `a session is signed out for all programs when its maximum lifetime ends`() async throws {
         try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
             var home = try KeptHome(realm, cache: "DIR")
             home.configurations[0].sessionLimits = SessionLimits(maximumLifetime: .seconds(3600), exemptPrincipals: ["bob"])
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `a payload that is removed ends what it began`() async throws {
+    @Test func `removing a payload signs out the sessions that this project began`() async throws {
         try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
             let home = try KeptHome(realm, cache: "DIR")
             try await home.makeExtension().signIn("alice", using: .password(Secret("secret")))
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `the pause after a look is twenty times as long as the look took`() async throws {
+    @Test func `the pause after a look at the caches is twenty times as long as the look`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             var home = try KeptHome(realm)
             home.clock = ManualWakeClock(lookCost: 2)
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `sign-ins and sign-outs of other programs are told of`() async throws {
+    @Test func `sign-ins and sign-outs by other programs are reported`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let home = try KeptHome(realm)
             try await home.withKeeper { keeper, events in

@@ -6,14 +6,14 @@ import Testing
 
 private typealias Drill = ScheduleDrill
 
-/// When tickets are got anew, and what is told.
+/// When tickets are renewed or reacquired, and which events are sent.
 @Suite struct SessionScheduleTests {
     private let key = Drill.session().key
 
     struct Due: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let session: SessionSnapshot
-        /// The second of the first attempt; nil is never.
+        /// The second of the first attempt, or nil for never.
         let second: Double?
 
         init(_ text: String, _ session: SessionSnapshot, at second: Double?) {
@@ -27,12 +27,12 @@ private typealias Drill = ScheduleDrill
         Due("a ticket in the middle of its life", Drill.session(from: -18000, to: 18000, renewUntil: 604_800), at: 6000),
         Due("a ticket that is due already", Drill.session(from: -30000, to: 6000, renewUntil: 604_800), at: 0),
         Due("not renewable", Drill.session(), at: nil),
-        Due("renewing would not put off its end", Drill.session(renewUntil: 36000), at: nil),
+        Due("renewing would not extend it", Drill.session(renewUntil: 36000), at: nil),
         Due("expired", Drill.session(from: -36000, to: -1, renewUntil: 604_800), at: nil),
         Due("expired, with a keytab", Drill.session(from: -36000, to: -1, keytab: true), at: 0),
-        Due("a keytab needs nothing renewable", Drill.session(keytab: true), at: 24000),
+        Due("not renewable, with a keytab", Drill.session(keytab: true), at: 24000),
     ])
-    func `a ticket is got anew when two thirds of its life are over`(_ due: Due) {
+    func `a ticket is renewed or reacquired after two thirds of its lifetime`(_ due: Due) {
         var drill = Drill()
         drill.observe(due.session)
         let times = drill.run(for: 40000)
@@ -40,13 +40,13 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [(0.1, 3600), (0.5, 18000), (0.75, 27000), (0.95, 34200)], [false, true])
-    func `a ticket is got anew when the profile says so`(_ fraction: (part: Double, second: Double), hasKeytab: Bool) {
+    func `the renewal fraction sets when a ticket is renewed or reacquired`(_ fraction: (part: Double, second: Double), hasKeytab: Bool) {
         var drill = Drill(renewalFraction: fraction.part)
         drill.observe(Drill.session(renewUntil: hasKeytab ? nil : 604_800, keytab: hasKeytab))
         #expect(drill.run(for: 40000) == [fraction.second])
     }
 
-    @Test func `another profile puts the time off, or brings it about`() {
+    @Test func `a new renewal fraction applies to existing tickets at once`() {
         var drill = Drill(renewalFraction: 0.9)
         drill.observe(Drill.session(renewUntil: 604_800))
         drill.pass(20000)
@@ -55,7 +55,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.actions() == [.refresh(key)])
     }
 
-    @Test func `one attempt at a time, and the next for the next ticket`() {
+    @Test func `one attempt is made at a time, and the next one for the next ticket`() {
         var drill = Drill()
         drill.observe(Drill.session(to: 300, renewUntil: 3600))
         drill.pass(200)
@@ -68,7 +68,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.networkAvailable, .gotNewCredential])
     }
 
-    @Test func `a new ticket with the times of the old one is told of once`() {
+    @Test func `a new ticket with the times of the old one is reported once`() {
         var drill = Drill()
         drill.observe(Drill.session(keytab: true))
         drill.pass(30000)
@@ -87,7 +87,7 @@ private typealias Drill = ScheduleDrill
             (.refused, 1, [0, 300, 600, 900]),
         ] as [(RefreshOutcome, Double, [Double])]
     )
-    func `after failures it waits longer, after a refusal of a key five minutes`(
+    func `the delay grows after failures, and is five minutes after a key was refused`(
         _ outcome: RefreshOutcome,
         _ jitter: Double,
         _ times: [Double]
@@ -103,7 +103,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == (outcome == .unreachable ? [.networkNotAvailable] : []))
     }
 
-    @Test func `a new ticket that is seen before the attempt has ended is told of once`() {
+    @Test func `a new ticket that is seen before the attempt has finished is reported once`() {
         var drill = Drill()
         drill.observe(Drill.session(keytab: true))
         drill.pass(30000)
@@ -116,7 +116,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds.count { $0 == .gotNewCredential } == 1)
     }
 
-    @Test func `another sign-in ends the stop after a refusal`() {
+    @Test func `a new sign-in resumes the renewals that stopped after a refusal`() {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800))
         drill.pass(24000)
@@ -127,7 +127,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 40000).count == 1)
     }
 
-    @Test func `what was there at the start is no news; what comes, ends and goes is told once`() {
+    @Test func `tickets from before the start are not reported as new, and each expiry is reported once`() {
         var drill = Drill()
         drill.observe(Drill.session(), Drill.session("old", from: -100, to: -1, cache: "FILE:old"))
         #expect(drill.run(for: 100) == [])
@@ -138,7 +138,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.gotNewCredential, .credentialExpired, .credentialExpired])
     }
 
-    @Test func `a cache that is empty for a moment is being written`() {
+    @Test func `a cache that is empty only for a moment is not reported as signed out`() {
         var drill = Drill()
         drill.observe(Drill.session())
         drill.observe()
@@ -158,7 +158,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.signedOut])
     }
 
-    @Test func `who has another cache is not signed out`() {
+    @Test func `a principal that has another cache is not reported as signed out`() {
         var drill = Drill()
         drill.observe(Drill.session(), Drill.session(cache: "FILE:two"))
         for _ in 0..<2 {
@@ -170,12 +170,12 @@ private typealias Drill = ScheduleDrill
     }
 }
 
-/// Clocks that jump, machines that sleep.
+/// How the schedule handles wall clocks that are set and machines that sleep.
 @Suite struct ScheduleClockTests {
     private let key = Drill.session().key
 
     @Test(arguments: [-86_400.0, -3600, -60])
-    func `a clock that is put back puts no renewal off`(_ jump: Double) {
+    func `setting the wall clock back does not delay a renewal`(_ jump: Double) {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800))
         drill.pass(3600)
@@ -183,7 +183,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.run(for: 30000) == [20400])
     }
 
-    @Test func `a clock that is put forward is believed at the next look`() {
+    @Test func `after the wall clock is set forward, a due ticket is renewed at the next look`() {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800))
         drill.now.wall += 25000
@@ -191,12 +191,12 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [86_400.0, 25000, -86_400])
-    func `a wrong clock makes no flood of requests`(_ jump: Double) {
+    func `a wrong clock causes at most one attempt a minute`(_ jump: Double) {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800, keytab: true))
         drill.pass(25000)
         drill.now.wall += jump
-        // The KDC goes by the right time.
+        // The KDC's clock is right.
         let times = drill.run(for: 3600) { drill, action in
             guard case .refresh(let key) = action else { return }
             drill.schedule.refreshFinished(key, .refreshed, at: drill.now)
@@ -208,7 +208,7 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [(30000.0, 1, 0), (90000, 0, 1)])
-    func `after a sleep what is due is done once, and what has ended is told once`(_ sleep: Double, _ refreshes: Int, _ expiries: Int) {
+    func `after a sleep, a due renewal is made once and an expiry is reported once`(_ sleep: Double, _ refreshes: Int, _ expiries: Int) {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800))
         drill.pass(sleep)
@@ -221,7 +221,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds.count { $0 == .credentialExpired } == expiries)
     }
 
-    @Test func `an end that a wrong clock showed is told again when it comes`() {
+    @Test func `an expiry that was reported because of a wrong clock is reported again when it occurs`() {
         var drill = Drill()
         drill.observe(Drill.session())
         for jump in [40000.0, -40000] {
@@ -234,7 +234,7 @@ private typealias Drill = ScheduleDrill
         #expect(drill.kinds == [.credentialExpired, .credentialExpired])
     }
 
-    @Test func `the clocks are looked at each minute`() {
+    @Test func `the clocks are checked at least once a minute`() {
         var drill = Drill()
         drill.observe(Drill.session(renewUntil: 604_800))
         #expect(drill.schedule.wait(at: drill.now) == 60)

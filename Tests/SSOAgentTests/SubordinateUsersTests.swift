@@ -3,7 +3,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// The file with the ranges of subordinate user numbers.
+/// How the file with the ranges of subordinate UIDs is read.
 struct SubordinateUsersTests {
     private func users(_ text: String) -> SubordinateUsers {
         SubordinateUsers(text) { ["alice": 1000, "bob": 1001, "root": 0][$0] }
@@ -15,7 +15,7 @@ struct SubordinateUsersTests {
             (300_005, 1234), (400_005, 400_000), (500_001, 500_000), (4_294_967_295, 1000),
         ] as [(UInt32, UInt32)]
     )
-    func `a subordinate number is counted with its owner`(user: UInt32, owner: UInt32) {
+    func `a subordinate UID is mapped to the owner of its range`(user: UInt32, owner: UInt32) {
         let users = users(
             """
             alice:100000:65536
@@ -30,12 +30,12 @@ struct SubordinateUsersTests {
     }
 
     @Test(arguments: ["", "\n\n", "alice", "alice:1", "alice:1:", "alice:-1:5", "alice:1:0", ":1:5", "alice:1:5:7", "alice:4294967296:5"])
-    func `a line that grants nothing is skipped`(line: String) {
+    func `an empty or invalid line of the file with subordinate UIDs is ignored`(line: String) {
         #expect(users("\(line)\nbob:200000:5\n").owner(of: 200_004) == 1001)
         #expect(users(line) == users(""))
     }
 
-    @Test func `a change of the file is noticed`() throws {
+    @Test func `replacing the ranges of subordinate UIDs returns whether they changed`() throws {
         let current = SubordinateUsers.Current()
         #expect(!current.replace(users("")))
         #expect(current.replace(users("alice:100000:10")))
@@ -43,11 +43,11 @@ struct SubordinateUsersTests {
         #expect(!current.replace(users("alice:100000:10")))
     }
 
-    @Test func `names are resolved`() throws {
+    @Test func `subordinate UIDs of root do not count as root, and a missing file has no ranges`() throws {
         let path = "/tmp/subuid-\(UUID().uuidString)"
         try "root:100000:5\n".write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        // What root runs in containers is not root.
+        // A user in a container that root runs is not root.
         #expect(SubordinateUsers(path: path).owner(of: 100_003) == 100_000)
         #expect(SubordinateUsers(path: path + ".missing") == SubordinateUsers())
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// A profile that names the systemd units whose programs may use the tickets. Which unit a program is in is made up here.
+/// How a profile limits the tickets to the programs of systemd units. The test makes up the unit of each program.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct UnitAccessTests {
     private func policy(_ programs: [String]) -> AccessPolicy {
@@ -20,10 +20,10 @@ struct UnitAccessTests {
         }
     }
 
-    @Test func `the caches serve the unit's programs and deny the others`() async throws {
+    @Test func `the cache server serves programs of a permitted unit and refuses others`() async throws {
         let realm = try #require(TestRealm.current)
         let policy = policy(["kinit", "kvno"])
-        // A socket's path is short.
+        // The path of a socket must be short.
         let folder = "/tmp/unit-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -51,7 +51,7 @@ struct UnitAccessTests {
         await server.shutDown()
     }
 
-    @Test(arguments: [true, false]) func `the API serves the unit's programs and denies the others`(isListed: Bool) async throws {
+    @Test(arguments: [true, false]) func `the API serves programs of a permitted unit and refuses others`(isListed: Bool) async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             change: { $0.credentialCallers = [.unit("backup.service")] },

@@ -3,15 +3,15 @@ import Testing
 
 @testable import TLSChannelBinding
 
-/// A certificate in `Fixtures`, which `make-certificates` there has made, and what is known of it.
+/// A certificate in `Fixtures`, created by `make-certificates` there, with its expected properties.
 struct Certificate: Decodable, Sendable, CustomTestStringConvertible {
     /// The file's name without `.der`.
     let name: String
-    /// What openssl calls the signature algorithm.
+    /// openssl's name of the signature algorithm.
     let algorithm: String
-    /// The hash function of the bindings, as openssl calls it; nil where there are none.
+    /// openssl's name of the hash function of the bindings; nil if the certificate has none.
     let hash: String?
-    /// What `openssl dgst` made of the file with that, in hexadecimal digits.
+    /// The output of `openssl dgst` with that function, in hexadecimal digits.
     let digest: String?
 
     var testDescription: String { name }
@@ -33,7 +33,7 @@ struct Certificate: Decodable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What becomes of a certificate: bindings or the code of the error.
+/// The result for a certificate: its bindings or the error.
 func outcome(of der: [UInt8]) -> Result<TLSServerEndPoint, TLSServerEndPointError> {
     Result { () throws(TLSServerEndPointError) in try TLSServerEndPoint(certificate: der) }
 }
@@ -45,13 +45,13 @@ extension Result<TLSServerEndPoint, TLSServerEndPointError> {
         return error.code
     }
 
-    /// The error's sentence, or nil.
+    /// The error's message, or nil.
     var message: String? {
         guard case .failure(let error) = self else { return nil }
         return error.message
     }
 
-    /// What follows the prefix, in hexadecimal digits, or nil.
+    /// The bytes after the prefix, in hexadecimal digits, or nil.
     var digest: String? {
         let prefix = Array("tls-server-end-point:".utf8)
         guard case .success(let bindings) = self, bindings.applicationData.starts(with: prefix) else { return nil }

@@ -7,13 +7,13 @@ func der(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
     return [tag, 0x80 | UInt8(length.count)] + length + content
 }
 
-/// The tags of what a certificate is made of.
+/// The DER tags in a certificate.
 enum Tag {
     static let bitString: UInt8 = 0x03
     static let null: UInt8 = 0x05
     static let sequence: UInt8 = 0x30
     static let integer: UInt8 = 0x02
-    /// A tag of the context, of a value with parts.
+    /// A context-specific, constructed tag.
     static func field(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
@@ -30,7 +30,7 @@ enum Identifier {
     static let pss: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0A]
 }
 
-/// The smallest thing that has the outermost fields of a certificate.
+/// The smallest value with the outermost fields of a certificate.
 func certificate(algorithm: [UInt8], body: [UInt8] = der(Tag.sequence), signature: [UInt8] = [0x03, 0x01, 0x00]) -> [UInt8] {
     der(Tag.sequence, body, algorithm, signature)
 }

@@ -2,15 +2,15 @@ import Testing
 
 @testable import TLSChannelBinding
 
-/// Certificates with damaged bytes; the seed is fixed, so a failure comes again.
+/// Certificates with damaged bytes; fixed seeds make a failure reproducible.
 struct DamagedCertificateTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `any bytes are read without a trap`(seed: UInt64) throws {
+    func `a damaged certificate is read without a trap`(seed: UInt64) throws {
         var generator = SeededGenerator(state: seed)
         let certificates = try ["ecdsa-sha256", "pss-sha384", "pss-default", "ed25519"].map { try Certificate.named($0).bytes() }
         for _ in 0..<300 {
             var bytes = try #require(certificates.randomElement(using: &generator))
-            // Where the lengths and the identifiers are: the head, or the signature algorithm.
+            // The lengths and the identifiers are in the head and in the signature algorithm.
             let hasHead = Bool.random(using: &generator)
             let places = hasHead ? 0..<64 : (bytes.count - min(350, bytes.count))..<bytes.count
             for _ in 0..<Int.random(in: 1...4, using: &generator) {

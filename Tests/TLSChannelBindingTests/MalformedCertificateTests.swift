@@ -2,11 +2,12 @@ import Testing
 
 @testable import TLSChannelBinding
 
+/// Bytes that are not a certificate in DER.
 struct MalformedCertificateTests {
     private static let algorithm = der(Tag.sequence, Identifier.ecdsaSHA256)
 
     @Test(arguments: ["ecdsa-sha256", "pss-sha384", "ed25519"])
-    func `every cut is malformed`(name: String) throws {
+    func `a truncated certificate is malformed`(name: String) throws {
         let bytes = try Certificate.named(name).bytes()
         for length in bytes.indices {
             #expect(outcome(of: Array(bytes[..<length])).code == .malformed, "cut to \(length)")
@@ -14,7 +15,7 @@ struct MalformedCertificateTests {
     }
 
     @Test(arguments: [[0x00], [0x05, 0x00], [0x0A], [0x30, 0x00]] as [[UInt8]])
-    func `nothing may follow`(trailer: [UInt8]) throws {
+    func `a certificate with trailing bytes is malformed`(trailer: [UInt8]) throws {
         for name in ["rsa-sha256", "ed25519"] {
             let bytes = try Certificate.named(name).bytes()
             #expect(outcome(of: bytes + trailer).code == .malformed)
@@ -24,13 +25,13 @@ struct MalformedCertificateTests {
 
     @Test(
         arguments: [
-            // Indefinite, longer than needed, and beyond all memory.
+            // Indefinite, longer than necessary, and larger than any memory.
             [0x80], [0x81, 0x7F], [0x82, 0x00, 0xFF], [0x83, 0x00, 0x01, 0x00], [0x84, 0xFF, 0xFF, 0xFF, 0xFF],
             [0x88, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x88, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
             [0x89, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00], [0xFE] + Array(repeating: 0xFF, count: 126), [0xFF],
         ] as [[UInt8]]
     )
-    func `lengths of other forms are malformed`(length: [UInt8]) throws {
+    func `a length that is not DER is malformed`(length: [UInt8]) throws {
         let content = der(Tag.sequence) + Self.algorithm + [0x03, 0x01, 0x00]
         #expect(outcome(of: der(Tag.sequence, content)).code == nil)
         #expect(outcome(of: [Tag.sequence] + length + content).code == .malformed)
@@ -48,7 +49,7 @@ struct MalformedCertificateTests {
         der(Tag.null),
         algorithm,
         der(0x31, der(Tag.sequence), algorithm, [0x03, 0x01, 0x00]),
-        // A sequence whose tag says that it has no parts.
+        // A sequence whose tag is primitive.
         der(0x10, der(Tag.sequence), algorithm, [0x03, 0x01, 0x00]),
         certificate(algorithm: algorithm, body: der(0x10)),
         certificate(algorithm: algorithm, body: der(0x31)),
@@ -67,13 +68,13 @@ struct MalformedCertificateTests {
         certificate(algorithm: algorithm, signature: [0x04, 0x01, 0x00]),
         certificate(algorithm: algorithm, signature: [0x03, 0x01, 0x00, 0x05, 0x00]),
     ])
-    func `what is no certificate is malformed`(_ bytes: [UInt8]) {
+    func `a value without the structure of a certificate is malformed`(_ bytes: [UInt8]) {
         #expect(outcome(of: bytes).code == .malformed)
     }
 
-    @Test func `the cause is kept`() {
+    @Test func `an error includes its cause`() {
         guard case .failure(let error) = outcome(of: []) else {
-            Issue.record("nothing is no certificate")
+            Issue.record("empty data was accepted as a certificate")
             return
         }
         #expect(error.cause != nil)
@@ -81,7 +82,7 @@ struct MalformedCertificateTests {
         #expect(error == TLSServerEndPointError(.malformed, error.message))
     }
 
-    @Test func `deep nesting is malformed`() {
+    @Test func `a deeply nested certificate is malformed`() {
         var body = der(Tag.sequence)
         for _ in 0..<20_000 { body = der(Tag.sequence, body) }
         #expect(outcome(of: certificate(algorithm: Self.algorithm, body: body)).code == .malformed)
@@ -95,11 +96,11 @@ struct MalformedCertificateTests {
             Array(repeating: [0x30, 0x02, 0x30, 0x00], count: 250_000).flatMap { $0 },
         ] as [[UInt8]]
     )
-    func `a long certificate is read once`(content: [UInt8]) {
+    func `a long certificate is read in linear time`(content: [UInt8]) {
         #expect(outcome(of: certificate(algorithm: Self.algorithm, body: der(Tag.sequence, content))).code == nil)
     }
 
-    @Test func `a certificate has a limit`() {
+    @Test func `a certificate larger than 1 MiB is malformed`() {
         let room = (1 << 20) - certificate(algorithm: Self.algorithm, body: der(0x04, Array(repeating: 0, count: 1 << 19))).count
         for (surplus, code) in [(0, nil), (1, .malformed)] as [(Int, TLSServerEndPointError.Code?)] {
             let content = der(0x04, Array(repeating: 0, count: (1 << 19) + room + surplus - 5))

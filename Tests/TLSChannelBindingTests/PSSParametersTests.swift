@@ -2,7 +2,7 @@ import Testing
 
 @testable import TLSChannelBinding
 
-/// Parameters of RSASSA-PSS that openssl does not write.
+/// RSASSA-PSS parameters that openssl does not generate.
 struct PSSParametersTests {
     private static let sha1 = der(Tag.sequence, Identifier.sha1, der(Tag.null))
     private static let sha256 = der(Tag.sequence, Identifier.sha256, der(Tag.null))
@@ -19,14 +19,14 @@ struct PSSParametersTests {
     }
 
     @Test(arguments: [
-        // What is left out stands for SHA-1, which SHA-256 replaces; written out it is no DER, but known to occur.
+        // An omitted function is SHA-1, which SHA-256 replaces; an explicit SHA-1 is not DER, but occurs.
         (der(Tag.sequence), 32),
         (der(Tag.sequence, hash(sha1), mask(Identifier.mgf1, sha1)), 32),
         (der(Tag.sequence, mask(Identifier.mgf1, sha1), salt, trailer), 32),
         (der(Tag.sequence, hash(sha256), mask(Identifier.mgf1, sha256)), 32),
         (der(Tag.sequence, hash(sha384), mask(Identifier.mgf1, sha384), salt, trailer), 48),
     ])
-    func `one hash function is taken`(parameters: [UInt8], length: Int) {
+    func `PSS parameters with one hash function have bindings`(parameters: [UInt8], length: Int) {
         #expect(outcome(parameters: parameters).digest?.count == 2 * length)
     }
 
@@ -35,13 +35,13 @@ struct PSSParametersTests {
         der(Tag.sequence, hash(sha256), salt),
         der(Tag.sequence, mask(Identifier.mgf1, sha256)),
         der(Tag.sequence, hash(sha256), mask(Identifier.mgf1, sha384)),
-        // A mask that another function makes.
+        // A mask generation function other than MGF1.
         der(Tag.sequence, hash(sha256), mask(Identifier.sha256, sha256)),
         der(Tag.sequence, hash(sha256), mask(Identifier.sha256)),
-        // A hash function that nobody knows.
+        // An unknown hash function.
         der(Tag.sequence, hash(der(Tag.sequence, Identifier.pss)), mask(Identifier.mgf1, der(Tag.sequence, Identifier.pss))),
     ])
-    func `none or two hash functions are not guessed`(parameters: [UInt8]) {
+    func `PSS parameters with two or unknown hash functions have no bindings`(parameters: [UInt8]) {
         #expect(outcome(parameters: parameters).code == .undefined)
     }
 
@@ -60,7 +60,7 @@ struct PSSParametersTests {
         der(Tag.sequence, hash(sha256), mask(Identifier.mgf1, sha256), salt, trailer, der(Tag.field(4), der(Tag.null))),
         der(Tag.sequence) + der(Tag.null),
     ])
-    func `what is no parameters is malformed`(parameters: [UInt8]) {
+    func `invalid PSS parameters are malformed`(parameters: [UInt8]) {
         #expect(outcome(parameters: parameters).code == .malformed)
     }
 }

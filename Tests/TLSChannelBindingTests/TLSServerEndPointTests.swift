@@ -4,19 +4,20 @@ import Testing
 
 @testable import TLSChannelBinding
 
+/// The tls-server-end-point channel bindings of a certificate (RFC 5929).
 struct TLSServerEndPointTests {
     @Test(arguments: try Certificate.all())
-    func `every certificate has its bindings`(_ certificate: Certificate) throws {
+    func `every certificate has the expected bindings`(_ certificate: Certificate) throws {
         let outcome = try outcome(of: certificate.bytes())
         #expect(outcome.digest == certificate.digest)
         #expect(outcome.code == (certificate.digest == nil ? .undefined : nil))
     }
 
-    /// The files are what the list says, and openssl still makes the same of them.
+    /// The list in `Fixtures` matches its files, and openssl still computes the same digests.
     @Test(arguments: try Certificate.all())
-    func `openssl agrees`(_ certificate: Certificate) async throws {
+    func `openssl reports the same algorithm and digest`(_ certificate: Certificate) async throws {
         let path = try certificate.path()
-        // Identifiers instead of names are those that some version of openssl has no name for.
+        // An algorithm without letters is an identifier for which some version of openssl has no name.
         if certificate.algorithm.contains(where: \.isLetter) {
             let text = try await openssl("x509", "-inform", "DER", "-in", path, "-noout", "-text")
             let lines = text.split(separator: "\n").map { $0.trimmingPrefix(while: \.isWhitespace) }
@@ -40,13 +41,13 @@ struct TLSServerEndPointTests {
         return result.standardOutput
     }
 
-    @Test func `the prefix is that of the registry`() throws {
+    @Test func `bindings start with the registered prefix`() throws {
         let bindings = try TLSServerEndPoint(certificate: Certificate.named("ecdsa-sha256").bytes())
         #expect(bindings.applicationData.count == 21 + 32)
         #expect(String(decoding: bindings.applicationData.prefix(21), as: UTF8.self) == "tls-server-end-point:")
     }
 
-    @Test func `bindings are equal for one certificate only`() throws {
+    @Test func `bindings are equal only for the same certificate`() throws {
         let first = try TLSServerEndPoint(certificate: Certificate.named("rsa-sha1").bytes())
         #expect(try first == TLSServerEndPoint(certificate: Certificate.named("rsa-sha1").bytes()))
         #expect(try first != TLSServerEndPoint(certificate: Certificate.named("rsa-sha256").bytes()))
@@ -58,22 +59,22 @@ struct TLSServerEndPointTests {
         ("pss-sha256-mgf1-sha1", "signed with RSASSA-PSS and two hash functions "),
         ("unknown", "signed with the unknown algorithm 1.2.840.113549.1.1.127 "),
     ])
-    func `the error names the algorithm`(name: String, clause: String) throws {
+    func `the error for a certificate without bindings names the algorithm`(name: String, clause: String) throws {
         let message = try #require(try outcome(of: Certificate.named(name).bytes()).message)
         #expect(message.contains(clause), "\(message)")
         #expect(message.contains("Connect without channel bindings"))
     }
 
-    @Test func `a long identifier is cut in the error`() throws {
+    @Test func `a long algorithm identifier is truncated in the error`() throws {
         let identifier = der(0x06, Array(repeating: 0x2A, count: 100_000))
         let outcome = outcome(of: certificate(algorithm: der(Tag.sequence, identifier)))
         #expect(outcome.code == .undefined)
         #expect(try #require(outcome.message).utf8.count < 500)
     }
 
-    /// Parameters that should not be there, and missing ones that should, do not change the hash.
+    /// Unexpected and missing parameters do not change the hash function.
     @Test(arguments: [[], der(Tag.null), der(Tag.sequence)])
-    func `parameters other than those of PSS do not count`(_ parameters: [UInt8]) {
+    func `parameters of algorithms other than PSS are ignored`(_ parameters: [UInt8]) {
         for identifier in [Identifier.ecdsaSHA256, Identifier.oldRSASHA1] {
             let bytes = certificate(algorithm: der(Tag.sequence, identifier, parameters))
             #expect(outcome(of: bytes).digest == hexadecimal(SHA256.hash(data: bytes)))

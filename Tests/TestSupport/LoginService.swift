@@ -27,7 +27,7 @@ public final class LoginService: Sendable {
 
     private static let logind = "/lib/systemd/systemd-logind"
 
-    /// Whether this machine and user can run one.
+    /// Whether this user can run the service on this machine.
     public static let isPossible: Bool = {
         guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: logind),
             (try? Program.path(of: "dbus-daemon")) != nil, (try? Program.path(of: "busctl")) != nil
@@ -35,7 +35,7 @@ public final class LoginService: Sendable {
         return succeeds(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/run"])
     }()
 
-    /// The reason for skipping a test if it is not possible.
+    /// The reason for skipping a test if the service cannot run.
     public static let reason = "this needs root, a private mount namespace, dbus-daemon, busctl and systemd-logind"
 
     private let folder: String
@@ -88,7 +88,7 @@ public final class LoginService: Sendable {
         let description: String
     }
 
-    /// Both stop when the shell's standard input is closed.
+    /// Runs the bus and logind until the shell's standard input is closed.
     private static let script = """
         folder=$1
         trap 'kill $logind $bus 2>/dev/null; wait' EXIT
@@ -150,7 +150,7 @@ public final class LoginService: Sendable {
         }
     }
 
-    /// Requests a session to lock, as `loginctl lock-session` does.
+    /// Requests that a session lock its screen, as `loginctl lock-session` does.
     public func lock(_ session: Session) async throws {
         try await call("/org/freedesktop/login1", "org.freedesktop.login1.Manager", "LockSession", "s", session.id)
     }

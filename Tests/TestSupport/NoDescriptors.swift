@@ -4,13 +4,13 @@
     internal import Glibc
 #endif
 
-/// Opens descriptors until there are no more, 256 at most. Only for an exit test's process: the limit applies to the whole process.
+/// Sets the limit of open descriptors to 256 and opens all of them. Only for an exit test, because the limit applies to the whole process.
 public func takeAllDescriptors() -> [Int32] {
     var limit = rlimit()
     let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    guard getrlimit(kind, &limit) == 0 else { fatalError("no limit is known") }
+    guard getrlimit(kind, &limit) == 0 else { fatalError("the limit cannot be read") }
     limit.rlim_cur = 256
-    guard setrlimit(kind, &limit) == 0 else { fatalError("the limit can't be set") }
+    guard setrlimit(kind, &limit) == 0 else { fatalError("the limit cannot be set") }
     var held: [Int32] = []
     while true {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -19,7 +19,7 @@ public func takeAllDescriptors() -> [Int32] {
     }
 }
 
-/// Connects a socket that there is already.
+/// Connects an existing socket to a path.
 public func connect(_ client: Int32, to path: String) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -27,5 +27,5 @@ public func connect(_ client: Int32, to path: String) {
     let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(client, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
     }
-    guard result == 0 else { fatalError("it does not listen") }
+    guard result == 0 else { fatalError("the socket cannot be connected") }
 }

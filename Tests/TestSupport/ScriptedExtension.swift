@@ -54,7 +54,7 @@ package final class ScriptedExtension: CredentialExtension {
         } catch let error as AuthorizationError {
             throw error
         } catch {
-            throw AuthorizationError(.canceled, "The request was called off.", cause: error)
+            throw AuthorizationError(.canceled, "The request was cancelled.", cause: error)
         }
     }
 
@@ -75,6 +75,7 @@ package final class ScriptedExtension: CredentialExtension {
         )
     }
 
+    /// Returns a grant with a fake token and a new exchange.
     package static func grant(
         for request: AuthorizationRequest,
         identity: AuthorizationIdentity? = nil,

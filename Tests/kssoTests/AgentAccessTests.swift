@@ -4,14 +4,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A real agent whose profile says who may use the tickets: which programs of its user, and which other users.
+/// A running agent enforces its profile's rules on which programs of its user, and which other users, may use the tickets.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(2)))
 struct AgentAccessTests {
     let station: Workstation
 
     init() throws { station = try Workstation() }
 
-    /// The file that runs when a program is called by its name.
+    /// The executable file that a program's name resolves to.
     private func file(of program: String) throws -> String {
         URL(filePath: try Program.path(of: program)).resolvingSymlinksInPath().path
     }
@@ -20,7 +20,7 @@ struct AgentAccessTests {
         try await station.run(["ksso", "exec", "--"] + command, environment: ["LC_ALL": "C"])
     }
 
-    /// What curl gets for a URL: the status, and the document.
+    /// The agent's reply to `authorize` for a URL: the HTTP status and the JSON document.
     private func authorize(_ url: String, as user: UInt32? = nil) async throws -> (status: String, body: String) {
         try await curl(["--data", #"{"url": "\#(url)"}"#, "http://ksso/v1/authorize"], as: user)
     }
@@ -32,11 +32,11 @@ struct AgentAccessTests {
         return (lines.last ?? "", lines.dropLast().joined(separator: "\n"))
     }
 
-    @Test func `only the programs that are named are served`() async throws {
+    @Test func `the agent refuses programs that credentialBundleIdACL does not list`() async throws {
         let (kvno, klist) = (try file(of: "kvno"), try file(of: "klist"))
         try station.install(profile(data: ["credentialBundleIdACL: [com.apple.Safari, \(kvno)]"]))
         try await station.withAgent { _ async throws in
-            // The agent's own program holds the tickets anyway.
+            // The agent's own program may always use the tickets.
             try await station.signIn()
             #expect(try await exec("kvno", "HTTP/localhost").output == "HTTP/localhost@EXAMPLE.TEST: kvno = 1\n")
             #expect(
@@ -55,9 +55,9 @@ struct AgentAccessTests {
         }
     }
 
-    @Test func `the API serves the programs that are named`() async throws {
-        let named = [try file(of: "curl"), try file(of: "klist")]
-        try station.install(profile(data: ["credentialBundleIdACL: [\(named.joined(separator: ", "))]"]))
+    @Test func `the agent API serves programs that credentialBundleIdACL lists`() async throws {
+        let allowed = [try file(of: "curl"), try file(of: "klist")]
+        try station.install(profile(data: ["credentialBundleIdACL: [\(allowed.joined(separator: ", "))]"]))
         try await station.withAgent { _ async throws in
             try await station.signIn()
             let reply = try await authorize("http://localhost/")
@@ -67,9 +67,9 @@ struct AgentAccessTests {
         }
     }
 
-    /// By their numbers alone: 12345 need not have an account. The files are open to them here, so that the agent alone decides.
+    /// The rule matches a numeric user ID, so 12345 needs no account. The files are open to every user, so that only the agent decides.
     @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
-    func `another user gets the host that allowed peers grants`() async throws {
+    func `another user gets tokens only for the hosts that AllowedPeers grants`() async throws {
         let rules = profile(hosts: ["localhost", "other.example.test"])
         try station.install(rules + "\nAllowedPeers: {'uid:12345': [localhost]}\n")
         try await station.withAgent { _ async throws in
@@ -90,10 +90,10 @@ struct AgentAccessTests {
             for path in ["login", "refresh", "logout", "identity", "stop"] {
                 #expect(try await curl(["--data", "{}", "http://ksso/v1/\(path)"], as: 12345).status == "403", "\(path)")
             }
-            // Whom nobody names is not listened to.
+            // The agent closes the connection of a user that AllowedPeers does not list.
             #expect(try await authorize("http://localhost/", as: 12346).status == "000")
             try await expectNoCaches(as: 12345)
-            // The own user's commands trust a closed folder alone.
+            // The commands of the agent's own user use the sockets only in a folder that other users cannot open.
             #expect(chmod(station.runtime, 0o700) == 0)
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         }

@@ -3,15 +3,14 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// What many processes ask for at the same moment is asked of the KDC once.
+/// Simultaneous requests of many processes for the same ticket cause one request to the KDC.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct AgentColdRequestTests {
     private static let host = "cold.example.test"
     private static let service = "HTTP/\(host)"
     private static let processes = 200
 
-    /// The processes, none of which knows of the others: each reads its settings to the end, which comes when the gate is opened, and then
-    /// prints the answer to `authorize`.
+    /// Starts independent processes. Each reads its settings from a FIFO until the gate opens, and then prints the reply to `authorize`.
     private static let script = """
         cd "$HOME" && mkfifo gate && exec 3<>gate
         for number in $(seq \(processes)); do
@@ -23,30 +22,30 @@ struct AgentColdRequestTests {
         wait
         """
 
-    @Test func `one ticket`() async throws {
+    @Test func `200 processes that need a service ticket at once cause one request to the KDC`() async throws {
         try await withStation { station in
             try await station.withAgent { _ in
                 try await station.signIn()
                 async let answers = park(on: station)
                 try await release(station) { try await station.realm.pauseKDC() }
-                judge(try await answers)
+                expectDistinctTokens(try await answers)
             }
         }
     }
 
-    /// Nobody is signed in yet, and the agent has a key: all wait for its sign-in.
-    @Test func `one sign in`() async throws {
+    /// No one is signed in yet and the agent has a keytab, so every request waits for its sign-in.
+    @Test func `200 processes that wait for the agent's keytab cause one sign-in`() async throws {
         try await withStation { station in
             let keytab = try await station.realm.keytab(for: "alice")
             let answers = Task { try await park(on: station) }
             defer { answers.cancel() }
             try await release(station) {
-                // The first attempt begins before there is a socket, and finds a KDC that takes its time.
+                // The agent's first attempt begins before its socket exists, and waits for the paused KDC.
                 try await station.realm.pauseKDC()
             } serving: { body in
                 try await station.withAgent(["--keytab", keytab]) { _ in
                     try await body()
-                    judge(try await answers.value)
+                    expectDistinctTokens(try await answers.value)
                 }
             }
             #expect(try station.realm.issued(.initialTicket, client: "alice") == 1)
@@ -62,11 +61,12 @@ struct AgentColdRequestTests {
         }
     }
 
-    /// Starts them all, which ask when they are released.
+    /// Starts all processes, which send their requests when they are released.
     private func park(on station: Workstation) async throws -> CommandResult { try await station.run(["sh", "-c", Self.script]) }
 
-    /// Has all of them ask, and the KDC answer when all of them wait, or after four seconds, where the machine is busy: the agent gives it
-    /// ten.
+    /// Releases the processes, and resumes the KDC when all of them wait.
+    ///
+    /// On a busy machine the KDC resumes after four seconds, because the agent waits ten seconds for it.
     private func release(
         _ station: Workstation,
         pausing: () async throws -> Void,
@@ -81,9 +81,9 @@ struct AgentColdRequestTests {
         }
     }
 
-    private func judge(_ result: CommandResult) {
+    private func expectDistinctTokens(_ result: CommandResult) {
         let tokens = result.output.matches(of: /"Authorization":"Negotiate ([^"]+)"/).map(\.1)
         #expect(tokens.count == Self.processes, "\(result.errors) \(result.output.prefix(500))")
-        #expect(Set(tokens).count == Self.processes, "each has a token of its own")
+        #expect(Set(tokens).count == Self.processes, "each process has its own token")
     }
 }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso agent run`, `status` and `stop`: one agent a runtime folder, however the last one ended.
+/// `ksso agent run`, `status` and `stop` manage one agent per runtime folder, however the previous one ended.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct AgentCommandTests {
     let station: Workstation
@@ -14,7 +14,7 @@ struct AgentCommandTests {
     private var isRunning: String { "an agent is already running in \(station.runtime). See: ksso agent status" }
     private var isNotRunning: String { "no agent is running in \(station.runtime). Start one with: ksso agent run --background" }
 
-    @Test func `in the background`() async throws {
+    @Test func `an agent started with --background can be inspected and stopped`() async throws {
         try await station.withBackgroundAgent { result in
             #expect(result == .done("The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"))
             let document = try await station.agentStatus()
@@ -29,7 +29,7 @@ struct AgentCommandTests {
             let kept = "The tickets of alice@EXAMPLE.TEST are kept for the next start. To destroy them: "
             #expect(stop.exitStatus == 0 && stop.output == "The agent has stopped.\n" && stop.errors.hasPrefix(kept), "\(stop)")
             #expect(kill(process, 0) != 0)
-            // Nobody is told that all is over while tickets wait on disk.
+            // These commands report the tickets on disk instead of claiming that none exist.
             let sentence = "the agent is not running, and has tickets in \(station.runtime)/tickets. To use or destroy them, first run: "
             for (command, status) in [(["status"], 5), (["logout", "--all"], 1)] {
                 let result = try await station.run(["ksso"] + command)
@@ -38,13 +38,13 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `one that nobody needs ends by itself`() async throws {
+    @Test func `an idle agent exits after the time given by --idle-exit`() async throws {
         let result = try await station.ksso("agent", "run", "--idle-exit", "1s")
         let sentence = "the agent was idle for 1.0 seconds: it exits. Its tickets are kept for the next start."
         #expect(result == CommandResult(exitStatus: 0, output: "", errors: "ksso: \(sentence)\n"))
     }
 
-    @Test func `where none runs`() async throws {
+    @Test func `status and stop fail with advice if no agent is running`() async throws {
         for command in [["status"], ["status", "--json"], ["stop"]] {
             #expect(try await station.run(["ksso", "agent"] + command) == .failure(1, isNotRunning))
         }
@@ -53,15 +53,15 @@ struct AgentCommandTests {
         #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))
     }
 
-    @Test func `a pinentry that is no program is refused`() async throws {
+    @Test func `a --pinentry that does not exist is refused`() async throws {
         let sentence = "nosuch: there is no such program. Give --pinentry the path of one."
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "run", "--pinentry", "nosuch", "--background") == .failure(1, sentence))
     }
 
-    /// A request that may ask, where nobody can be: the journal says why, once.
+    /// Requests that allow a password prompt arrive while none is available.
     @Test(arguments: [[], ["--pinentry", "/bin/false"]])
-    func `why nobody can be asked stands in the journal`(arguments: [String]) async throws {
+    func `the agent logs once why no password prompt is available`(arguments: [String]) async throws {
         try station.install(profile())
         let (_, transcript) = try await station.withAgent(arguments) { _ async throws in
             for path in ["authorize", "login", "login"] {
@@ -80,8 +80,8 @@ struct AgentCommandTests {
         #expect(transcript.components(separatedBy: "no password prompt is available").count == 2, "\(transcript)")
     }
 
-    /// Whoever signed in before there was an agent is not signed in again by the next one.
-    @Test func `a sign-out holds for the next agent`() async throws {
+    /// The sign-in precedes the first agent, which takes over the ticket. The next agent must not take it over again.
+    @Test func `a sign-out remains effective after the agent restarts`() async throws {
         try await station.signIn()
         try await station.withAgent { _ async throws in
             try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
@@ -92,8 +92,8 @@ struct AgentCommandTests {
         }
     }
 
-    /// A ticket of kinit stays in the system's cache, and goes with all others.
-    @Test func `a sign-out of all holds for the next agent`() async throws {
+    /// `ksso logout` keeps a ticket that kinit stored in the system's cache; `--all` destroys it.
+    @Test func `logout --all also destroys a kinit ticket, and remains effective after a restart`() async throws {
         #expect(try await station.run(["kinit", "alice"], input: "secret\n").exitStatus == 0)
         try await station.withAgent { _ async throws in
             try await eventually { try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"] }
@@ -107,7 +107,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `a second one is refused`() async throws {
+    @Test func `a second agent in the same runtime folder is refused`() async throws {
         try await station.withAgent { _ async throws in
             #expect(try await station.ksso("agent", "run") == .failure(1, isRunning))
             #expect(try await station.ksso("agent", "run", "--background") == .failure(1, isRunning))
@@ -116,12 +116,13 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: [0o777, 0o750, 0o701])
-    func `a folder that is open to others`(mode: Int) async throws {
+    func `a runtime folder with permissions for other users is refused`(mode: Int) async throws {
         try RuntimeFolder.make(station, mode: mode)
         try await expectUnusableFolder()
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a file away")) func `a folder of somebody else`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func `a runtime folder owned by another user is refused`() async throws {
         try RuntimeFolder.make(station)
         #expect(chown(station.runtime, 65534, 65534) == 0)
         try await expectUnusableFolder()
@@ -135,10 +136,10 @@ struct AgentCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: station.runtime) == [])
     }
 
-    /// Neither socket is believed where others could have put it there.
-    @Test func `an agent in a folder that was opened`() async throws {
+    /// Commands ignore both sockets, because another user could have created them.
+    @Test func `commands ignore an agent whose runtime folder other users can write to`() async throws {
         try await station.withAgent { _ in
-            // An agent that answers has finished its start. One that is still starting would take over the tickets of the sign-in below.
+            // An agent that responds has finished its start. One that is still starting would take over the tickets of the sign-in below.
             _ = try await station.agentStatus()
             try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: station.runtime)
             try await station.signIn()
@@ -149,7 +150,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `sockets that are stale are replaced`() async throws {
+    @Test func `stale sockets are replaced`() async throws {
         try RuntimeFolder.make(station)
         for name in ["agent.sock", "kcm.sock"] { try UnixSocket.leave(at: "\(station.runtime)/\(name)") }
         let end = try await station.withAgent { _ in
@@ -160,7 +161,7 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: ["agent.sock", "kcm.sock"])
-    func `something else in a sockets place`(name: String) async throws {
+    func `a file that is not a socket prevents the agent's start and is not removed`(name: String) async throws {
         try RuntimeFolder.make(station)
         let path = try station.write("mine", to: "run/\(name)")
         let sentence = "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR."
@@ -169,7 +170,7 @@ struct AgentCommandTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
     }
 
-    @Test func `one that was killed is replaced`() async throws {
+    @Test func `an agent that replaces a killed one restores its sessions`() async throws {
         let killed = try await station.withAgent { agent in
             try await station.signIn()
             kill(agent.process, SIGKILL)
@@ -184,7 +185,7 @@ struct AgentCommandTests {
     }
 
     @Test(arguments: [SIGTERM, SIGINT])
-    func `a signal ends it in order`(signal: Int32) async throws {
+    func `SIGTERM and SIGINT make the agent exit with status 0 and keep its tickets`(signal: Int32) async throws {
         let end = try await station.withAgent { agent in
             try await station.signIn()
             kill(agent.process, signal)
@@ -192,13 +193,13 @@ struct AgentCommandTests {
         #expect(end.status == 0 && end.transcript == "")
         let files = try FileManager.default.contentsOfDirectory(atPath: station.runtime)
         #expect(!files.contains { $0.hasSuffix(".sock") || $0 == "krb5.conf" }, "\(files)")
-        // What it keeps on disk stays for the next one.
+        // The tickets on disk stay for the next agent.
         try await station.withAgent { _ async throws in
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         }
     }
 
-    @Test func `signals that arrive while it ends do not kill it`() async throws {
+    @Test func `signals that arrive during shutdown do not kill the agent`() async throws {
         for _ in 0..<5 {
             let end = try await station.withAgent { agent in
                 while String.contents(ofKernelFile: "/proc/\(agent.process)/cmdline")?.isEmpty == false {
@@ -210,7 +211,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `the tickets are in the folder that is named`() async throws {
+    @Test func `--tickets sets the folder in which the agent stores its tickets`() async throws {
         let folder = "\(station.directory)/kept"
         try await station.withAgent(["--tickets", folder]) { _ in try await station.signIn() }
         try FileManager.default.removeItem(atPath: station.runtime)
@@ -219,7 +220,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `it leaves no core dump`() async throws {
+    @Test func `core dumps are disabled for the agent`() async throws {
         try await station.withAgent { agent in
             let limits = String.contents(ofKernelFile: "/proc/\(agent.process)/limits") ?? ""
             let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") } ?? ""
@@ -227,7 +228,7 @@ struct AgentCommandTests {
         }
     }
 
-    @Test func `options that exclude each other`() async throws {
+    @Test func `ksso agent run refuses invalid combinations of options`() async throws {
         for options in [["--principal", "alice"], ["--system", "--tickets", "/tmp"]] {
             #expect(try await station.run(["ksso", "agent", "run"] + options).exitStatus == 64)
         }

@@ -1,11 +1,11 @@
 import KerberosTesting
 import Testing
 
-/// The KDC dies and returns: programs with tickets notice nothing.
+/// Programs that have tickets keep working while the KDC is unavailable.
 @Suite(.serialized, .protectedWeb, .timeLimit(.minutes(5)))
 struct AgentKDCFaultTests {
     @Test(arguments: [true, false])
-    func `programs with tickets notice nothing`(isSilent: Bool) async throws {
+    func `programs with cached tickets keep working while the KDC is stopped or unresponsive`(isSilent: Bool) async throws {
         let station = try Workstation()
         try station.install(profile(hosts: ["localhost"]))
         let page = "\(try #require(WebTrait.server).url)/hello"

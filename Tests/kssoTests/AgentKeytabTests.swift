@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// `ksso agent run --keytab`: an agent that signs in by itself.
+/// `ksso agent run --keytab` signs the agent in without a user.
 @Suite(.timeLimit(.minutes(5)))
 struct AgentKeytabTests {
     private func withKeytab(_ body: (Workstation, String) async throws -> Void) async throws {
@@ -19,14 +19,14 @@ struct AgentKeytabTests {
     }
 
     @Test(arguments: [[], ["--principal", "alice"], ["--system"]])
-    func `it signs in`(options: [String]) async throws {
+    func `an agent with a keytab signs in when it starts`(options: [String]) async throws {
         try await withKeytab { station, keytab in
             let end = try await station.withAgent(["--keytab", keytab] + options) { _ in try await waitForSession(on: station) }
             #expect(end.status == 0 && end.transcript == "", "\(end)")
         }
     }
 
-    @Test func `the KDC comes up later`() async throws {
+    @Test func `an agent that starts before the KDC signs in as soon as the KDC is up`() async throws {
         try await withKeytab { station, keytab in
             try await station.realm.stopKDC()
             try await station.withAgent(["--keytab", keytab]) { agent in
@@ -34,13 +34,13 @@ struct AgentKeytabTests {
                 #expect(try await station.status().sessions == [])
                 try await station.realm.startKDC()
                 try await waitForSession(on: station)
-                // What `ksso agent status` ends on.
+                // The agent logs the recovery, so that the log does not end with the failure.
                 try await agent.wait(for: "signed in as alice@EXAMPLE.TEST with the keytab \(keytab).")
             }
         }
     }
 
-    @Test func `the status line of the service follows the attempts to sign in`() async throws {
+    @Test func `the systemd status line follows the sign-in attempts with the keytab`() async throws {
         try await withKeytab { station, keytab in
             let notifications = try NotificationSocket(path: "\(station.directory)/notify")
             try await station.realm.stopKDC()
@@ -52,7 +52,7 @@ struct AgentKeytabTests {
         }
     }
 
-    /// What the agent answers to `authorize`.
+    /// The agent's reply to `authorize`.
     private func ask(_ station: Workstation, _ fields: String) async throws -> String {
         try await station.run([
             "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
@@ -60,7 +60,7 @@ struct AgentKeytabTests {
         ]).output
     }
 
-    @Test func `a realm that comes back is signed in again`() async throws {
+    @Test func `the agent signs in again when the profile of the keytab's realm returns`() async throws {
         try await withKeytab { station, keytab in
             let path = try station.install(profile())
             try await station.withAgent(["--keytab", keytab]) { _ in
@@ -73,7 +73,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func `after a sign-out the next request signs in`() async throws {
+    @Test func `after a sign-out, the next request signs in with the keytab again`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try await station.withAgent(["--keytab", keytab]) { _ in
@@ -87,7 +87,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func `another realms request waits for no KDC of the keytabs`() async throws {
+    @Test func `a request for another realm does not wait for the sign-in with the keytab`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try station.install(profile(hosts: [".other.test"], realm: "OTHER.TEST"), as: "other.yaml")
@@ -95,14 +95,14 @@ struct AgentKeytabTests {
             try await station.withAgent(["--keytab", keytab]) { _ in
                 let answer = try await ask(station, #""url": "https://www.other.test/""#)
                 #expect(answer.contains("notSignedIn"), "\(answer)")
-                // The attempt with the keytab has not even failed yet.
+                // The attempt with the keytab is still waiting for the KDC.
                 let status = try await station.ksso("agent", "status")
                 #expect(status.exitStatus == 0 && !status.output.contains("failure"), "\(status)")
             }
         }
     }
 
-    @Test func `the end of the agent ends the wait`() async throws {
+    @Test func `a request that waits for the sign-in is answered when the agent stops`() async throws {
         try await withKeytab { station, keytab in
             try station.install(profile())
             try await station.realm.pauseKDC()
@@ -114,12 +114,12 @@ struct AgentKeytabTests {
                 #expect(end.status == 0, "\(end)")
                 return try await group.next()
             }
-            // A request that went on waiting would be cut off.
+            // If the request kept waiting, its connection would close without a reply.
             #expect(result?.contains("notSignedIn") == true, "\(result ?? "")")
         }
     }
 
-    @Test func `in the background the first sign-in is reported`() async throws {
+    @Test func `ksso agent run --background reports the first sign-in with the keytab`() async throws {
         try await withKeytab { station, keytab in
             try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
                 let first = "The agent serves in \(station.runtime). Stop it with: ksso agent stop\n"
@@ -129,7 +129,7 @@ struct AgentKeytabTests {
         }
     }
 
-    @Test func `in the background a key that the KDC refuses is reported`() async throws {
+    @Test func `ksso agent run --background reports a key that the KDC rejects`() async throws {
         try await withKeytab { station, keytab in
             _ = try await station.realm.kadmin(["change_password", "-pw", "another", "alice"])
             try await station.withBackgroundAgent("--keytab", keytab) { result async throws in
@@ -142,8 +142,8 @@ struct AgentKeytabTests {
         }
     }
 
-    /// Nothing that could lock an account is tried again, and the agent serves all the same.
-    @Test func `a key that is not there`() async throws {
+    /// The agent does not retry soon, because repeated failures could lock the account.
+    @Test func `an agent whose keytab has no key for its principal reports it and keeps serving`() async throws {
         try await withKeytab { station, keytab in
             try await station.withAgent(["--keytab", keytab, "--principal", "bob"]) { agent in
                 try await agent.wait(for: "ksso: the sign-in with the keytab \(keytab) failed: bob@EXAMPLE.TEST")

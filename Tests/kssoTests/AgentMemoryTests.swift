@@ -4,7 +4,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// What an agent's memory holds of a session that is over.
+/// The agent erases a session's keys from its memory when the session ends.
 @Suite(.protectedWeb, .timeLimit(.minutes(5)), .enabled(if: geteuid() == 0, "only root can read an agent's memory"))
 struct AgentMemoryTests {
     let station: Workstation
@@ -17,7 +17,7 @@ struct AgentMemoryTests {
     }
 
     @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"))
-    func `a sign-out leaves no key`() async throws {
+    func `a sign-out erases the session keys from the agent's memory`() async throws {
         try await station.withAgent { agent in
             try await station.signIn()
             let body = "{\"url\": \"\(server.url)/hello\", \"keepsExchange\": false}"
@@ -37,7 +37,7 @@ struct AgentMemoryTests {
 }
 
 extension AgentMemoryTests {
-    /// The session keys of the ticket-granting ticket and of the service ticket, by a copy of the cache.
+    /// The session keys of the ticket-granting ticket and of the service ticket, read from a copy of the cache.
     private func keys() async throws -> [[UInt8]] {
         let cache = CredentialCacheName(rawValue: try #require(try await station.status().sessions.first?.cache))
         let configuration = "[libdefaults]\nkcm_socket = \(station.runtime)/kcm.sock\n"
@@ -53,7 +53,7 @@ extension AgentMemoryTests {
 
 /// The session keys of FILE caches of version 4.
 enum CacheFileKeys {
-    /// Those of every cache below a folder.
+    /// Reads the keys of every cache below a folder.
     static func read(inFolder folder: String) throws -> [[UInt8]] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder)
         return try names.flatMap { name -> [[UInt8]] in
@@ -80,7 +80,7 @@ enum CacheFileKeys {
             return Array(bytes[offset..<offset + count])
         }
 
-        /// The name's type, the number of components, the realm, the components; returns the realm.
+        /// Reads the name's type, the number of components, the realm and the components; returns the realm.
         mutating func principal() throws -> [UInt8] {
             offset += 4
             let count = try number(4)
@@ -98,7 +98,7 @@ enum CacheFileKeys {
                 let realm = try principal()
                 offset += 2
                 let key = try data()
-                // Marks have no key.
+                // Configuration entries have no key.
                 if realm != Array("X-CACHECONF:".utf8), key.count >= 16 { keys.append(key) }
                 offset += 4 * 4 + 1 + 4
                 for _ in 0..<2 {
@@ -116,7 +116,7 @@ enum CacheFileKeys {
 
 /// The memory of another process (proc_pid_mem(5)).
 enum ProcessMemory {
-    /// Where some bytes stand: the lines of `/proc/PID/maps`, each with the offset.
+    /// The places where the bytes occur: the lines of `/proc/PID/maps`, each with the offset.
     static func places(of needle: [UInt8], process: Int32) -> [String] {
         let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
         guard memory >= 0, let maps = String.contents(ofKernelFile: "/proc/\(process)/maps") else { return [] }
@@ -144,7 +144,7 @@ enum ProcessMemory {
                 found.append(position + UInt64(range.lowerBound))
                 rest = rest[range.upperBound...]
             }
-            // The next piece begins a little before the end of this one, so that no place is cut in two.
+            // The next block overlaps the end of this one, so that a match across the boundary is found.
             guard position + UInt64(count) < end else { break }
             position += UInt64(max(1, count - pattern.count + 1))
         }

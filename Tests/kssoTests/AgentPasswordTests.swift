@@ -9,38 +9,38 @@ import Testing
 
 private let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], acceptsPasswordChanges: true)
 
-/// A password that is changed while an agent keeps the tickets.
+/// Password changes while an agent keeps the tickets.
 @Suite(.testRealm(options), .timeLimit(.minutes(5))) struct AgentPasswordTests {
-    @Test func `a change is told whoever makes it and no ticket is lost`() async throws {
+    @Test func `every password change is sent as an event, and the tickets stay valid`() async throws {
         let station = try Workstation()
         try station.install(profile())
         try await station.withAgent { _ in
             let client = AgentClient(socketPath: "\(station.runtime)/agent.sock")
             let events = client.events()
-            let told = ToldEvents()
-            let reading = Task<Void, any Error> { for try await event in events { told.add(event) } }
+            let received = ReceivedEvents()
+            let reading = Task<Void, any Error> { for try await event in events { received.add(event) } }
             defer { reading.cancel() }
-            // The stream is open once it has told of a sign-in.
+            // The stream is open as soon as it has delivered a sign-in.
             try await eventually {
                 _ = try await station.ksso("login", "alice", "--force", "--quiet", "--password-stdin", input: "secret\n")
-                return told.count(.gotNewCredential) > 0
+                return received.count(.gotNewCredential) > 0
             }
             #expect(try await station.run(["ksso", "exec", "--", "kvno", "HTTP/localhost"]).exitStatus == 0)
             let before = try await station.run(["ksso", "exec", "--", "klist"]).output
 
             let command = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nfresh 1\n")
             #expect(command == .done("The password of alice@EXAMPLE.TEST was changed.\n"))
-            try await eventually { told.count(.passwordChanged) == 1 }
+            try await eventually { received.count(.passwordChanged) == 1 }
             try await client.changePassword(of: "alice", from: "fresh 1", to: "fresh 2")
-            try await eventually { told.count(.passwordChanged) == 2 }
-            #expect(told.events.filter { $0.kind == .passwordChanged }.allSatisfy { $0.principal == "alice@EXAMPLE.TEST" })
+            try await eventually { received.count(.passwordChanged) == 2 }
+            #expect(received.events.filter { $0.kind == .passwordChanged }.allSatisfy { $0.principal == "alice@EXAMPLE.TEST" })
             #expect(try await station.run(["ksso", "exec", "--", "klist"]).output == before)
         }
     }
 }
 
-/// What an agent has told.
-private final class ToldEvents: Sendable {
+/// The events that an agent has sent.
+private final class ReceivedEvents: Sendable {
     private let list = Mutex<[AgentEvent]>([])
     var events: [AgentEvent] { list.withLock { $0 } }
     func add(_ event: AgentEvent) { list.withLock { $0.append(event) } }

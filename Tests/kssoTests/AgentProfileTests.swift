@@ -6,8 +6,7 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// An agent that runs follows its profiles: it answers new hosts, ends the sessions of a realm that is gone, and lets no slip of the pen
-/// sign anybody out.
+/// A running agent follows its profiles: it handles new hosts, ends the sessions of a removed realm, and ignores an invalid file.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.later.test"]), .timeLimit(.minutes(3)))
 struct AgentProfileTests {
     let station: Workstation
@@ -21,13 +20,13 @@ struct AgentProfileTests {
     private static let gone =
         "no profile names the realm EXAMPLE.TEST any longer: its sessions end, except those that other programs started."
 
-    /// How a profile that names `.later.test` as well gets there.
+    /// The ways in which a profile that covers `.later.test` can be added.
     enum Way: String, CaseIterable {
         case rename, inPlace, newFile, newFolder, linkTarget, namedFile
     }
 
     @Test(arguments: Way.allCases)
-    func `a host that is added is answered`(way: Way) async throws {
+    func `a running agent handles a host that is added to a profile`(way: Way) async throws {
         let first = profile(hosts: [".first.test"])
         let second = profile(hosts: [".first.test", ".later.test"])
         var arguments: [String] = []
@@ -56,7 +55,7 @@ struct AgentProfileTests {
             }
             try await agent.wait(for: Self.changed)
             #expect(try await isAnswered(url, by: client))
-            // The same client decides by the new rules.
+            // The existing client uses the new rules.
             #expect(client.decision(for: url).plan != nil)
             let explanation = try await client.explanation(for: url)
             #expect(explanation.outcome == "handled" && explanation.principal == "alice@EXAMPLE.TEST")
@@ -71,14 +70,14 @@ struct AgentProfileTests {
     }
 
     @Test(arguments: [[], ["--system"], ["--profile"]])
-    func `a realm that is gone takes its sessions with it`(arguments: [String]) async throws {
+    func `removing a realm's profile ends the sessions that ksso started in the realm`(arguments: [String]) async throws {
         let isNamed = arguments == ["--profile"]
         let text = profile(hosts: [".later.test"])
         let path = isNamed ? try station.write(text, to: "named.yaml") : try station.install(text)
         try await station.withAgent(isNamed ? ["--profile", path] : arguments) { agent in
             let client = client
             let events = client.events()
-            let told = Task {
+            let signedOut = Task {
                 for try await event in events where event.kind == .signedOut { return event.principal }
                 return nil
             }
@@ -91,13 +90,13 @@ struct AgentProfileTests {
             #expect(try await station.agentStatus().process.exchanges == 1)
             try FileManager.default.removeItem(atPath: path)
             try await agent.wait(for: Self.gone)
-            #expect(try await told.value == "alice@EXAMPLE.TEST")
+            #expect(try await signedOut.value == "alice@EXAMPLE.TEST")
             let after = try await station.status().sessions
             #expect(after.map(\.principal) == ["bob@EXAMPLE.TEST"] && after.map(\.acquiredBy) == ["other"])
-            // What waits for a server's token holds a key.
+            // An exchange that waits for a server's token contains a key, so it must end too.
             try await eventually { try await station.agentStatus().process.exchanges == 0 }
             withExtendedLifetime(held) {}
-            // What signs in later is nobody's whose profile went.
+            // The removed profile does not affect later sign-ins.
             try await station.signIn()
             try station.install(profile(hosts: [".other.test"]), as: "other.yaml")
             if !isNamed { try await agent.wait(for: Self.changed) }
@@ -106,7 +105,7 @@ struct AgentProfileTests {
     }
 
     @Test(arguments: ["Hosts: [", "", "Realm: EXAMPLE.TEST", "chmod"])
-    func `a file that is broken signs nobody out`(text: String) async throws {
+    func `an invalid profile leaves its previous version active and ends no session`(text: String) async throws {
         try station.install(profile(hosts: [".first.test"]))
         try await station.withAgent { agent in
             try await station.signIn()
@@ -130,15 +129,15 @@ struct AgentProfileTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
             try await agent.wait(for: Self.changed)
             try await client.loadConfiguration()
-            let mendedHost = try #require(URL(string: "https://www.mended.test/"))
-            #expect([first, later, mendedHost].allSatisfy { client.decision(for: $0).plan != nil })
+            let added = try #require(URL(string: "https://www.mended.test/"))
+            #expect([first, later, added].allSatisfy { client.decision(for: $0).plan != nil })
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
-            let mended = try await station.ksso("agent", "status")
-            #expect(!mended.output.contains("last failure"), "\(mended)")
+            let recovered = try await station.ksso("agent", "status")
+            #expect(!recovered.output.contains("last failure"), "\(recovered)")
         }
     }
 
-    @Test func `the list of programs counts for the caches at once`() async throws {
+    @Test func `a change to credentialBundleIdACL applies to the caches at once`() async throws {
         try station.install(profile())
         try await station.withAgent { agent in
             try await station.signIn()
@@ -153,7 +152,7 @@ struct AgentProfileTests {
         }
     }
 
-    @Test func `a hang up has the backgrounds agent read them again`() async throws {
+    @Test func `SIGHUP makes a background agent reload its profiles`() async throws {
         try station.install(profile())
         try await station.withBackgroundAgent { result in
             #expect(result.exitStatus == 0)
@@ -171,9 +170,9 @@ struct AgentProfileTests {
     }
 
     @Test(.enabled(if: UnwatchedFiles.arePossible, "this needs a user namespace"))
-    func `where nothing is seen a hang up does`() async throws {
+    func `SIGHUP reloads the profiles if inotify is unavailable`() async throws {
         try station.install(profile(hosts: [".first.test"]))
-        // In a session of its own: whoever runs the tests may have a terminal.
+        // The agent gets its own session, because with the terminal of the test run SIGHUP would stop it.
         let command = ["setsid", "--wait"] + UnwatchedFiles.command(["ksso", "agent", "run"])
         _ = try await Conversation.with(command, on: station) { agent in
             try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
@@ -188,7 +187,7 @@ struct AgentProfileTests {
         }
     }
 
-    @Test func `a terminal that is gone ends it`() async throws {
+    @Test func `SIGHUP stops an agent that runs at a terminal`() async throws {
         let command = "ksso agent run"
         let end = try await Conversation.atTerminal("\(command); echo ended $?", on: station) { _ in
             try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
@@ -198,9 +197,9 @@ struct AgentProfileTests {
     }
 }
 
-/// A user namespace of a child process's own, in which the kernel gives no watches of files.
+/// A private user namespace for a child process, in which the kernel permits no inotify instances.
 private enum UnwatchedFiles {
-    /// Whether this machine lets the user of the tests have one.
+    /// Whether the user that runs the tests can create such a namespace on this machine.
     static let arePossible: Bool = succeeds(command(["true"]))
 
     static func command(_ words: [String]) -> [String] {

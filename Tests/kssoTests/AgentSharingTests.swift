@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Programs of a user share the tickets that an agent keeps: ours and stock ones.
+/// The programs of a user, stock programs included, share the tickets of the agent.
 @Suite(.protectedWeb, .timeLimit(.minutes(5)))
 struct AgentSharingTests {
     let station: Workstation
@@ -20,7 +20,7 @@ struct AgentSharingTests {
         try await station.run(["ksso", "exec", "--"] + command, input: input)
     }
 
-    @Test func `every program sees the session`() async throws {
+    @Test func `every program of the user uses the session of ksso login`() async throws {
         try await station.withAgent { _ in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
             let cache = "KCM:\(geteuid()):default"
@@ -37,11 +37,11 @@ struct AgentSharingTests {
             #expect(try await exec("klist", "-s").exitStatus == 1)
             #expect(try await exec("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--negotiate", "-u", ":", page).output == "401")
         }
-        // Nothing went to the cache of a machine without an agent.
+        // The cache that is used without an agent stays untouched.
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/cache"))
     }
 
-    @Test func `kinit signs in`() async throws {
+    @Test func `ksso uses the session of kinit`() async throws {
         try await station.withAgent { _ in
             #expect(try await exec("kinit", "alice", input: "secret\n").exitStatus == 0)
             let sessions = try await station.status().sessions
@@ -54,7 +54,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func `of two principals the default answers`() async throws {
+    @Test func `the default principal is used if two principals are signed in`() async throws {
         try await station.withAgent { _ in
             try await station.signIn("alice")
             try await station.signIn("bob")
@@ -71,7 +71,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func `a profile of the variable`() async throws {
+    @Test func `the agent and its commands use the profile in KSSO_PROFILE`() async throws {
         let other = try Workstation()
         let variables = ["KSSO_PROFILE": try other.write(profile(), to: "named.yaml")]
         let end = try await other.withAgent(environment: variables) { _ in
@@ -83,8 +83,8 @@ struct AgentSharingTests {
         #expect(end.status == 0 && end.transcript == "", "\(end)")
     }
 
-    /// The agent's krb5.conf alone, as the set-up of a session names it.
-    @Test func `the sessions configuration`() async throws {
+    /// Only KRB5_CONFIG is set, as `ksso configure session` does.
+    @Test func `stock programs need only the agent's krb5.conf to share the tickets`() async throws {
         try await station.withAgent { _ async throws in
             let variables = ["KRB5_CONFIG": "\(station.runtime)/krb5.conf:\(station.realm.configurationPath)"]
             let shell = ["env", "-u", "KRB5CCNAME"]
@@ -95,7 +95,7 @@ struct AgentSharingTests {
         }
     }
 
-    @Test func `in system mode the tickets stay where they are`() async throws {
+    @Test func `with --system the tickets stay in the system's default cache`() async throws {
         let end = try await station.withAgent(["--system"]) { _ in
             try await station.signIn()
             let status = try await station.status()

@@ -3,7 +3,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Tickets that an agent keeps when the key of the server that they were made for changes.
+/// The agent's service tickets when the key of their server changes.
 @Suite(.timeLimit(.minutes(5)))
 struct AgentTicketTests {
     private func withServer(_ body: (Workstation, ProtectedWebServer, _ page: String) async throws -> Void) async throws {
@@ -18,7 +18,7 @@ struct AgentTicketTests {
 
     private static let greeting = CommandResult.done("Hello alice@EXAMPLE.TEST\n")
 
-    @Test func `a ticket from before the server's key changed is replaced for every program`() async throws {
+    @Test func `a ticket issued before the server's key changed is replaced for every program`() async throws {
         try await withServer { station, server, page in
             let curl = ["ksso", "exec", "--", "curl", "-sS", "--negotiate", "-u", ":", page]
             try await station.withAgent { _ in

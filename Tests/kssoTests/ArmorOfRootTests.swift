@@ -3,17 +3,17 @@ import Kerberos
 import KerberosTesting
 import Testing
 
-/// The machine's ticket, which root has and every user may read, protects the sign-in of one of them (FAST, RFC 6113).
+/// A ticket of the machine, which root owns and every user may read, armors a user's sign-in (FAST, RFC 6113).
 @Suite(.enabled(if: geteuid() == 0, "only root can become another user")) struct ArmorOfRootTests {
-    /// Signs in as another user than root, who has the armour.
+    /// Signs in as a user other than root, which owns the armor cache.
     private func login(_ station: Workstation, armor: String) async throws -> CommandResult {
         let identity = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
         let command = ["ksso", "login", "alice", "--armor-cache", armor, "--password-stdin"]
         return try await station.run(identity + command, input: "secret\n")
     }
 
-    /// The protection has a time in it: without the KDC's, which the cache knows, it is refused.
-    @Test(arguments: [0, 3600, -3600]) func `it has the clock of its KDC`(seconds: Int) async throws {
+    /// The armor contains a timestamp. The KDC refuses it without the clock offset that the armor cache records.
+    @Test(arguments: [0, 3600, -3600]) func `FAST armor uses the KDC's clock as recorded in the armor cache`(seconds: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(seconds), demandsFAST: true)
         try await withTestRealm(options) { realm in
             let station = try Workstation(realm: realm)

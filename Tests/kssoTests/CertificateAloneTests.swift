@@ -3,11 +3,11 @@ import KerberosTesting
 import Synchronization
 import Testing
 
-/// With a certificate nothing else is tried: libkrb5 would go on to what asks for a one-time password in the words of a PIN, and send the
-/// PIN to the KDC.
+/// A sign-in with a certificate uses no other pre-authentication mechanism. Otherwise libkrb5 would fall back to one that prompts for a
+/// one-time password as if for a PIN, and would send the PIN to the KDC.
 @Suite(.enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct CertificateAloneTests {
-    /// Gives one answer to every question.
+    /// Gives the same answer to every prompt.
     private final class Answers: Prompter {
         let kinds = Mutex<[PromptRequest.Kind]>([])
         func answers(to request: PromptRequest) throws -> [Secret] {
@@ -18,9 +18,9 @@ struct CertificateAloneTests {
 
     private final class Trace: Sendable { let text = Mutex("") }
 
-    /// A file that is not there, and one whose PIN is another; at a KDC that would take the password.
+    /// The certificate's file does not exist, or its PIN is a different one. The KDC would accept the answer as a password.
     @Test(arguments: [nil, "1234"], [false, true])
-    func `nothing else is tried`(pin: String?, isProtected: Bool) async throws {
+    func `a failed sign-in with a certificate uses only PKINIT`(pin: String?, isProtected: Bool) async throws {
         let plugin = try #require(LoadableLibrary.pkinit)
         let options = TestRealmOptions(
             users: ["alice": "secret"],
@@ -45,7 +45,7 @@ struct CertificateAloneTests {
             #expect(modules == ["pkinit"], "\(text)")
             #expect(answers.kinds.withLock { $0 } == (pin == nil ? [] : [.preauthentication]))
             #expect(try await realm.failedAttempts(of: "alice") == 0)
-            // The same client's passwords are not affected.
+            // The same client can still sign in with a password.
             _ = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
         }
     }

@@ -7,10 +7,10 @@ import SSOAgentClient
 import TestSupport
 import Testing
 
-/// `ksso login --certificate`, and what a profile says of certificates and passwords, at a KDC that takes both.
+/// Sign-ins with a certificate, and the profile's rules on certificates and passwords, at a KDC that accepts both.
 @Suite(.enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct CertificateLoginTests {
-    /// Lends the identity of alice's certificate.
+    /// Runs a closure with the identity of alice's certificate.
     private func withKDC(
         _ keys: String = "",
         data: [String] = [],
@@ -30,7 +30,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `a certificate signs in`() async throws {
+    @Test func `ksso login signs in with a certificate, with or without a PIN`() async throws {
         try await withKDC { station, identity in
             let login = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(login.exitStatus == 0 && login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
@@ -49,10 +49,10 @@ struct CertificateLoginTests {
         }
     }
 
-    /// The tickets hold for minutes, so that a second one is told from the first; none is renewable.
-    @Test func `a refresh signs in again with the certificate`() async throws {
+    /// The tickets are valid for minutes, so that the second one differs from the first; neither is renewable.
+    @Test func `ksso refresh signs in again with the certificate`() async throws {
         try await withKDC { station, identity in
-            // A path that depends on the folder.
+            // The path is relative to the current folder.
             let relative = identity.replacing("\(station.realm.directory)/", with: "")
             let command = "cd \(station.realm.directory) && exec ksso login alice --lifetime 10m --certificate \(relative)"
             try #require(relative != identity)
@@ -69,8 +69,8 @@ struct CertificateLoginTests {
         }
     }
 
-    /// A comma parts the paths of a certificate and its key only.
-    @Test func `a files name may have a comma`() async throws {
+    /// A comma is a separator only between the paths of a certificate and its key.
+    @Test func `the path of a certificate may contain commas`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let folder = "\(station.realm.directory)/a,b"
@@ -92,13 +92,13 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `a refresh asks for the PIN where it is wanted`() async throws {
+    @Test func `ksso refresh prompts for the PIN if the certificate requires one`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let words = ["login", "alice", "--lifetime", "10m", "--certificate", protected, "--password-stdin"]
             #expect(try await station.run(["ksso"] + words, input: "1234\n").exitStatus == 0)
             let first = try #require(try await station.status().sessions.first)
-            // Nobody can be asked, or nobody shall be.
+            // No prompt is available, or --quiet forbids it.
             for refused in [try await station.ksso("refresh"), try await station.ksso("refresh", "--quiet")] {
                 let advice = "ksso login alice@EXAMPLE.TEST --certificate \(protected)"
                 #expect(
@@ -110,7 +110,7 @@ struct CertificateLoginTests {
             let given = try await station.ksso("refresh", "--password-stdin", input: "1234\n")
             #expect(given.exitStatus == 0, "\(given)")
             #expect(try #require(try await station.status().sessions.first).ticketExpires > first.ticketExpires)
-            // A longer one can be renewed, and needs no PIN.
+            // The lifetime is short, because a ticket with a longer one would be renewed without the PIN.
             #expect(try await station.run(["ksso"] + words + ["--force"], input: "1234\n").exitStatus == 0)
             let (status, _) = try await Conversation.atTerminal("exec ksso refresh", on: station) { terminal in
                 try await terminal.wait(for: ".p12")
@@ -121,7 +121,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the agent signs in with a certificate`() async throws {
+    @Test func `the agent signs in with a certificate, but loads no module that the request names`() async throws {
         try await withKDC { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { _ async throws in
@@ -138,7 +138,7 @@ struct CertificateLoginTests {
                 let given = try await login(#""certificate": "\#(protected)", "pin": "1234""#)
                 #expect(given.contains(#""acquiredBy":"certificate""#), "\(given)")
                 #expect(!given.contains("1234"))
-                // The agent would run the file, or whatever else a variable names.
+                // The agent would load the module, or the one that an environment variable names.
                 for module in ["PKCS11:/tmp/any.so", "PKCS11:module_name=any.so", "PKCS11:token=a:any.so", "ENV:HOME", "XYZ:/a"] {
                     let refused = try await login(#""certificate": "\#(module)""#)
                     #expect(refused.contains(#""code":"certificateRefused""#) && refused.contains("cannot be used here"), "\(refused)")
@@ -149,7 +149,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the agents client signs in with a certificate`() async throws {
+    @Test func `AgentClient signs in with a certificate`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n") { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { _ async throws in
@@ -171,8 +171,8 @@ struct CertificateLoginTests {
         }
     }
 
-    /// The ticket holds for seconds and is not renewable.
-    @Test func `the agent gets the ticket anew with the certificate`() async throws {
+    /// The ticket is valid for seconds and is not renewable.
+    @Test func `the agent reacquires an expiring ticket with the certificate`() async throws {
         try await withKDC { station, identity in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             try await station.withAgent { agent async throws in
@@ -190,7 +190,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the agent takes a module that the profile names`() async throws {
+    @Test func `the agent accepts a PKCS#11 module that the profile names`() async throws {
         let module = "PKCS11:/nonexistent/module.so"
         try await withKDC("CertificateIdentity: '\(module)'\n") { station, _ in
             try await station.withAgent { _ async throws in
@@ -203,8 +203,8 @@ struct CertificateLoginTests {
         }
     }
 
-    /// A mark can be written by whoever can write to the cache.
-    @Test func `a refresh loads no module`() async throws {
+    /// Any process that can write to the cache can change the entry that names the certificate.
+    @Test func `ksso refresh loads no PKCS#11 module that a cache entry names`() async throws {
         try await withKDC { station, identity in
             #expect(try await station.ksso("login", "alice", "--lifetime", "10m", "--certificate", identity).exitStatus == 0)
             let cache = try #require(try await station.status().sessions.first?.cache)
@@ -218,8 +218,8 @@ struct CertificateLoginTests {
         }
     }
 
-    /// libkrb5 itself would go on to the password.
-    @Test func `what is wrong with a certificate asks for no password`() async throws {
+    /// libkrb5 by itself would fall back to the password.
+    @Test func `a certificate that cannot be used causes no attempt with a password`() async throws {
         try await withKDC { station, _ in
             let protected = try await station.realm.certificate(for: "alice", pin: "1234").identity
             let none = try station.write("no certificate\n", to: "none.pem")
@@ -234,7 +234,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `another principal's certificate is named as that, with what to do`() async throws {
+    @Test func `a certificate of another principal is reported with advice`() async throws {
         try await withKDC { station, identity in
             try await station.realm.addUser("bob", password: "secret")
             let login = try await station.ksso("login", "bob", "--certificate", identity)
@@ -245,7 +245,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the profile forbids passwords`() async throws {
+    @Test func `allowPassword: false in the profile forbids sign-ins with a password`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n", data: ["allowPassword: false"]) { station, _ in
             let password = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
             #expect(password.exitStatus == 1 && password.errors.contains("sets allowPassword to false"), "\(password)")
@@ -253,7 +253,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the profile forbids certificates`() async throws {
+    @Test func `allowSmartCard: false in the profile forbids sign-ins with a certificate`() async throws {
         try await withKDC(data: ["allowSmartCard: false"]) { station, identity in
             let refused = try await station.ksso("login", "alice", "--certificate", identity)
             #expect(refused.exitStatus == 1 && refused.errors.contains("sets allowSmartCard to false"), "\(refused)")
@@ -261,7 +261,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `the issuer filter leaves out others`() async throws {
+    @Test func `identityIssuerAutoSelectFilter excludes certificates of other issuers`() async throws {
         for (filter, status) in [("*Test CA*", 0), ("O=EXAMPLE.TEST,CN=Test CA", 0), ("*Other CA*", 1), ("Test CA", 1)] as [(String, Int)] {
             try await withKDC(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]) { station, identity in
                 let login = try await station.ksso("login", "alice", "--certificate", identity)
@@ -270,7 +270,7 @@ struct CertificateLoginTests {
         }
     }
 
-    @Test func `krb 5 conf names one too`() async throws {
+    @Test func `pkinit_identities in krb5.conf sets the default certificate`() async throws {
         try await withKDC { station, identity in
             let path = try station.write("[libdefaults]\n    pkinit_identities = \(identity)\n", to: "krb5.conf")
             let variables = ["KRB5_CONFIG": "\(path):\(station.realm.configurationPath)"]
@@ -283,8 +283,8 @@ struct CertificateLoginTests {
         }
     }
 
-    /// With no word of it on the command line, and with nobody at a terminal.
-    @Test func `the profile begins with the certificate`() async throws {
+    /// The command line does not mention the certificate, and the terminal gets no input.
+    @Test func `startInSmartCardMode makes ksso login start with the certificate`() async throws {
         try await withKDC("CertificateIdentity: 'IDENTITY'\n", data: ["startInSmartCardMode: true"]) { station, _ in
             let conversation = try await station.run(["script", "-qec", "ksso login alice", "/dev/null"])
             #expect(conversation.output.contains("alice@EXAMPLE.TEST is signed in until"), "\(conversation)")
@@ -292,11 +292,11 @@ struct CertificateLoginTests {
     }
 }
 
-/// Without the plugin, which a machine has only where somebody installed it.
+/// Sign-ins with a certificate on a machine where the optional PKINIT plugin is not installed.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct MissingCertificatePluginTests {
     @Test(.enabled(if: !LibraryPlugin.pkinit.isInstalled, "krb5-pkinit is installed"))
-    func `it is named`() async throws {
+    func `a sign-in with a certificate names the missing krb5-pkinit package`() async throws {
         let station = try Workstation()
         let file = try station.write("no certificate\n", to: "none.pem")
         let login = try await station.ksso("login", "alice", "--certificate", "FILE:\(file),\(file)")

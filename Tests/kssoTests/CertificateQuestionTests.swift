@@ -3,14 +3,14 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Sign-ins with a certificate that programs start through the agent, whose PIN a real pinentry asks for on a terminal.
+/// Programs sign in with a certificate through the agent, which asks for the PIN with a real pinentry on a terminal.
 @Suite(
     .timeLimit(.minutes(5)),
     .enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"),
     .enabled(if: StockProgram.pinentry != nil, "pinentry-tty is missing: Scripts/install-packages unpacks it")
 )
 struct CertificateQuestionTests {
-    /// Lends the identity of a certificate of alice's that wants a PIN.
+    /// Runs a closure with the identity of a certificate of alice that requires a PIN.
     private func withKDC(_ body: (Workstation, String) async throws -> Void) async throws {
         let plugin = try #require(LoadableLibrary.pkinit)
         let options = TestRealmOptions(
@@ -25,7 +25,7 @@ struct CertificateQuestionTests {
         }
     }
 
-    /// Runs an agent at a terminal where its pinentry may ask; gives what was written there.
+    /// Runs an agent at a terminal that its pinentry can use; returns the terminal's transcript.
     private func withAgent(on station: Workstation, _ body: (Conversation) async throws -> Void) async throws -> String {
         let pinentry = try #require(StockProgram.pinentry)
         let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
@@ -44,9 +44,9 @@ struct CertificateQuestionTests {
         ]).output
     }
 
-    private func questions(_ transcript: String) -> Int { transcript.components(separatedBy: "Code or PIN:").count - 1 }
+    private func prompts(_ transcript: String) -> Int { transcript.components(separatedBy: "Code or PIN:").count - 1 }
 
-    @Test func `who gives up the PINIs left in peace`() async throws {
+    @Test func `a cancelled PIN prompt is not shown again for later requests`() async throws {
         try await withKDC { station, identity in
             let transcript = try await withAgent(on: station) { terminal in
                 async let canceled = login(station, identity)
@@ -62,23 +62,23 @@ struct CertificateQuestionTests {
                     )
                 }
             }
-            #expect(questions(transcript) == 1, "\(transcript)")
+            #expect(prompts(transcript) == 1, "\(transcript)")
         }
     }
 
-    @Test func `ten programs cause one question for a PIN`() async throws {
+    @Test func `ten simultaneous requests cause one PIN prompt`() async throws {
         try await withKDC { station, identity in
             let transcript = try await withAgent(on: station) { terminal in
                 try await withThrowingTaskGroup(of: String.self) { group in
                     for _ in 0..<10 { group.addTask { try await login(station, identity) } }
                     try await terminal.wait(for: "Code or PIN:")
-                    // All of them wait before anybody answers.
+                    // All requests are waiting before the PIN is entered.
                     try await eventually { try await station.agentStatus().process.connections >= 11 }
                     try await terminal.type("1234\n")
                     for try await answer in group { #expect(answer.contains(#""acquiredBy":"certificate""#), "\(answer)") }
                 }
             }
-            #expect(questions(transcript) == 1, "\(transcript)")
+            #expect(prompts(transcript) == 1, "\(transcript)")
         }
     }
 }

@@ -1,18 +1,19 @@
 import Foundation
 
-/// The built `ksso`: what the variable `KSSO_BINARY` names, else the file next to the test product. `ksso-realm` is in the same folder.
+/// The built `ksso`: the file that the variable `KSSO_BINARY` names, or else the one next to the test product. `ksso-realm` is in the same
+/// folder.
 enum CommandBinary {
     struct Missing: Error, CustomStringConvertible {
         let path: String
         var description: String { "\(path) does not exist. Build it with: make build, or name a ksso in KSSO_BINARY." }
     }
 
-    /// The path of an executable file that is there.
+    /// The path of `ksso`, which exists and is executable.
     static func path() throws -> String {
         try checked(ProcessInfo.processInfo.environment["KSSO_BINARY"] ?? besideTestProduct)
     }
 
-    /// The path of the `ksso-realm` that belongs to it.
+    /// The path of the `ksso-realm` in the same folder.
     static func realmPath() throws -> String {
         let command = URL(fileURLWithPath: try path()).resolvingSymlinksInPath()
         return try checked(command.deletingLastPathComponent().appending(path: "ksso-realm").path)

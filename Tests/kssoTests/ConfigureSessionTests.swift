@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso configure session`: the files that make every program of a session share the tickets.
+/// `ksso configure session` writes the files that make all programs of a login session share the tickets.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct ConfigureSessionTests {
     let station: Workstation
@@ -22,10 +22,10 @@ struct ConfigureSessionTests {
 
     private func contents(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    /// Removes the variables by which tests keep their commands apart: a user has none of them.
+    /// Removes the variables that isolate the tests' commands, because a user's environment has none of them.
     private let plain = ["env", "-u", "KSSO_RUNTIME_DIR", "-u", "KRB5CCNAME"]
 
-    @Test func `it prints what it would install`() async throws {
+    @Test func `ksso configure session prints exactly what --install writes`() async throws {
         let printed = try await configure()
         #expect(printed.exitStatus == 0)
         #expect(printed.output.hasPrefix("# \(environmentFile)\n\(Self.mark)KRB5_CONFIG="))
@@ -37,7 +37,7 @@ struct ConfigureSessionTests {
         for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }
     }
 
-    @Test func `the variable of systemd`() async throws {
+    @Test func `the environment.d file puts the agent's krb5.conf first in KRB5_CONFIG`() async throws {
         let printed = try await station.run(plain + ["ksso", "configure", "session"])
         #expect(printed.output.contains("\nKRB5_CONFIG=${XDG_RUNTIME_DIR}/ksso/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}\n"))
         let named = try await configure()
@@ -46,9 +46,9 @@ struct ConfigureSessionTests {
 
     private static let generator = "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
 
-    /// What systemd makes of the file, for graphical programs and services; with another value there before, and with none.
+    /// systemd reads the file for graphical programs and services. KRB5_CONFIG is unset or already has a value.
     @Test(.enabled(if: access(generator, X_OK) == 0, "systemd is not installed"), arguments: [nil, "/etc/corp.conf:/etc/krb5.conf"])
-    func `what systemd reads`(before: String?) async throws {
+    func `systemd's generator extends KRB5_CONFIG by the environment.d file`(before: String?) async throws {
         #expect(try await station.run(plain + ["ksso", "configure", "session", "--install"]).exitStatus == 0)
         let value = before.map { ["KRB5_CONFIG=\($0)"] } ?? ["-u", "KRB5_CONFIG"]
         let words = plain + ["env"] + value + [Self.generator]
@@ -57,7 +57,7 @@ struct ConfigureSessionTests {
         #expect(result.output.split(separator: "\n").contains { $0 == expected }, "\(result)")
     }
 
-    @Test func `what is there stays`() async throws {
+    @Test func `--install keeps the content and the permissions of an existing shell profile`() async throws {
         let own = try station.write("export EDITOR=vi # caf\u{e9}", to: ".profile")
         let bytes = try Data(contentsOf: URL(fileURLWithPath: own)).dropLast(2) + [0xE9]
         try Data(bytes).write(to: URL(fileURLWithPath: own))
@@ -66,7 +66,7 @@ struct ConfigureSessionTests {
         let first = try Data(contentsOf: URL(fileURLWithPath: own))
         #expect(first.starts(with: bytes + [10] + Data(Self.mark.utf8)))
         #expect(try FileManager.default.attributesOfItem(atPath: own)[.posixPermissions] as? Int == 0o640)
-        // Once more changes nothing, and what stands behind stays as well.
+        // A second installation changes nothing, and text after the block is kept too.
         #expect(try await configure("--install").output == "\(environmentFile): up to date\n\(own): up to date\n")
         try (first + Data("umask 077\n".utf8)).write(to: URL(fileURLWithPath: own))
         let changed = try Data(contentsOf: URL(fileURLWithPath: own))
@@ -74,7 +74,7 @@ struct ConfigureSessionTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: own)) == changed)
     }
 
-    @Test func `an older block is replaced`() async throws {
+    @Test func `--install replaces an older ksso block in the shell profile`() async throws {
         let path = try station.write("one\n\(Self.mark)old\n\(Self.endMark)two\n", to: ".profile")
         #expect(try await configure("--install").exitStatus == 0)
         let text = try contents(path)
@@ -82,7 +82,7 @@ struct ConfigureSessionTests {
         #expect(text.components(separatedBy: Self.mark).count == 2)
     }
 
-    @Test func `files of somebody else are not touched`() async throws {
+    @Test func `--install refuses to overwrite a file that ksso did not create`() async throws {
         try FileManager.default.createDirectory(atPath: "\(station.directory)/config/environment.d", withIntermediateDirectories: true)
         try station.write("KRB5_CONFIG=/mine\n", to: "config/environment.d/60-ksso.conf")
         #expect(
@@ -92,14 +92,14 @@ struct ConfigureSessionTests {
         #expect(try contents(environmentFile) == "KRB5_CONFIG=/mine\n")
     }
 
-    @Test func `a block without an end`() async throws {
+    @Test func `--install refuses a shell profile whose ksso block has no end mark`() async throws {
         let path = try station.write("\(Self.mark)umask 077\n", to: ".profile")
         let result = try await configure("--install")
         #expect(result.exitStatus == 1 && result.errors.contains("# <<< ksso <<<"))
         #expect(try contents(path) == "\(Self.mark)umask 077\n")
     }
 
-    @Test func `a profile that is a link`() async throws {
+    @Test func `--install writes through a shell profile that is a symbolic link`() async throws {
         let path = try station.write("one\n", to: "dotfile")
         try FileManager.default.createSymbolicLink(atPath: profileFile, withDestinationPath: path)
         #expect(try await configure("--install").exitStatus == 0)
@@ -111,19 +111,20 @@ struct ConfigureSessionTests {
         ("/bin/bash", [".profile"], ".profile"), ("/bin/bash", [".profile", ".bash_profile"], ".bash_profile"),
         ("/bin/bash", [], ".profile"), ("/usr/bin/zsh", [".profile"], ".zprofile"), ("/bin/dash", [".bash_profile"], ".profile"),
     ])
-    func `the profile that the shell reads`(shell: String, present: [String], expected: String) async throws {
+    func `--install writes to the profile that the login shell reads`(shell: String, present: [String], expected: String) async throws {
         for name in present { try station.write("", to: name) }
         let result = try await configure("--install", environment: ["SHELL": shell])
         #expect(result.output.contains("\n\(station.directory)/\(expected): written\n"), "\(result)")
     }
 
-    /// From nothing to a ticket, as a user without systemd has it: the shell starts the agent.
-    @Test(arguments: ["dash", "bash"]) func `a login shell`(shell: String) async throws {
+    /// The complete set-up of a user without systemd: the shell profile starts the agent.
+    @Test(arguments: ["dash", "bash"])
+    func `without systemd, a login shell starts the agent and its programs share the tickets`(shell: String) async throws {
         let folder = "\(station.directory)/xdg"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let variables = ["XDG_RUNTIME_DIR": folder]
         let own = ["env", "-u", "KSSO_RUNTIME_DIR"]
-        // Debian's /etc/profile sets PATH anew.
+        // Debian's /etc/profile resets PATH.
         try station.write("PATH=\(station.directory)/bin:$PATH\n", to: ".profile")
         #expect(try await station.run(own + ["ksso", "configure", "session", "--install"], environment: variables).exitStatus == 0)
         let check = try await station.run(own + ["ksso", "configure", "session", "--check"], environment: variables)
@@ -149,8 +150,8 @@ struct ConfigureSessionTests {
         }
     }
 
-    /// Under systemd its sockets are enabled, and the shell asks for the agent instead of starting one.
-    @Test func `where systemd looks after users`() async throws {
+    /// The shell profile then only queries the agent, which systemd starts at the first connection.
+    @Test func `under systemd, --install enables the agent's socket unit`() async throws {
         let script = try station.write("#!/bin/sh\necho \"$*\" >>\(station.directory)/calls\n", to: "bin/systemctl")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
         let result = try await configure("--install")
@@ -160,8 +161,8 @@ struct ConfigureSessionTests {
         #expect(try !contents(profileFile).contains("agent run"))
     }
 
-    /// It has the sockets that systemd is about to bind.
-    @Test func `an agent that was started by hand ends before systemd's sockets are enabled`() async throws {
+    /// The running agent owns the sockets that systemd is about to bind.
+    @Test func `--install stops a manually started agent before it enables systemd's sockets`() async throws {
         let folder = "\(station.directory)/xdg"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let calls = "\(station.directory)/calls"
@@ -178,18 +179,18 @@ struct ConfigureSessionTests {
         if result.exitStatus != 0 { _ = try await ksso("agent", "stop") }
     }
 
-    /// The tests' ksso stands in no folder where a login shell looks by itself.
-    @Test func `the profile calls the program by its path`() async throws {
+    /// The ksso of the tests is in a folder that is not in a login shell's default PATH.
+    @Test func `the shell profile runs ksso by its absolute path`() async throws {
         #expect(try await configure("--install").exitStatus == 0)
         #expect(try contents(profileFile).contains("\n\(station.directory)/bin/ksso agent run --background >/dev/null"))
-        // Called by another name, it is the same.
+        // The same program under another name accepts the profile.
         let other = "\(station.directory)/it's another"
         try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: CommandBinary.path())
         let check = try await station.run([other, "configure", "session", "--check"])
         #expect(check.output.contains("ok: \(profileFile)\n"), "\(check)")
     }
 
-    @Test func `a program that has moved is reported`() async throws {
+    @Test func `--check reports a shell profile whose ksso no longer exists`() async throws {
         let old = "\(station.directory)/it's old"
         try FileManager.default.createSymbolicLink(atPath: old, withDestinationPath: CommandBinary.path())
         let path = ["PATH": "/usr/bin:/bin"]
@@ -204,8 +205,8 @@ struct ConfigureSessionTests {
         #expect(try await configure("--check").output.contains("ok: \(profileFile)\n"))
     }
 
-    /// The shell's lines go by the same rule as the program.
-    @Test(arguments: ["dash", "bash"]) func `a relative runtime folder`(shell: String) async throws {
+    /// The lines of the shell profile follow the same rule as ksso.
+    @Test(arguments: ["dash", "bash"]) func `a relative KSSO_RUNTIME_DIR is ignored with a warning`(shell: String) async throws {
         try await station.withAgent { _ async throws in
             let printed = try await configure()
             let lines = try #require(
@@ -223,7 +224,7 @@ struct ConfigureSessionTests {
         #expect(warned.errors.hasPrefix(sentence), "\(warned)")
     }
 
-    @Test func `options that exclude each other`() async throws {
+    @Test func `--install and --check are mutually exclusive`() async throws {
         #expect(try await configure("--install", "--check").exitStatus == 64)
     }
 }

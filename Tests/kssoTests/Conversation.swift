@@ -3,13 +3,12 @@ import KerberosTesting
 import Subprocess
 import Testing
 
-/// A program that runs while a test reads what it writes and types what it reads.
+/// A running program whose output a test reads and whose input the test types.
 ///
-/// Not Sendable: it belongs to the test that converses.
+/// Not Sendable, because only the test that started the program uses it.
 final class Conversation {
-    /// Everything that was written so far, with line ends as in files.
+    /// The output so far, without carriage returns.
     private(set) var transcript = ""
-    /// The process.
     let process: Int32
     private let keyboard: StandardInputWriter
     private var output: SubprocessOutputSequence.Iterator
@@ -25,21 +24,21 @@ final class Conversation {
         self.output = output
     }
 
-    /// Waits until a text appears after the one that was waited for last; returns what was written up to and with it.
+    /// Waits until a text appears after the text of the previous wait; returns the output up to and including it.
     @discardableResult
     func wait(for text: String) async throws -> String {
         while true {
             let rest = transcript.dropFirst(position)
             if let range = rest.range(of: text) {
-                let passed = String(rest[..<range.upperBound])
-                position += passed.count
-                return passed
+                let consumed = String(rest[..<range.upperBound])
+                position += consumed.count
+                return consumed
             }
             guard try await readMore() else { throw Ended(description: "The program ended before it wrote “\(text)”: \(transcript)") }
         }
     }
 
-    /// Types keys. What is typed is there when this returns.
+    /// Types keys; returns when they are written.
     func type(_ keys: String) async throws {
         _ = try await keyboard.write(keys)
     }
@@ -51,10 +50,11 @@ final class Conversation {
         return true
     }
 
-    /// Runs a program for the time of a conversation, then reads to its end. A program that has not ended after ten minutes is killed: the
-    /// conversation then ends as after its death.
+    /// Runs a program and a closure that converses with it, then reads the program's output to its end.
     ///
-    /// - Returns: The exit status, 128 and the number for a signal, and everything that was written.
+    /// A program that is still running after ten minutes is killed.
+    ///
+    /// - Returns: The exit status (128 plus the number for a signal), and the complete output.
     static func with(
         _ command: [String],
         on station: Workstation,
@@ -92,7 +92,7 @@ final class Conversation {
         }
     }
 
-    /// Runs a shell command at a terminal of its own, which `script` makes.
+    /// Runs a shell command at its own terminal, which `script` creates.
     static func atTerminal(
         _ command: String,
         on station: Workstation,

@@ -5,7 +5,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// A profile whose preferred KDCs are out of reach, and a DNS, made up, that names the real one.
+/// KDC discovery with a profile that lists preferred KDCs and a simulated DNS that lists another one.
 @Suite(
     .enabled(
         if: LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil,
@@ -19,7 +19,7 @@ struct DiscoveredKDCTests {
         clientRelations: ["dns_lookup_kdc": "true"]
     )
 
-    /// A seat where krb5.conf names no KDC, and the variables of a child process whose DNS says what is given.
+    /// Runs a closure with a station whose krb5.conf lists no KDC, and the environment of a child process whose DNS has the given record.
     private func withDNS(
         preferred: [String],
         record: (TestRealm) -> String,
@@ -34,9 +34,9 @@ struct DiscoveredKDCTests {
             let environment = [
                 "LD_PRELOAD": libraries.joined(separator: ":"),
                 "RESOLV_WRAPPER_HOSTS": try station.write(record(realm) + "\n", to: "records"),
-                // A name in a record ends with a dot, and glibc does not look such a one up in /etc/hosts.
+                // A name in a record ends with a dot, and glibc does not look up such a name in /etc/hosts.
                 "NSS_WRAPPER_HOSTS": try station.write("127.0.0.1 localhost\n", to: "hosts"), "NSS_WRAPPER_DISABLE_DEEPBIND": "1",
-                "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",  // with which no sanitizer lives
+                "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",  // deep binding is incompatible with the sanitizers
                 "KRB5_CONFIG": try station.write(others.joined(separator: "\n") + "\n", to: "krb5.conf"),
             ]
             #expect(others.count == lines.count - 1)
@@ -44,7 +44,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func `what DNS names comes after them`() async throws {
+    @Test func `KDCs from DNS are tried after unreachable preferred KDCs`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
             station,
             environment in
@@ -64,7 +64,7 @@ struct DiscoveredKDCTests {
             )
             #expect(login.exitStatus == 0, "\(login)")
             #expect(login.errors.contains("KDCs of EXAMPLE.TEST: no preferred KDC answers; querying DNS for others."))
-            // A wrong password is sent once, by whichever way.
+            // A wrong password is sent only once.
             let before = try await station.realm.failedAttempts(of: "alice")
             let wrong = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "wrong\n", environment: environment)
             #expect(wrong.exitStatus == 1 && wrong.errors.contains("the password is wrong"), "\(wrong)")
@@ -72,8 +72,8 @@ struct DiscoveredKDCTests {
         }
     }
 
-    /// They take connections and packets, and say nothing: each way has the usual time for itself.
-    @Test(.timeLimit(.minutes(2))) func `what DNS names comes after those that swallow everything`() async throws {
+    /// The preferred KDC accepts connections and packets but never responds. The KDCs from DNS still get the full usual time.
+    @Test(.timeLimit(.minutes(2))) func `KDCs from DNS are tried after preferred KDCs that never respond`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { dead in
             try await dead.pauseKDC()
             let record = { (realm: TestRealm) in "SRV _kerberos._tcp.EXAMPLE.TEST localhost \(realm.kdcPort)" }
@@ -91,8 +91,8 @@ struct DiscoveredKDCTests {
         }
     }
 
-    /// A trust leads to a realm whose preferred KDC is out of reach: by the KDC's referral, or since the realm is known.
-    @Test(arguments: [false, true]) func `a trusted realms KDCs are found in DNS too`(isMapped: Bool) async throws {
+    /// The preferred KDC of the trusted realm is unreachable. ksso learns the realm from the KDC's referral or from the profile.
+    @Test(arguments: [false, true]) func `the KDCs of a trusted realm are found in DNS too`(isMapped: Bool) async throws {
         let libraries = [try #require(LoadableLibrary.resolver).path, try #require(LoadableLibrary.nameService).path]
         let options = TestRealmOptions(name: "A.TEST", users: ["alice": "secret"], clientRelations: ["dns_lookup_kdc": "true"])
         try await withTrustedRealms(options, TestRealmOptions(name: "B.TEST", services: ["HTTP/web.b.test"])) { first, second in
@@ -126,8 +126,8 @@ struct DiscoveredKDCTests {
         }
     }
 
-    /// Whoever has answered knows of the attempt. Another KDC would count it once more.
-    @Test func `a preferred one that dies after its first word is the only one asked`() async throws {
+    /// The KDC that responded knows of the attempt, and another KDC would count a second one.
+    @Test func `no other KDC is tried after a preferred KDC that fails after its first reply`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { real in
             try await withForgetfulRelay(to: real.kdcPort) { relay in
                 try await withDNS(preferred: ["127.0.0.1:\(relay)"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" })
@@ -149,20 +149,20 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func `the doctor looks where the sign-in does`() async throws {
+    @Test func `the doctor checks the KDCs that a sign-in would use`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { "SRV _kerberos._tcp.EXAMPLE.TEST localhost \($0.kdcPort)" }) {
             station,
             environment in
             _ = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
             let diagnosis = try await station.doctor(environment: environment)
             #expect(diagnosis.isHealthy, "\(diagnosis)")
-            #expect(diagnosis.checks.filter { $0.name == "kdc" }.map(\.verdict).contains(.warning), "the preferred one is dead")
+            #expect(diagnosis.checks.filter { $0.name == "kdc" }.map(\.verdict).contains(.warning), "the preferred KDC is down")
             let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
             #expect(dns.detail == "after 127.0.0.1:1, DNS lists the KDCs of EXAMPLE.TEST: localhost:\(station.realm.kdcPort).")
         }
     }
 
-    @Test func `a preferred one that answers leaves DNS alone`() async throws {
+    @Test func `DNS is not queried if a preferred KDC responds`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { real in
             try await withDNS(preferred: ["127.0.0.1:\(real.kdcPort)"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
                 station,
@@ -173,7 +173,7 @@ struct DiscoveredKDCTests {
         }
     }
 
-    @Test func `where preferred ones and DNS are dead an error names both`() async throws {
+    @Test func `the error mentions DNS if no KDC of the profile or of DNS responds`() async throws {
         try await withDNS(preferred: ["127.0.0.1:1"], record: { _ in "SRV _kerberos._tcp.EXAMPLE.TEST localhost 1" }) {
             station,
             environment in
@@ -183,7 +183,7 @@ struct DiscoveredKDCTests {
     }
 
     @Test(.enabled(if: !LibraryPlugin.tls.isInstalled, "krb5-k5tls is installed"))
-    func `a proxy without the plugin is named`() async throws {
+    func `a KDC proxy without the TLS plugin is reported with the package to install`() async throws {
         try await withDNS(preferred: ["kkdcp://127.0.0.1:1/kdc"], record: { _ in "A nothing.test 127.0.0.1" }) { station, environment in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
             #expect(login.exitStatus == 6 && login.errors.contains("install krb5-k5tls"), "\(login)")

@@ -4,13 +4,13 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Names come from others: an escape sequence in one does not reach the terminal.
+/// Escape sequences in names, which other people choose, do not reach the terminal.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct DisplayTests {
-    /// kadmin takes such a name as an argument; its own line editor would act on it.
+    /// kadmin accepts this name as an argument; its line editor would interpret the escape sequences.
     private static let name = "mal\u{1B}]0;owned\u{07}\u{9B}2Jlory"
 
-    @Test func `the name of a principal`() async throws {
+    @Test func `control characters in the name of a principal do not reach the output`() async throws {
         let station = try Workstation()
         _ = try await station.realm.kadmin(["add_principal", "-pw", "secret", Self.name])
         try #require(try await station.run(["kinit", Self.name], input: "secret\n").exitStatus == 0)
@@ -22,7 +22,7 @@ struct DisplayTests {
         }
     }
 
-    @Test func `the question for a password`() async throws {
+    @Test func `the password prompt escapes control characters in the principal's name`() async throws {
         let station = try Workstation()
         let name = "mal\u{1B}[2Jlory"
         _ = try await station.realm.kadmin(["add_principal", "-pw", "secret", name])
@@ -36,8 +36,8 @@ struct DisplayTests {
         #expect(!transcript.unicodeScalars.contains("\u{1B}"))
     }
 
-    /// A line of its own could pass for a message of ksso's.
-    @Test func `a line break in a cache's name makes no line`() async throws {
+    /// A separate line could look like a message of ksso.
+    @Test func `a line break in a cache's name starts no new line of output`() async throws {
         let station = try Workstation()
         let path = "\(station.directory)/cache\nksso: send your password to mallory\u{1B}[2J\u{202E}"
         let environment = ["KRB5CCNAME": "FILE:\(path)"]
@@ -55,7 +55,7 @@ struct DisplayTests {
         #expect(damaged.errors.contains(#"cache\u{a}ksso: send"#) && !damaged.errors.contains("\nksso: send"), "\(damaged)")
     }
 
-    @Test func `a program gets the exact name`() async throws {
+    @Test func `status --json and ksso env give programs the exact cache name`() async throws {
         let station = try Workstation()
         let cache = "FILE:\(station.directory)/cache\n\u{9B}2J\u{202E}"
         let environment = ["KRB5CCNAME": cache]

@@ -3,7 +3,7 @@ import KerberosTesting
 import KerberosTestingTraits
 import Testing
 
-/// `ksso agent run --on-event`: a program that is run when something happens to a session.
+/// `ksso agent run --on-event` runs a program for each event of a session.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct EventProgramTests {
     private func program(_ script: String, at station: Workstation, mode: Int = 0o700) throws -> String {
@@ -17,7 +17,7 @@ struct EventProgramTests {
         return text.split(separator: "\n").map(String.init)
     }
 
-    @Test func `kinit, a renewal and kdestroy are told with the principal, the cache and the end, and nothing secret`() async throws {
+    @Test func `the program runs for kinit, a renewal and kdestroy, with details but no secret`() async throws {
         let station = try Workstation()
         let script = """
             cd "$HOME"
@@ -37,7 +37,7 @@ struct EventProgramTests {
                 try await eventually { lines("events", at: station).count > count }
                 #expect(lines("events", at: station).last == "\(step.event) alice@EXAMPLE.TEST EXAMPLE.TEST \(cache)  0")
             }
-            // The program's own Kerberos programs find the cache.
+            // Kerberos programs that the event program runs find the cache.
             try await eventually { lines("list-renewed", at: station).contains("Default principal: alice@EXAMPLE.TEST") }
             let variables = lines("variables", at: station)
             for name in ["KSSO_EXPIRES", "KSSO_RENEW_UNTIL"] {
@@ -48,7 +48,7 @@ struct EventProgramTests {
         }
     }
 
-    @Test func `a ticket that can't be renewed is told once, with the reason`() async throws {
+    @Test func `the program runs once for a ticket that cannot be renewed, with the reason`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile(data: ["RenewAtFraction: 0.1"]))
@@ -63,7 +63,7 @@ struct EventProgramTests {
         }
     }
 
-    @Test func `a program that does not end is killed with its children, and that is reported once`() async throws {
+    @Test func `a program that exceeds its time limit is killed with its children and reported once`() async throws {
         let station = try Workstation()
         let path = try program(#"sleep 1000 & echo $! >>"$HOME/children"; echo $$ >>"$HOME/children"; wait"#, at: station)
         let (_, transcript) = try await station.withAgent(["--on-event", path, "--event-timeout", "1s"]) { _ async throws in
@@ -79,7 +79,7 @@ struct EventProgramTests {
         #expect(transcript.components(separatedBy: sentence).count == 2, "\(transcript)")
     }
 
-    @Test func `the end of the agent ends the program and its children`() async throws {
+    @Test func `stopping the agent terminates the program and its children`() async throws {
         let station = try Workstation()
         let path = try program(#"sleep 1000 & echo $! >>"$HOME/children"; wait"#, at: station)
         try await station.withAgent(["--on-event", path]) { _ async throws in
@@ -91,7 +91,7 @@ struct EventProgramTests {
     }
 
     @Test(arguments: [("exit 3", "exited with status 3."), ("kill -9 $$", "was terminated by signal 9.")])
-    func `a program that fails is reported in the agent's status`(_ script: String, _ end: String) async throws {
+    func `ksso agent status reports a program that fails`(_ script: String, _ end: String) async throws {
         let station = try Workstation()
         let path = try program(script, at: station)
         try await station.withAgent(["--on-event", path]) { _ async throws in
@@ -102,7 +102,7 @@ struct EventProgramTests {
         }
     }
 
-    @Test func `a program that is none, or that others can change, is refused at the start`() async throws {
+    @Test func `a program that is missing, invalid or writable by others prevents the agent's start`() async throws {
         let station = try Workstation()
         let path = try program("exit 0", at: station, mode: 0o702)
         let groups = try program("exit 0", at: station, mode: 0o775)
@@ -127,6 +127,6 @@ struct EventProgramTests {
         #expect(try await station.ksso("agent", "run", "--machine", "--on-event", "/bin/true").exitStatus == 64)
         #expect(try await station.ksso("agent", "run", "--system", "--keep-expired", "1d").exitStatus == 64)
         #expect(try await station.ksso("agent", "run", "--event-timeout", "1s").exitStatus == 64)
-        #expect(try await station.ksso("agent", "run", "--keep-expired", "7").exitStatus == 64, "seconds are not meant")
+        #expect(try await station.ksso("agent", "run", "--keep-expired", "7").exitStatus == 64, "a duration requires a unit")
     }
 }

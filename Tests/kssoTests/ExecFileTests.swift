@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// `ksso exec --file`: a private cache for programs that read no other kind.
+/// `ksso exec --file` gives a private FILE cache to programs that support no other type.
 @Suite(.protectedWeb, .timeLimit(.minutes(5)))
 struct ExecFileTests {
     enum Place: CaseIterable {
@@ -25,7 +25,7 @@ struct ExecFileTests {
         }
     }
 
-    /// The private caches, and with them what is being copied.
+    /// The private caches, including partial copies.
     private func files() throws -> [String] {
         guard FileManager.default.fileExists(atPath: station.runtime) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: station.runtime).filter { $0.contains("exec-") }
@@ -37,7 +37,7 @@ struct ExecFileTests {
         try await station.run(["ksso", "exec", "--file", "--"] + command)
     }
 
-    @Test(arguments: Place.allCases) func `the ticket is in a file`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the command finds the ticket in a private FILE cache`(place: Place) async throws {
         try await at(place) {
             try await station.signIn()
             let result = try await exec("sh", "-c", "stat -c %a ${KRB5CCNAME#FILE:}; klist")
@@ -50,7 +50,7 @@ struct ExecFileTests {
         }
     }
 
-    @Test(arguments: Place.allCases) func `it is kept in step`(place: Place) async throws {
+    @Test(arguments: Place.allCases) func `the file follows sign-in, refresh and sign-out`(place: Place) async throws {
         try await at(place) {
             let shell = "while read -r word; do klist 2>&1 | grep -e krbtgt -e 'No cred'; echo done; done"
             let end = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", shell], on: station) { command in
@@ -77,7 +77,8 @@ struct ExecFileTests {
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGKILL, SIGINT]) func `a signal ends the command`(signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGKILL, SIGINT]) func `the file is removed when a signal terminates the command`(signal: Int32) async throws
+    {
         try await station.signIn()
         let end = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", "echo ready; read -r word"], on: station) {
             command in
@@ -89,15 +90,15 @@ struct ExecFileTests {
         try await eventually { try files() == [] }
     }
 
-    /// Whoever runs next removes what a keeper that was killed left.
-    @Test func `a keeper that was killed`() async throws {
+    /// The keeper removes the file when the command exits. If the keeper was killed, the next ksso command does so.
+    @Test func `the next ksso command removes the file of a killed keeper`() async throws {
         try await station.signIn()
         _ = try await Conversation.with(["ksso", "exec", "--file", "--", "sh", "-c", "echo ready; read -r word"], on: station) { command in
             try await command.wait(for: "ready\n")
             let keepers = processes(with: "keep-exec-cache\0--process\0\(command.process)")
             #expect(keepers.count == 1)
             for keeper in keepers { kill(keeper, SIGKILL) }
-            // While the command runs its cache stays.
+            // The cache stays while its command runs.
             #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
             #expect(try caches().count == 1)
             try await command.type("end\n")
@@ -115,13 +116,13 @@ struct ExecFileTests {
     }
 
     @Test(arguments: [0, 1, 7, 130, 255])
-    func `the status is the commands`(status: Int) async throws {
+    func `ksso exec --file exits with the status of the command`(status: Int) async throws {
         let result = try await exec("sh", "-c", "echo out; echo err >&2; exit \(status)")
         #expect(result == CommandResult(exitStatus: status, output: "out\n", errors: "err\n"))
     }
 
-    /// The command is the process that was started: no child of its own, no descriptor more, its signals and its terminal as they were.
-    @Test func `nothing stands between`() async throws {
+    /// The command replaces the process that was started: it has no child, no additional descriptor, and the same terminal.
+    @Test func `the command replaces the ksso process and gets no additional descriptor`() async throws {
         let descriptors = ["sh", "-c", "ls /proc/$$/fd; cat /proc/$$/task/$$/children"]
         let direct = try await station.run(descriptors)
         let result = try await station.run(["ksso", "exec", "--file", "--"] + descriptors)
@@ -136,17 +137,17 @@ struct ExecFileTests {
         #expect(lines.count == 4 && lines[1].hasPrefix("/dev/pts/"), "\(lines)")
     }
 
-    @Test func `a command that is not there`() async throws {
+    @Test func `a command that does not exist fails with status 127 and leaves no file`() async throws {
         #expect(try await exec("no-such-program") == .failure(127, "no-such-program: No such file or directory"))
         #expect(try files() == [])
     }
 
-    /// Java has its own Kerberos: no KRB5_CONFIG, no caches but files.
+    /// Java has its own Kerberos implementation, which ignores KRB5_CONFIG and supports only FILE caches.
     @Test(
         .enabled(if: (try? Program.path(of: "java")) != nil, "there is no java: apt-get install openjdk-17-jdk-headless"),
         arguments: Place.allCases
     )
-    func `Java signs in`(place: Place) async throws {
+    func `Java signs in with the FILE cache`(place: Place) async throws {
         let source = """
             import java.net.*;
             class Get {

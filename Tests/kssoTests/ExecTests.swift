@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// `env` and `exec`: stock programs share the tickets.
+/// `ksso env` and `ksso exec`, with which other programs use the tickets and the configuration of ksso.
 @Suite(.protectedWeb)
 struct ExecTests {
     let station: Workstation
@@ -13,8 +13,9 @@ struct ExecTests {
         server = try #require(WebTrait.server)
     }
 
-    /// The file that `env` and `exec` write; its name depends on its content.
-    /// The file for other programs: it has a default realm, unlike the one that the command makes for itself.
+    /// The krb5.conf that `env` and `exec` write for other programs. Its name depends on its content.
+    ///
+    /// Unlike the file that ksso writes for itself, it has a default realm.
     private func generatedFile() throws -> String {
         let folder = "\(station.directory)/run"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("krb5-") && $0.hasSuffix(".conf") }
@@ -24,7 +25,7 @@ struct ExecTests {
 
     private func configuration() throws -> String { "\(try generatedFile()):\(station.realm.configurationPath)" }
 
-    @Test func `the variables`() async throws {
+    @Test func `ksso env exports KRB5CCNAME if signed in and KRB5_CONFIG if a profile is installed`() async throws {
         #expect(try await station.ksso("env") == .done(""))
         try await station.signIn()
         #expect(try await station.ksso("env") == .done("export KRB5CCNAME='\(station.cache)'\n"))
@@ -33,7 +34,7 @@ struct ExecTests {
         #expect(result == .done("export KRB5_CONFIG='\(try configuration())'\nexport KRB5CCNAME='\(station.cache)'\n"))
     }
 
-    @Test func `a shell takes the variables`() async throws {
+    @Test func `a shell can evaluate the output of ksso env`() async throws {
         try station.install(profile())
         try await station.signIn()
         let command = "eval \"$(ksso env)\"; echo \"$KRB5_CONFIG $KRB5CCNAME\"; klist -s"
@@ -41,7 +42,7 @@ struct ExecTests {
         #expect(result == .done("\(try configuration()) \(station.cache)\n"))
     }
 
-    @Test func `words are quoted for the shell`() async throws {
+    @Test func `ksso env quotes a cache name that contains shell metacharacters`() async throws {
         let cache = "FILE:\(station.directory)/it's $HOME `here`"
         let result = try await station.ksso(
             "login",
@@ -59,7 +60,7 @@ struct ExecTests {
         #expect(shell == .done(cache))
     }
 
-    @Test func `the configuration says what the profile says`() async throws {
+    @Test func `the generated krb5.conf has the realm, KDCs and host mappings of the profile`() async throws {
         try station.install(
             profile(data: ["domainRealmMapping: { EXAMPLE.TEST: [localhost, .corp.test] }", "preferredKDCs: [tcp/127.0.0.1:88]"])
         )
@@ -72,14 +73,14 @@ struct ExecTests {
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
     }
 
-    /// ksso itself binds its tokens and says so; of the programs that it starts few do, and a server that checks bindings would refuse what
-    /// claims to know them and carries none.
-    @Test func `only our own tokens claim to know channel bindings`() async throws {
+    /// ksso binds its tokens to the TLS channel and declares so. Few of the programs that it starts do, and a server that checks channel
+    /// bindings would reject a token that declares support for them but carries none.
+    @Test func `only ksso's own krb5.conf sets client_aware_channel_bindings`() async throws {
         try station.install(profile())
         #expect(try await station.ksso("env").exitStatus == 0)
         let text = try String(contentsOfFile: generatedFile(), encoding: .utf8)
         #expect(!text.contains("client_aware_channel_bindings"), "\(text)")
-        #expect(!text.contains("forwardable = true"), "no profile here delegates")
+        #expect(!text.contains("forwardable = true"), "no installed profile delegates")
         let files = try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/run").map { "\(station.directory)/run/\($0)" }
         let own = try #require(files.first { (try? $0 == generatedFile()) == false })
         let lines = try String(contentsOfFile: own, encoding: .utf8).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -87,12 +88,12 @@ struct ExecTests {
         #expect(lines[..<place].contains("[libdefaults]") && !lines[..<place].contains("[realms]"))
     }
 
-    /// `kinit` under `ksso exec` gets a forwardable ticket only in a realm where the profile delegates.
+    /// A profile that delegates in another realm does not count.
     @Test(arguments: [
         ("EXAMPLE.TEST", "DelegationHosts", true), ("EXAMPLE.TEST", "UnconditionalDelegationHosts", true),
         ("OTHER.TEST", "DelegationHosts", false), ("EXAMPLE.TEST", "PreemptiveHosts", false),
     ])
-    func `tickets are forwardable where the profile delegates`(realm: String, key: String, isForwardable: Bool) async throws {
+    func `a profile that delegates makes the tickets of kinit forwardable`(realm: String, key: String, isForwardable: Bool) async throws {
         try station.install(profile())
         try station.install("\(key): [files.test]\n\(profile(hosts: ["files.test"], realm: realm))", as: "other.yaml")
         let kinit = try await station.ksso("exec", "--", "kinit", "alice@EXAMPLE.TEST", input: "secret\n")
@@ -101,7 +102,7 @@ struct ExecTests {
         #expect(flags.output.contains("Flags: F") == isForwardable, "\(flags.output)")
     }
 
-    @Test func `klist sees the tickets`() async throws {
+    @Test func `klist under ksso exec lists the tickets of ksso login`() async throws {
         try station.install(profile())
         try await station.signIn()
         let result = try await station.ksso("exec", "--", "klist")
@@ -109,8 +110,8 @@ struct ExecTests {
         #expect(result.exitStatus == 0)
     }
 
-    /// What curl gets for itself, ksso then has: one cache.
-    @Test func `curl shares the tickets`() async throws {
+    /// ksso finds the service ticket that curl requested, because both use one cache.
+    @Test func `curl under ksso exec shares its service tickets with ksso fetch`() async throws {
         try station.install(profile())
         try await station.signIn()
         let page = "\(server.url)/hello"
@@ -120,7 +121,7 @@ struct ExecTests {
         #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func `the default of two principals is shared`() async throws {
+    @Test func `ksso switch changes the principal that curl uses under ksso exec`() async throws {
         try station.install(profile())
         try await station.signIn("alice")
         try await station.signIn("bob")
@@ -132,45 +133,45 @@ struct ExecTests {
     }
 
     @Test(arguments: [0, 1, 7, 130, 255])
-    func `the status is the commands`(status: Int) async throws {
+    func `ksso exec exits with the status of its command`(status: Int) async throws {
         let result = try await station.ksso("exec", "--", "sh", "-c", "echo out; echo err >&2; exit \(status)")
         #expect(result == CommandResult(exitStatus: status, output: "out\n", errors: "err\n"))
     }
 
-    @Test func `arguments and input reach the command`() async throws {
+    @Test func `ksso exec passes arguments and standard input to its command unchanged`() async throws {
         let result = try await station.ksso("exec", "--", "sh", "-c", "printf '[%s]' \"$@\"; cat", "sh", "a b", "--json", "", input: "in")
         #expect(result == .done("[a b][--json][]in"))
     }
 
-    @Test func `a signal ends the command`() async throws {
+    @Test func `ksso exec exits with status 143 if SIGTERM terminates its command`() async throws {
         #expect(try await station.ksso("exec", "--", "sh", "-c", "kill -TERM $$").exitStatus == 143)
     }
 
-    /// What the Swift runtime or ksso ignore or block is no business of the command.
-    @Test func `signals are as they were`() async throws {
+    /// The Swift runtime and ksso may block or ignore signals, which the command must not inherit.
+    @Test func `ksso exec leaves the blocked and ignored signals of its command unchanged`() async throws {
         let sed = ["sed", "-nE", "s/^Sig(Blk|Ign):.*(.{8})$/\\1 \\2/p", "/proc/self/status"]
         let direct = try await station.run(sed)
         let result = try await station.run(["ksso", "exec", "--"] + sed)
         for (line, expected) in zip(result.output.split(separator: "\n"), direct.output.split(separator: "\n")) {
-            // The 31 signals that have names; the next ones are the C library's own.
+            // Only the 31 named signals, because the C library uses the next ones itself.
             let masks = [line, expected].map { (UInt32($0.suffix(8), radix: 16) ?? 0) & 0x7FFF_FFFF }
             #expect(masks[0] == masks[1], "\(line)")
         }
         #expect(result.output.contains("Blk") && result.output.contains("Ign"))
     }
 
-    /// With libkrb5's trace too, whose file the library would leave open for the command.
-    @Test func `descriptors are as they were`() async throws {
+    /// This includes the file of libkrb5's trace, which the library would leave open in the command.
+    @Test func `ksso exec adds no file descriptors to its command and closes none`() async throws {
         let list = ["sh", "-c", "echo ${KRB5_TRACE:?}; ls /proc/$$/fd"]
         let direct = try await station.run(list)
         #expect(direct.exitStatus == 0)
         #expect(try await station.run(["ksso", "exec", "--"] + list) == direct)
-        // What the caller opens for the command stays open.
+        // A descriptor that the caller opened for the command stays open.
         let result = try await station.run(["sh", "-c", "exec 9>/dev/null; ksso exec -- test -e /proc/self/fd/9"])
         #expect(result == .done(""))
     }
 
-    @Test func `a command that is not there`() async throws {
+    @Test func `ksso exec exits with 127 if the command is missing and 126 if it cannot be run`() async throws {
         #expect(try await station.ksso("exec", "--", "no-such-program") == .failure(127, "no-such-program: No such file or directory"))
         #expect(try await station.ksso("exec", "--", "/no/such") == .failure(127, "/no/such: No such file or directory"))
         let file = try station.write("text", to: "file")
@@ -180,7 +181,7 @@ struct ExecTests {
         #expect(usage.errors.contains("a command is required: ksso exec -- COMMAND…"))
     }
 
-    @Test func `exec within exec`() async throws {
+    @Test func `ksso exec inside ksso exec sets the same configuration`() async throws {
         try station.install(profile())
         try await station.signIn()
         let result = try await station.ksso("exec", "--", "ksso", "exec", "--", "sh", "-c", "echo $KRB5_CONFIG; klist -s")

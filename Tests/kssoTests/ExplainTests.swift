@@ -4,6 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// `ksso explain`: which URLs are answered, and the reasons that it prints.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/example.com"]))
 struct ExplainTests {
     let station: Workstation
@@ -29,7 +30,7 @@ struct ExplainTests {
         let reasons: [Reason]
     }
 
-    /// The URL as it is shown: whom one names before the `@` of an authority, and with what password, is shown to nobody.
+    /// The URL as ksso prints it: without the user name and password before the `@` of the authority.
     private func shown(_ url: String) -> String {
         url.replacing(/^(https?:\/\/)[^\/?#@]*@/) { $0.1 }
     }
@@ -40,7 +41,7 @@ struct ExplainTests {
         "https://example.com/", "http://example.com/", "https://example.com", "HTTPS://EXAMPLE.COM/page?q#f", "https://example.com./",
         "https://example.com:8443/", "https://user:word@example.com/", "https://www.corp.example.com/", "https://a.b.corp.example.com/",
     ])
-    func `covered`(url: String) async throws {
+    func `a URL whose host a rule covers is answered`(url: String) async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == 0, "\(result)")
@@ -48,7 +49,7 @@ struct ExplainTests {
         #expect(result.output.hasPrefix("\(shown(url)) is answered once a principal of EXAMPLE.TEST is signed in, with a ticket for HTTP/"))
     }
 
-    /// Hosts that look like covered ones: 3 for a URL of another host, 64 for what is no URL. `header` and `fetch` judge the same.
+    /// The exit status is 3 for the URL of another host and 64 for an invalid URL. `header` and `fetch` decide the same.
     @Test(arguments: [
         ("https://evilexample.com/", 3), ("https://example.com.evil.test/", 3), ("https://example.com@evil.test/", 3),
         ("https://example.com:443@evil.test/", 3), ("https://corp.example.com/", 3), ("https://evilcorp.example.com/", 3),
@@ -64,7 +65,7 @@ struct ExplainTests {
         ("https://example.com:0/", 64), ("https://example.com:x/", 64), ("https://1.2.3.example.com.256/", 64), ("https://[::1", 64),
         ("example.com", 64), ("ftp://example.com/", 64), ("", 64), ("https://", 64),
     ])
-    func `not covered`(url: String, status: Int) async throws {
+    func `a URL that only resembles a covered one is not answered`(url: String, status: Int) async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == status, "\(result)")
@@ -76,7 +77,7 @@ struct ExplainTests {
         if status == 64 { #expect(try await station.ksso("fetch", url).exitStatus == 64) }
     }
 
-    @Test func `plain HTTP wants an opt in`() async throws {
+    @Test func `a plain http URL is answered only for hosts in PlainHTTPHosts`() async throws {
         try station.install(Self.rules.replacing(/PlainHTTPHosts.*\n/, with: ""))
         #expect(try await station.ksso("explain", "https://example.com/").exitStatus == 0)
         let result = try await station.ksso("explain", "http://example.com/")
@@ -84,7 +85,7 @@ struct ExplainTests {
         #expect(result.output.contains("  - scheme: Plain http is answered only for hosts in PlainHTTPHosts"))
     }
 
-    @Test func `as text`() async throws {
+    @Test func `ksso explain prints one line for each reason`() async throws {
         let path = try station.install(Self.rules)
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/example.com"]).exitStatus == 0)
@@ -112,7 +113,7 @@ struct ExplainTests {
         #expect(result.exitStatus == 0)
     }
 
-    @Test func `as JSON when covered`() async throws {
+    @Test func `ksso explain --json prints the principal, rule and reasons of an answered URL`() async throws {
         let path = try station.install(Self.rules)
         try await station.signIn()
         let result = try await station.ksso("explain", "--json", "https://www.corp.example.com/")
@@ -136,8 +137,8 @@ struct ExplainTests {
         #expect(document.reasons.map(\.verdict) == verdicts.map(\.1))
     }
 
-    /// The settings of a host are told as reasons; the document has no other keys for them.
-    @Test func `the settings of a host`() async throws {
+    /// The JSON document has no keys of its own for these settings.
+    @Test func `ksso explain prints the settings of a host as reasons`() async throws {
         let settings = """
             PreemptiveHosts: [.corp.example.com]
             UnconditionalDelegationHosts: [www.corp.example.com]
@@ -171,7 +172,7 @@ struct ExplainTests {
         #expect(object["servicePrincipal"] as? String == "HTTP/real.example.com")
     }
 
-    @Test func `as JSON when not covered`() async throws {
+    @Test func `ksso explain --json prints null for the realm and rule of a URL that is not answered`() async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", "--json", "https://evilexample.com/")
         #expect(result.exitStatus == 3)

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso fetch` against servers that do what no good server does, and what it sends to them.
+/// `ksso fetch` against servers that fail or misbehave, and the requests that it sends to them.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct FetchFaultTests {
     let station: Workstation
@@ -17,14 +17,14 @@ struct FetchFaultTests {
 
     private static let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
 
-    /// Whatever a server does, the tickets stay.
+    /// Runs `ksso fetch`, and expects that the session stays valid whatever the server does.
     private func fetch(_ arguments: String..., input: String? = nil) async throws -> CommandResult {
         let result = try await station.run(["ksso", "fetch"] + arguments, input: input)
         #expect(try await station.ksso("status", "-q").exitStatus == 0)
         return result
     }
 
-    @Test func `the request as it was asked`() async throws {
+    @Test func `ksso fetch sends the method, fields and body of its arguments`() async throws {
         let body = try station.write("from=file", to: "body")
         try await ScriptedServer.with({ _, _ in .response("200 OK", [], "done\n") }) { server in
             let url = "http://localhost:\(server.port)/page?q=1"
@@ -51,14 +51,14 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a server that always says 401`() async throws {
+    @Test func `after two refused tickets ksso fetch prints the page and the reason`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let result = try await fetch(url)
             #expect(result.output == "no\n")
             #expect(result.errors.hasPrefix("ksso: \(url): the server refused the ticket: "), "\(result.errors)")
             #expect(result.exitStatus == 0)
-            // The last one is with another ticket, in case the server's key is newer than the first.
+            // The last request carries a new ticket, in case the server's key is newer than the first ticket.
             #expect(server.requests.count == 3)
             #expect(!server.requests[0].contains("Authorization"))
             #expect(server.requests[1].contains("\r\nAuthorization: Negotiate YII"))
@@ -68,7 +68,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a server that wants NTLM`() async throws {
+    @Test func `a server that offers only NTLM gets no token`() async throws {
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: NTLM"], "no\n") }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.output == "no\n")
@@ -83,7 +83,7 @@ struct FetchFaultTests {
     }
 
     @Test(arguments: ["Negotiate fish", "negotiate aGVsbG8="])
-    func `a first challenge that cannot be answered leaves the page to the caller`(challenge: String) async throws {
+    func `a first challenge that cannot be answered is reported, and its page is printed`(challenge: String) async throws {
         let answer = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "sign in\n")
         try await ScriptedServer.with({ _, _ in answer }) { server in
             let url = "http://localhost:\(server.port)/"
@@ -95,8 +95,7 @@ struct FetchFaultTests {
         }
     }
 
-    /// Who brings an Authorization of their own is not told of Negotiate.
-    @Test func `a refusal of the users own credentials`() async throws {
+    @Test func `a 401 for the user's own Authorization field is printed without advice`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let result = try await fetch("http://localhost:\(server.port)/", "-H", "authorization: Bearer mine")
             #expect(result == .done("no\n"))
@@ -104,7 +103,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a page that breaks off`() async throws {
+    @Test func `a page that ends before its Content-Length is an error`() async throws {
         let half = ScriptedServer.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
         try await ScriptedServer.with({ _, _ in half }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
@@ -113,7 +112,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a certificate that is not trusted`() async throws {
+    @Test func `ksso fetch refuses a server whose certificate is not trusted`() async throws {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
@@ -123,8 +122,9 @@ struct FetchFaultTests {
         }
     }
 
-    /// From https to http nothing is followed, and the page alone might not tell.
-    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespaces here")) func `a redirect that is left is told`() async throws {
+    /// The page alone might not show that the redirect was not followed.
+    @Test(.enabled(if: OwnAuthorities.arePossible, "this machine allows no mount namespaces"))
+    func `a redirect from https to http is reported and not followed`() async throws {
         let options = ProtectedWebServerOptions(usesTLS: true, redirects: ["/away": .init(status: 302, target: "http://localhost/hello")])
         try await withProtectedWebServer(realm: station.realm, options) { web in
             let command = OwnAuthorities.command(trusting: web.certificatePath, ["ksso", "fetch", "--location", "\(web.url)/away"])
@@ -134,9 +134,9 @@ struct FetchFaultTests {
         }
     }
 
-    /// A refusal in another scheme gets one more ticket, a broken answer none.
+    /// After a refusal in another scheme ksso tries one new ticket, after an invalid Negotiate token none.
     @Test(arguments: [("NTLM TlRMTVNTUAACAAAA", 3), ("Negotiate TlRMTVNTUAACAAAA", 2)])
-    func `a server that switches to NTLM`(challenge: String, requests: Int) async throws {
+    func `a server that switches to NTLM gets no NTLM token`(challenge: String, requests: Int) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
@@ -148,9 +148,9 @@ struct FetchFaultTests {
         }
     }
 
-    /// It says 200 and does not prove who it is, or proves it wrongly: its page is not shown.
+    /// The server responds with 200 and no final token, or an invalid one.
     @Test(arguments: ["Negotiate", "Negotiate YII=", "Negotiate !!!", "Negotiate oYGpMIGm"])
-    func `a server that does not prove itself`(answer: String) async throws {
+    func `ksso fetch prints no page if the server's mutual authentication fails`(answer: String) async throws {
         let page = ScriptedServer.Answer.response("200 OK", ["WWW-Authenticate: \(answer)"], "trust me\n")
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : page }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
@@ -160,7 +160,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a server that drops the connection mid exchange`() async throws {
+    @Test func `a connection that closes during the Negotiate exchange is reported`() async throws {
         try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : .drop }) { server in
             let origin = "http://localhost:\(server.port)"
             let result = try await fetch("\(origin)/")
@@ -169,7 +169,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a server that says nothing`() async throws {
+    @Test func `a connection that closes without a response is reported`() async throws {
         try await ScriptedServer.with({ _, _ in .drop }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
@@ -180,7 +180,7 @@ struct FetchFaultTests {
     @Test(arguments: [
         "SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\u{0}\u{1}\u{2}\u{3}\n\n\n", "HTTP/1.1 200 OK\r\nbroken header\r\n\r\n",
     ])
-    func `a server that talks garbage`(answer: String) async throws {
+    func `a response that is not HTTP is reported in one line`(answer: String) async throws {
         try await ScriptedServer.with({ _, _ in .text(answer) }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -191,7 +191,7 @@ struct FetchFaultTests {
     }
 
     @Test(arguments: ["Negotiate not base64", "Negotiate \u{1}", "Negotiate, Negotiate", ",,,", "Basic realm=\"x"])
-    func `a challenge that is none`(challenge: String) async throws {
+    func `a malformed challenge is reported after at most three requests`(challenge: String) async throws {
         let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
         try await ScriptedServer.with({ _, _ in refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
@@ -201,20 +201,20 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a connection that is refused`() async throws {
+    @Test func `a refused connection is reported with its port`() async throws {
         let port = try await ScriptedServer.with({ _, _ in .drop }) { $0.port }
         let result = try await fetch("http://localhost:\(port)/")
         let line = "localhost refuses connections on port \(port). Check that the server runs and that the port is right."
         #expect(result == .failure(1, line))
     }
 
-    @Test func `a host that is not there`() async throws {
+    @Test func `a host name without an address is reported`() async throws {
         let result = try await fetch("http://absent.invalid/")
         let line = "No address was found for absent.invalid. Check the spelling and the DNS configuration."
         #expect(result == .failure(1, line))
     }
 
-    @Test func `a server without TLS`() async throws {
+    @Test func `an https URL of a server without TLS is reported in one line`() async throws {
         try await ScriptedServer.with({ _, _ in .response("200 OK") }) { server in
             let result = try await fetch("https://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -222,7 +222,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a redirect to another host`() async throws {
+    @Test func `a redirect to a host that no rule covers gets no token`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
             let target = "http://127.0.0.1:\(other.port)/there"
             let redirect = ScriptedServer.Answer.response("302 Found", ["Location: \(target)"], "moved\n")
@@ -241,7 +241,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a redirect after the exchange takes no credentials along`() async throws {
+    @Test func `a redirect from an uncovered host to a covered one is answered there`() async throws {
         try await withProtectedWebServer(realm: station.realm) { web in
             let target = "http://localhost:\(web.port)/hello"
             let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: \(target)"])
@@ -254,7 +254,7 @@ struct FetchFaultTests {
     }
 
     @Test(arguments: ["http://local%68ost/", "javascript:alert(1)", "http://localhost\\@evil.test/", "//[::1"])
-    func `a redirect to what is no URL`(location: String) async throws {
+    func `a redirect to an invalid URL is not followed`(location: String) async throws {
         try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: \(location)"]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
@@ -263,7 +263,7 @@ struct FetchFaultTests {
         }
     }
 
-    @Test func `a redirect that goes round`() async throws {
+    @Test func `a redirect loop ends after 10 redirects`() async throws {
         try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: /"]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)

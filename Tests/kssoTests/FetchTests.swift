@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// `ksso fetch` against a real Apache.
+/// `ksso fetch` with the pages of a real Apache.
 @Suite(.protectedWeb)
 struct FetchTests {
     let station: Workstation
@@ -16,16 +16,16 @@ struct FetchTests {
 
     private var page: String { "\(server.url)/hello" }
 
-    @Test func `a protected page`() async throws {
+    @Test func `ksso fetch prints a protected page`() async throws {
         try await station.signIn()
         #expect(try await station.ksso("fetch", page) == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func `an open page needs nobody`() async throws {
+    @Test func `an open page needs no session`() async throws {
         #expect(try await station.ksso("fetch", "\(server.url)/open") == .done("open\n"))
     }
 
-    @Test func `headers on request`() async throws {
+    @Test func `-i prints the response headers before the page`() async throws {
         try await station.signIn()
         let result = try await station.ksso("fetch", "-i", page)
         #expect(result.output.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -34,7 +34,7 @@ struct FetchTests {
         #expect(result.exitStatus == 0)
     }
 
-    @Test func `the page goes into a file`() async throws {
+    @Test func `-o writes the page to a file`() async throws {
         try await station.signIn()
         let path = "\(station.directory)/page"
         #expect(try await station.ksso("fetch", page, "-o", path) == .done(""))
@@ -43,13 +43,13 @@ struct FetchTests {
         #expect(result == .failure(1, "/nonexistent/page: the file cannot be written (No such file or directory)."))
     }
 
-    @Test func `nobody is signed in`() async throws {
+    @Test func `ksso fetch without a session exits with status 5`() async throws {
         let result = try await station.ksso("fetch", page)
         #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    /// A sign-in that fails leaves no cache behind, empty or broken, that later commands would stumble over.
-    @Test func `a failed sign in leaves nothing`() async throws {
+    /// An empty or damaged cache would make later commands fail.
+    @Test func `a failed sign-in leaves no cache`() async throws {
         try await station.signIn("alice")
         let wrong = try await station.ksso("login", "bob", "--password-stdin", input: "wrong\n")
         #expect(wrong.exitStatus == 1)
@@ -62,7 +62,7 @@ struct FetchTests {
         #expect(try await station.ksso("fetch", page) == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    @Test func `a host that no rule covers gives the page and the reason`() async throws {
+    @Test func `for a host that no rule covers ksso fetch prints the page and the reason`() async throws {
         try await station.signIn()
         let url = "http://127.0.0.1:\(server.port)/hello"
         let result = try await station.ksso("fetch", url)
@@ -73,7 +73,7 @@ struct FetchTests {
         #expect(try await station.ksso("fetch", "http://127.0.0.1:\(server.port)/open") == .done("open\n"))
     }
 
-    @Test func `fail tells by its status`() async throws {
+    @Test func `--fail exits with status 22 for an HTTP error`() async throws {
         let url = "\(server.url)/nowhere"
         #expect(try await station.ksso("fetch", "--fail", url) == .failure(22, "\(url): the server answers 404 Not Found."))
         let plain = try await station.ksso("fetch", url)
@@ -82,15 +82,15 @@ struct FetchTests {
         #expect(try await station.ksso("fetch", "--fail", "\(server.url)/open") == .done("open\n"))
     }
 
-    @Test func `fail with a host that no rule covers`() async throws {
+    @Test func `--fail exits with status 22 for a 401 of a host that no rule covers`() async throws {
         let result = try await station.ksso("fetch", "--fail", "http://127.0.0.1:\(server.port)/hello")
         #expect(result.exitStatus == 22)
         #expect(result.output == "")
         #expect(result.errors.contains("is not answered: "))
     }
 
-    /// The key at the KDC is newer than the server's: the server can't read the ticket.
-    @Test func `the server refuses the ticket`() async throws {
+    /// The KDC's key is newer than the one in the server's keytab.
+    @Test func `a ticket that the server cannot decrypt is reported with likely causes`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             try await withProtectedWebServer(realm: realm) { server in
                 _ = try await realm.kadmin(["change_password", "-randkey", "HTTP/localhost"])
@@ -110,14 +110,14 @@ struct FetchTests {
         }
     }
 
-    @Test func `a service with a client keytab needs no sign in`() async throws {
+    @Test func `with a client keytab ksso fetch needs no sign-in`() async throws {
         let keytab = try await station.realm.keytab(for: "bob")
         let result = try await station.ksso("fetch", page, environment: ["KRB5_CLIENT_KTNAME": "FILE:\(keytab)"])
         #expect(result == .done("Hello bob@EXAMPLE.TEST\n"))
         #expect(try await station.status().sessions.map(\.acquiredBy) == ["keytab"])
     }
 
-    @Test func `a profile that a mac would take`() async throws {
+    @Test func `a mobileconfig profile for macOS works unchanged`() async throws {
         try FileManager.default.copyItem(
             atPath: repositoryFile("krb5/example.mobileconfig"),
             toPath: "\(station.directory)/example.mobileconfig"
@@ -131,14 +131,14 @@ struct FetchTests {
     @Test(arguments: [
         ["-H", "no colon"], ["-H", ": empty"], ["-H", "bad name: x"], ["-H", "X: a\r\nInjected: b"], ["-X", "BAD METHOD"], ["-X", ""],
     ])
-    func `what no request has`(arguments: [String]) async throws {
+    func `an invalid header field or method is a usage error`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "fetch", page] + arguments)
         #expect(result.exitStatus == 64, "\(result)")
         #expect(result.output == "")
         #expect(result.errors.hasPrefix("ksso: \(arguments[0]) requires "), "\(result.errors)")
     }
 
-    @Test func `a body file that is not there`() async throws {
+    @Test func `a missing body file is reported`() async throws {
         let result = try await station.ksso("fetch", page, "-d", "@/nonexistent/body")
         #expect(result == .failure(1, "/nonexistent/body: the file cannot be read."))
     }

@@ -2,22 +2,22 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// A default cache that somebody else may have put there: who used it would act as its maker.
+/// A default cache that another user may have placed there: with it, ksso would act as a principal of that user's choice.
 @Suite(.protectedWeb)
 struct ForeignCacheTests {
     enum Fault: CaseIterable {
-        case othersCanWrite, belongsToSomebodyElse, isADevice
+        case othersCanWrite, isOwnedByAnotherUser, isADevice
 
         var reason: String {
             switch self {
             case .othersCanWrite: "other users can write to it"
-            case .belongsToSomebodyElse: "it is owned by the user with uid 65534"
+            case .isOwnedByAnotherUser: "it is owned by the user with uid 65534"
             case .isADevice: "it is not a regular file"
             }
         }
 
-        /// Only root can give a file away.
-        static var possible: [Fault] { geteuid() == 0 ? allCases : allCases.filter { $0 != .belongsToSomebodyElse } }
+        /// Only root can change the owner of a file.
+        static var possible: [Fault] { geteuid() == 0 ? allCases : allCases.filter { $0 != .isOwnedByAnotherUser } }
     }
 
     let station: Workstation
@@ -27,21 +27,21 @@ struct ForeignCacheTests {
         try station.install(profile())
     }
 
-    private func plant(_ fault: Fault) throws {
+    private func apply(_ fault: Fault) throws {
         let files = FileManager.default
         let path = "\(station.directory)/cache"
         switch fault {
         case .othersCanWrite: try files.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
-        case .belongsToSomebodyElse: try files.setAttributes([.ownerAccountID: 65534], ofItemAtPath: path)
+        case .isOwnedByAnotherUser: try files.setAttributes([.ownerAccountID: 65534], ofItemAtPath: path)
         case .isADevice:
             try files.removeItem(atPath: path)
             try files.createSymbolicLink(atPath: path, withDestinationPath: "/dev/zero")
         }
     }
 
-    @Test(arguments: Fault.possible) func `it is not used`(fault: Fault) async throws {
+    @Test(arguments: Fault.possible) func `a cache that another user may have placed there is not used`(fault: Fault) async throws {
         try await station.signIn()
-        try plant(fault)
+        try apply(fault)
         let sentence =
             "FILE:\(station.directory)/cache: this credential cache cannot be used: \(fault.reason). "
             + "Remove the file, or set KRB5CCNAME to another cache."
@@ -62,7 +62,7 @@ struct ForeignCacheTests {
         #expect(force == .failure(1, sentence))
     }
 
-    @Test func `ones own is used`() async throws {
+    @Test func `the user's own cache is used if only the user can write to it`() async throws {
         try await station.signIn()
         for mode in [0o600, 0o400, 0o644] {
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(station.directory)/cache")

@@ -2,6 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
+/// `ksso header`, which prints an `Authorization` field for another program.
 @Suite(.protectedWeb)
 struct HeaderTests {
     let station: Workstation
@@ -15,22 +16,22 @@ struct HeaderTests {
 
     private var page: String { "\(server.url)/hello" }
 
-    @Test func `curl takes the line`() async throws {
+    @Test func `curl accepts the field that ksso header prints`() async throws {
         try await station.signIn()
         let command = "set -o pipefail; ksso header \(page) | curl -sS --fail -H @- \(page)"
         #expect(try await station.run(["bash", "-c", command]) == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func `it is one line`() async throws {
+    @Test func `ksso header prints one line, with a new token each time`() async throws {
         try await station.signIn()
         let result = try await station.ksso("header", page)
         #expect(result.output.wholeMatch(of: /Authorization: Negotiate YII[A-Za-z0-9+\/]+={0,2}\n/) != nil)
         #expect(result.errors == "")
         #expect(result.exitStatus == 0)
-        #expect(try await station.ksso("header", page).output != result.output, "each token serves once")
+        #expect(try await station.ksso("header", page).output != result.output, "each token can be used only once")
     }
 
-    @Test func `a cached ticket needs no KDC`() async throws {
+    @Test func `with a cached service ticket ksso header needs no KDC`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -41,19 +42,19 @@ struct HeaderTests {
         }
     }
 
-    @Test func `nobody is signed in`() async throws {
+    @Test func `ksso header without a session exits with status 5`() async throws {
         let result = try await station.ksso("header", page)
         #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    @Test func `a host that no rule covers`() async throws {
+    @Test func `ksso header exits with status 3 for a host that no rule covers`() async throws {
         let url = "https://evil.test/"
         let path = "\(station.directory)/config/ksso/test.yaml"
         let reason = "No host rule of realm EXAMPLE.TEST (\(path)) covers evil.test."
         #expect(try await station.ksso("header", url) == .failure(3, "\(url) is not answered: \(reason) See: ksso explain \(url)"))
     }
 
-    @Test func `a service that the KDC does not know`() async throws {
+    @Test func `ksso header reports a service that the KDC does not know`() async throws {
         try station.install(profile(hosts: ["absent.example.test"]))
         try await station.signIn()
         let result = try await station.ksso("header", "https://absent.example.test/")
@@ -63,7 +64,7 @@ struct HeaderTests {
         #expect(result.errors.contains("the KDC does not know this service."), "\(result.errors)")
     }
 
-    @Test func `the profiles principal answers`() async throws {
+    @Test func `the profile's principal is used even if another one is the default`() async throws {
         try station.install(profile(data: ["principalName: bob"]))
         try await station.signIn("alice")
         #expect(try await station.ksso("header", page).exitStatus == 5)

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Tickets that an agent which does not run keeps on disk: the commands that miss them say so.
+/// Tickets that a stopped agent left on disk: the commands that find no session report them.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
 struct KeptTicketsTests {
     @Test func `a command that finds no session reports the tickets of a stopped agent once`() async throws {
@@ -29,7 +29,7 @@ struct KeptTicketsTests {
         #expect(!(status.output + status.errors).contains("is not running"), "\(status)")
         let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 0 && count(login.errors) == 1 && count(login.output) == 0, "\(login)")
-        // Now a session is there: nothing is missed.
+        // With a session there is nothing to report.
         for command in [["status"], ["refresh"]] {
             let result = try await station.run(["ksso"] + command)
             #expect(result.exitStatus == 0 && count(result.errors) == 0, "\(result)")

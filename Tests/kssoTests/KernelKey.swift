@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Kerberos
 
-/// A key of this user's keyring in the kernel.
+/// Keys in this user's keyring of the kernel.
 enum KernelKey {
     /// Whether the kernel has keyrings, and lets this process use them.
     static let isAvailable: Bool = {

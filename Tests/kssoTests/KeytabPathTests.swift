@@ -4,11 +4,11 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A keytab that was named from the folder where somebody stood.
+/// A keytab whose path is relative to the current directory of the sign-in.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct KeytabPathTests {
     @Test(arguments: ["my.keytab", "./my.keytab", "FILE:my.keytab", "../here/my.keytab"])
-    func `a relative path holds in other folders`(name: String) async throws {
+    func `a keytab given by a relative path works from other directories`(name: String) async throws {
         let station = try Workstation()
         let folder = "\(station.directory)/here"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

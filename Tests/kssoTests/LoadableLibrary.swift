@@ -3,18 +3,18 @@ import Foundation
 /// A shared library for child processes of tests: unpacked by `Scripts/install-packages`, or installed.
 struct LoadableLibrary {
     let path: String
-    /// Where the libraries are that it needs itself.
+    /// The folder of the libraries that it depends on.
     let folder: String
 
-    /// nss_wrapper, which answers for hosts' names as a file says.
+    /// nss_wrapper, which resolves host names from a file.
     static let nameService = LoadableLibrary("libnss_wrapper.so")
-    /// resolv_wrapper, which answers for DNS as a file says.
+    /// resolv_wrapper, which answers DNS queries from a file.
     static let resolver = LoadableLibrary("libresolv_wrapper.so")
     /// libfaketime, which sets the clock of one program.
     static let clock = LoadableLibrary("faketime/libfaketimeMT.so.1")
-    /// libkrb5's plugin for certificates.
+    /// libkrb5's PKINIT plugin, for sign-ins with certificates.
     static let pkinit = LoadableLibrary("krb5/plugins/preauth/pkinit.so")
-    /// Whether every program finds it, as one that is only unpacked is not found.
+    /// Whether the plugin is installed, so that every program finds it. A plugin that is only unpacked is not found.
     static let isPKINITInstalled = LoadableLibrary("krb5/plugins/preauth/pkinit.so", below: [""]) != nil
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")

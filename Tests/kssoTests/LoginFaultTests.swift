@@ -3,15 +3,15 @@ import KerberosTesting
 import Testing
 
 extension Tag {
-    /// Waits for a deadline of the product's: about ten seconds.
+    /// The test waits for a deadline of ksso, about ten seconds.
     @Tag static var slow: Self
 }
 
-/// What a KDC does wrong. Each test has a realm of its own.
+/// Sign-ins that fail because of the KDC, the clock or krb5.conf. Each test has a realm of its own.
 @Suite struct LoginFaultTests {
     private static let users = ["alice": "secret"]
 
-    @Test func `a stopped KDC`() async throws {
+    @Test func `a stopped KDC fails only the commands that need it, with status 6`() async throws {
         try await withTestRealm(users: Self.users, services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try await station.signIn()
@@ -31,8 +31,8 @@ extension Tag {
         }
     }
 
-    /// Here too: while the command waits, its password is in no argument that others can see.
-    @Test(.tags(.slow)) func `a KDC that swallows packets`() async throws {
+    /// Also checks that the password is in no argument that other users can see while the command waits.
+    @Test(.tags(.slow)) func `a KDC that drops packets is reported after 10 seconds`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             try await realm.pauseKDC()
@@ -45,11 +45,11 @@ extension Tag {
                 "alice@EXAMPLE.TEST: no KDC of EXAMPLE.TEST answered (no answer within 10.0 seconds). "
                 + "Check the network or the VPN, then try again."
             #expect(result == .failure(6, line))
-            #expect(start.duration(to: .now) < .seconds(20), "libkrb5 alone takes half a minute")
+            #expect(start.duration(to: .now) < .seconds(20), "libkrb5 alone waits for half a minute")
         }
     }
 
-    @Test func `ctrl c ends the wait for a KDC`() async throws {
+    @Test func `Ctrl-C cancels the wait for a KDC`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             try await realm.pauseKDC()
@@ -63,7 +63,7 @@ extension Tag {
     }
 
     @Test(arguments: [-3600, 3600])
-    func `a clock that is off`(offset: Int) async throws {
+    func `a clock that is off by an hour is reported with the remedy`(offset: Int) async throws {
         try await withTestRealm(.init(users: Self.users, clockOffset: .seconds(offset))) { realm in
             let station = try Workstation(realm: realm)
             let strict = try station.write("[libdefaults]\nkdc_timesync = 0\n", to: "strict.conf")
@@ -81,7 +81,7 @@ extension Tag {
         }
     }
 
-    @Test func `a broken configuration`() async throws {
+    @Test func `an invalid krb5.conf is reported`() async throws {
         try await withTestRealm(users: Self.users) { realm in
             let station = try Workstation(realm: realm)
             let broken = try station.write("[libdefaults\ndefault_realm = X\n", to: "krb5.conf")

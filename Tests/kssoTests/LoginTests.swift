@@ -4,6 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// `ksso login` with a password: the principal, the cache, and the errors.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "b o b €"], services: ["HTTP/localhost"]))
 struct LoginTests {
     let station: Workstation
@@ -22,21 +23,21 @@ struct LoginTests {
     }
 
     @Test(arguments: ["secret\n", "secret", "secret\r\n", "secret\nnot read\n"])
-    func `password from standard input`(input: String) async throws {
+    func `ksso login --password-stdin reads the first line as the password`(input: String) async throws {
         try expectSignedIn(try await station.ksso("login", "alice", "--password-stdin", input: input))
         let tickets = try await station.run(["klist"])
         #expect(tickets.output.contains("Default principal: alice@EXAMPLE.TEST"))
         #expect(tickets.output.contains("krbtgt/EXAMPLE.TEST@EXAMPLE.TEST"))
     }
 
-    @Test func `whoever is named signs in`() async throws {
+    @Test func `ksso login signs in the principal that is given`() async throws {
         try expectSignedIn(
             try await station.ksso("login", "bob@EXAMPLE.TEST", "--password-stdin", input: "b o b €\n"),
             "bob@EXAMPLE.TEST"
         )
     }
 
-    @Test func `with nobody named the user signs in`() async throws {
+    @Test func `without a principal ksso login uses the name in USER`() async throws {
         let bob = ["USER": "bob"]
         try expectSignedIn(
             try await station.ksso("login", "--password-stdin", input: "b o b €\n", environment: bob),
@@ -44,12 +45,12 @@ struct LoginTests {
         )
     }
 
-    @Test func `with nobody named the profiles principal signs in`() async throws {
+    @Test func `without a principal ksso login uses the profile's principalName`() async throws {
         try station.install(profile(data: ["principalName: bob"]))
         try expectSignedIn(try await station.ksso("login", "--password-stdin", input: "b o b €\n"), "bob@EXAMPLE.TEST")
     }
 
-    @Test func `a wrong password is one failed attempt`() async throws {
+    @Test func `each wrong password costs one attempt at the KDC`() async throws {
         try await realm.addUser("erin", password: "right")
         for attempt in 1...2 {
             let result = try await station.ksso("login", "erin", "--password-stdin", input: "wrong\n")
@@ -59,21 +60,21 @@ struct LoginTests {
         }
     }
 
-    @Test func `a wrong password loses no ticket`() async throws {
+    @Test func `a wrong password with --force keeps the existing ticket`() async throws {
         try await realm.addUser("ivan", password: "secret")
         try await station.signIn("ivan")
         #expect(try await station.ksso("login", "ivan", "--force", "--password-stdin", input: "wrong\n").exitStatus == 1)
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func `detail names the librarys text and code`() async throws {
+    @Test func `--verbose adds libkrb5's text and code to an error`() async throws {
         try await realm.addUser("grace", password: "right")
         let result = try await station.ksso("login", "grace", "--password-stdin", "--verbose", input: "wrong\n")
         #expect(result.errors.hasSuffix("\n  libkrb5: Preauthentication failed (code -1765328360)\n"))
         #expect(result.exitStatus == 1)
     }
 
-    @Test func `an unknown principal`() async throws {
+    @Test func `ksso login reports a principal that the KDC does not know`() async throws {
         let result = try await station.ksso("login", "nobody", "--password-stdin", input: "secret\n")
         #expect(result == .failure(1, "nobody@EXAMPLE.TEST: the KDC does not know this principal. Check the name and the realm."))
     }
@@ -86,13 +87,13 @@ struct LoginTests {
         ("-allow_tix", "", "locked", Self.revoked("CLIENT LOCKED OUT")),
         ("-expire", "yesterday", "expired", "the account has expired. Ask your administrator."),
     ])
-    func `an account that may not`(flag: String, value: String, name: String, message: String) async throws {
+    func `expired passwords and unusable accounts are reported`(flag: String, value: String, name: String, message: String) async throws {
         try await realm.addUser(name, password: "secret", flags: [flag, value].filter { !$0.isEmpty })
         let result = try await station.ksso("login", name, "--password-stdin", input: "secret\n")
         #expect(result == .failure(1, "\(name)@EXAMPLE.TEST: \(message)"))
     }
 
-    @Test func `an account that too many wrong passwords locked`() async throws {
+    @Test func `ksso login reports an account that is locked after too many wrong passwords`() async throws {
         _ = try await realm.kadmin(["add_policy", "-maxfailure", "1", "strict"])
         try await realm.addUser("heidi", password: "secret", flags: ["-policy", "strict"])
         #expect(try await station.ksso("login", "heidi", "--password-stdin", input: "wrong\n").exitStatus == 1)
@@ -100,8 +101,8 @@ struct LoginTests {
         #expect(result == .failure(1, "heidi@EXAMPLE.TEST: \(Self.revoked("LOCKED_OUT"))"))
     }
 
-    /// The KDC asks for pre-authentication first, which is no refusal.
-    @Test func `a keytab without a usable key is not blamed on the KDC`() async throws {
+    /// The KDC first requires pre-authentication, which is not a refusal.
+    @Test func `an error about a keytab without a usable key does not cite the KDC`() async throws {
         let keytab = "\(station.directory)/camellia.keytab"
         try await realm.addUser("judith", password: "secret", flags: ["+requires_preauth"])
         let entry = "addent -password -p judith@EXAMPLE.TEST -k 1 -e camellia128-cts-cmac\nsecret\nwkt \(keytab)\nquit\n"
@@ -111,41 +112,41 @@ struct LoginTests {
         #expect(!result.errors.contains("the KDC's message") && !result.errors.contains("NEEDED_PREAUTH"), "\(result)")
     }
 
-    /// The KDC has one code for all of these; its own words say more.
+    /// The KDC has one error code for all of these; its message is more specific.
     private static func revoked(_ words: String) -> String {
         "the account is locked, disabled or expired, or this is outside its logon hours (Client's credentials have been revoked; "
             + "the KDC's message: \(words)). Ask your administrator."
     }
 
     @Test(arguments: ["", "\n"])
-    func `no password on standard input`(input: String) async throws {
+    func `ksso login reports a missing password on standard input`(input: String) async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", input: input)
         #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
-    @Test func `a password that is too long`() async throws {
+    @Test func `a password of more than 1,023 bytes is refused`() async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", input: String(repeating: "x", count: 5000) + "\n")
         #expect(result == .failure(1, "the password on standard input is longer than 1,023 bytes."))
     }
 
-    @Test func `without a terminal nobody is asked`() async throws {
+    @Test func `without a terminal ksso login does not prompt and does not contact the KDC`() async throws {
         let result = try await station.ksso("login", "peggy", input: "secret\n")
         let line = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
         #expect(result == .failure(4, line))
-        #expect(try !realm.log().contains("peggy"), "the KDC was asked")
+        #expect(try !realm.log().contains("peggy"), "the KDC was contacted")
     }
 
-    @Test func `quiet never asks`() async throws {
+    @Test func `ksso login --quiet never prompts`() async throws {
         let result = try await station.ksso("login", "alice", "--quiet")
         #expect(result == .failure(4, "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."))
     }
 
-    @Test func `quiet prints nothing on success`() async throws {
+    @Test func `ksso login --quiet prints nothing on success`() async throws {
         #expect(try await station.ksso("login", "alice", "--password-stdin", "--quiet", input: "secret\n") == .done(""))
         #expect(try await station.ksso("login", "alice", "--quiet") == .done(""))
     }
 
-    @Test func `who is signed in is not asked again`() async throws {
+    @Test func `ksso login with a valid session does not prompt unless --force is given`() async throws {
         try await station.signIn()
         let result = try await station.ksso("login", "alice")
         let line = "alice@EXAMPLE.TEST is signed in already, until TIME. To sign in again: --force\n"
@@ -154,7 +155,7 @@ struct LoginTests {
         try expectSignedIn(try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n"))
     }
 
-    @Test func `another cache is filled`() async throws {
+    @Test func `--cache stores the tickets in that cache only`() async throws {
         let cache = "FILE:\(station.directory)/other"
         try expectSignedIn(
             try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n"),
@@ -164,7 +165,7 @@ struct LoginTests {
         #expect(try await station.run(["klist", "-s", cache]).exitStatus == 0)
     }
 
-    @Test func `a cache of a type that is not`() async throws {
+    @Test func `ksso login reports a cache of an unknown type`() async throws {
         let cache = "NONSENSE:x"
         let result = try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
@@ -172,7 +173,7 @@ struct LoginTests {
         #expect(result.errors.hasPrefix("ksso: \(cache): the credential cache cannot be used"), "\(result.errors)")
     }
 
-    @Test func `a cache that cannot be written`() async throws {
+    @Test func `ksso login reports a cache that cannot be written`() async throws {
         let cache = "FILE:/nonexistent/cache"
         let result = try await station.ksso("login", "alice", "--cache", cache, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
@@ -180,14 +181,14 @@ struct LoginTests {
         #expect(result.errors.contains("/nonexistent/cache: the credential cache cannot be used"), "\(result.errors)")
     }
 
-    @Test func `no realm is known`() async throws {
+    @Test func `a name without a realm is refused if no default realm is known`() async throws {
         let empty = ["KRB5_CONFIG": try station.write("[libdefaults]\n    dns_lookup_realm = false\n", to: "krb5.conf")]
         let result = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: empty)
         let line = "alice: no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
         #expect(result == .failure(1, line))
     }
 
-    @Test func `the realm may be given apart`() async throws {
+    @Test func `--realm overrides the default realm of krb5.conf`() async throws {
         let configuration = try station.write("[libdefaults]\n    default_realm = OTHER.TEST\n", to: "krb5.conf")
         let environment = ["KRB5_CONFIG": "\(configuration):\(realm.configurationPath)"]
         try expectSignedIn(
@@ -203,14 +204,14 @@ struct LoginTests {
         )
     }
 
-    @Test func `a realm that nobody knows`() async throws {
+    @Test func `ksso login exits with status 6 if no KDC of the realm is known`() async throws {
         let result = try await station.ksso("login", "alice@NOWHERE.TEST", "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 6)
         #expect(result.errors.hasPrefix("ksso: alice@NOWHERE.TEST: no KDC is known for this realm"))
     }
 
     @Test(arguments: ["@EXAMPLE.TEST", "a@b@EXAMPLE.TEST"])
-    func `what is no principal`(name: String) async throws {
+    func `a malformed principal name is refused`(name: String) async throws {
         let result = try await station.ksso("login", name, "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains("Write it as name@REALM") || result.errors.contains("does not know"), "\(result.errors)")

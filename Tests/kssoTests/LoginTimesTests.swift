@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `--lifetime` and `--renewable`, and a keytab instead of a password.
+/// `ksso login` with `--lifetime`, `--renewable` and `--keytab`.
 @Suite(.testRealm(.init(users: ["alice": "secret"], services: ["HTTP/localhost"], ticketLifetime: .seconds(10 * 86400))))
 struct LoginTimesTests {
     let station: Workstation
@@ -18,7 +18,7 @@ struct LoginTimesTests {
     @Test(arguments: [
         ("10h", 36000), ("1d12h", 129_600), ("30m", 1800), ("90s", 90), ("7:30", 27000), ("0:0:45", 45), ("7200", 7200), ("2H", 7200),
     ])
-    func `a lifetime`(text: String, seconds: Double) async throws {
+    func `--lifetime sets the lifetime of the ticket`(text: String, seconds: Double) async throws {
         let now = Date()
         let result = try await station.ksso("login", "alice", "--password-stdin", "--lifetime", text, input: "secret\n")
         #expect(result.exitStatus == 0, "\(result.errors)")
@@ -26,7 +26,7 @@ struct LoginTimesTests {
         #expect(abs(session.ticketExpires.timeIntervalSince(now) - seconds) < 20)
     }
 
-    @Test func `a renewable ticket`() async throws {
+    @Test func `--renewable sets how long the ticket can be renewed`() async throws {
         let now = Date()
         let result = try await station.ksso("login", "alice", "--password-stdin", "--renewable", "3d", input: "secret\n")
         #expect(result.exitStatus == 0, "\(result.errors)")
@@ -35,7 +35,7 @@ struct LoginTimesTests {
     }
 
     @Test(arguments: ["", "0", "-5", "x", "5x", "h", "1:99", "1:2:3:4", "10 h", "1.5h", "99999999999999999999h", "5h5", "٣h"])
-    func `what is no length`(text: String) async throws {
+    func `an invalid duration in --lifetime or --renewable is a usage error`(text: String) async throws {
         for option in ["--lifetime", "--renewable"] where text != "5h5" {
             let result = try await station.ksso("login", "alice", "--password-stdin", "\(option)=\(text)", input: "secret\n")
             #expect(result.exitStatus == 64, "\(option) \(text): \(result.errors)")
@@ -45,14 +45,14 @@ struct LoginTimesTests {
     }
 
     @Test(arguments: [["--keytab", "x", "--password-stdin"], ["one", "two"], ["--nonsense"], ["--realm"]])
-    func `usage`(arguments: [String]) async throws {
+    func `invalid arguments of ksso login are a usage error`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "login"] + arguments)
         #expect(result.exitStatus == 64)
         #expect(result.errors.contains("Usage: ksso login"))
         #expect(result.output == "")
     }
 
-    @Test func `a keytab signs in`() async throws {
+    @Test func `ksso login --keytab signs in the given principal`() async throws {
         let keytab = try await realm.keytab(for: "alice")
         let result = try await station.ksso("login", "alice", "--keytab", keytab)
         #expect(result.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "))
@@ -60,13 +60,13 @@ struct LoginTimesTests {
         #expect(try await station.status().sessions.map(\.acquiredBy) == ["keytab"])
     }
 
-    @Test func `a keytab says itself whose it is`() async throws {
+    @Test func `without a principal ksso login --keytab uses the principal of the keytab`() async throws {
         let result = try await station.ksso("login", "--keytab", realm.keytabPath)
         #expect(result.output.hasPrefix("HTTP/localhost@EXAMPLE.TEST is signed in until "))
         #expect(result.exitStatus == 0)
     }
 
-    @Test func `a keytab that is not there`() async throws {
+    @Test func `ksso login reports a missing keytab with its path`() async throws {
         let path = "\(station.directory)/nonexistent"
         for name in [["alice"], []] {
             let result = try await station.run(["ksso", "login"] + name + ["--keytab", path])
@@ -78,7 +78,7 @@ struct LoginTimesTests {
     }
 
     @Test(arguments: ["", "this is no keytab", "\u{05}\u{02}"])
-    func `a keytab with nothing in it`(content: String) async throws {
+    func `ksso login reports an empty or damaged keytab in one line`(content: String) async throws {
         let path = try station.write(content, to: "broken.keytab")
         let result = try await station.ksso("login", "alice", "--keytab", path)
         #expect(result.exitStatus == 1)
@@ -87,14 +87,14 @@ struct LoginTimesTests {
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
-    @Test func `a keytab of somebody else`() async throws {
+    @Test func `ksso login reports a keytab without a key for the principal`() async throws {
         let result = try await station.ksso("login", "alice", "--keytab", realm.keytabPath)
         #expect(result.exitStatus == 1)
         #expect(result.errors.hasPrefix("ksso: alice@EXAMPLE.TEST: the keytab has no key for this principal ("), "\(result.errors)")
         #expect(result.errors.hasSuffix("List it with klist -k.\n"))
     }
 
-    @Test func `a keytab with an old key`() async throws {
+    @Test func `ksso login reports a keytab with an outdated key`() async throws {
         try await realm.addUser("judy", password: "before")
         let keytab = try await realm.keytab(for: "judy")
         _ = try await realm.kadmin(["change_password", "-pw", "after", "judy"])

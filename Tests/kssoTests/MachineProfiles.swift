@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// A child process that sees a folder of a test's own over the machine's `/etc`, in a mount namespace of its own.
+/// A child process in its own mount namespace, where a folder of the test overlays the machine's `/etc`.
 enum MachineProfiles {
-    /// Whether this machine lets a process have that. The profiles in `/etc/ksso` must belong to root.
+    /// Whether this process can create such a namespace. It must be root, because root must own the profiles in `/etc/ksso`.
     static let arePossible: Bool = geteuid() == 0 && succeeds(command(over: "/var", ["true"]))
 
-    /// The command that runs another one so.
+    /// The command that runs another one in such a namespace.
     static func command(over folder: String, _ command: [String]) -> [String] {
         ["unshare", "--mount", "sh", "-c", "mount -t overlay none -o \"lowerdir=$0:/etc\" /etc && exec \"$@\"", folder] + command
     }

@@ -3,14 +3,16 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// GSSAPI has NTLM beside Kerberos, and a user's NTLM password: the mechanism is registered in the child processes only.
+/// ksso sends no NTLM token, even if GSSAPI has an NTLM mechanism and a password for it.
+///
+/// Only the child processes register the mechanism.
 @Suite(.protectedWeb, .enabled(if: LoadableLibrary.ntlm != nil, "gss-ntlmssp is missing: Scripts/install-packages unpacks it"))
 struct NTLMMechanismTests {
     private static let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
     private static let signature = Array("NTLMSSP".utf8)
-    /// 1.3.6.1.4.1.311.2.2.10
+    /// The mechanism of NTLM, 1.3.6.1.4.1.311.2.2.10.
     private static let identifier: [UInt8] = [0x2B, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0A]
-    /// A list of mechanisms that holds Kerberos, 1.2.840.113554.1.2.2, and no other (RFC 4178 section 4.2.1).
+    /// A list of mechanisms with Kerberos, 1.2.840.113554.1.2.2, as its only entry (RFC 4178 section 4.2.1).
     private static let kerberosAlone: [UInt8] = [
         0xA0, 0x0D, 0x30, 0x0B, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02,
     ]
@@ -30,7 +32,7 @@ struct NTLMMechanismTests {
         ]
     }
 
-    @Test func `without a ticket no NTLM token leaves`() async throws {
+    @Test func `without a session ksso sends no NTLM token`() async throws {
         try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let fetch = try await station.ksso("fetch", url, environment: environment)
@@ -39,12 +41,12 @@ struct NTLMMechanismTests {
             #expect(!server.requests.isEmpty)
             #expect(!server.requests.contains { $0.contains("Authorization") })
 
-            // That NTLM could go out shows in curl.
+            // curl sends an NTLM token, which shows that the mechanism works.
             #expect(try await curl(url, server).contains(Self.signature))
         }
     }
 
-    @Test func `where the KDC knows no such service no NTLM token leaves`() async throws {
+    @Test func `for a service that the KDC does not know ksso sends no NTLM token`() async throws {
         try await station.signIn()
         let result = try await station.ksso("header", "https://absent.example.test/", environment: environment)
         #expect(result.exitStatus == 1)
@@ -52,7 +54,7 @@ struct NTLMMechanismTests {
         #expect(result.errors.contains("the KDC does not know this service."), "\(result.errors)")
     }
 
-    @Test func `with a ticket Kerberos alone is offered`() async throws {
+    @Test func `with a session ksso offers Kerberos as the only mechanism`() async throws {
         try await station.signIn()
         let page = "\(try #require(WebTrait.server).url)/hello"
         #expect(try await station.ksso("fetch", page, environment: environment) == .done("Hello alice@EXAMPLE.TEST\n"))
@@ -66,13 +68,13 @@ struct NTLMMechanismTests {
                 #expect(!token.contains(Self.identifier))
                 #expect(!token.contains(Self.signature))
             }
-            let theirs = try await curl(url, server)
-            #expect(!theirs.contains(Self.kerberosAlone))
-            #expect(theirs.contains(Self.identifier))
+            let curlToken = try await curl(url, server)
+            #expect(!curlToken.contains(Self.kerberosAlone))
+            #expect(curlToken.contains(Self.identifier))
         }
     }
 
-    /// The token that curl sends with whatever GSSAPI offers.
+    /// The token that curl sends, with every mechanism that GSSAPI offers.
     private func curl(_ url: String, _ server: ScriptedServer) async throws -> [UInt8] {
         let arguments = ["curl", "-sS", "--max-time", "20", "--negotiate", "-u", ":", url]
         let count = server.requests.count
@@ -82,7 +84,7 @@ struct NTLMMechanismTests {
 }
 
 extension String {
-    /// The token of a field `Authorization: Negotiate`.
+    /// The decoded token of an `Authorization: Negotiate` field.
     var negotiateToken: [UInt8]? {
         firstMatch(of: /Authorization: Negotiate ([A-Za-z0-9+\/=]+)/).flatMap { Data(base64Encoded: String($0.1)) }.map { Array($0) }
     }

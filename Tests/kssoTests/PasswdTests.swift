@@ -6,6 +6,7 @@ import Testing
 
 private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswordChanges: true)
 
+/// `ksso passwd`, and what `ksso login` does about expired and expiring passwords.
 @Suite(.testRealm(options), .timeLimit(.minutes(5))) struct PasswdTests {
     let station: Workstation
     let realm: TestRealm
@@ -21,14 +22,14 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         return name
     }
 
-    @Test func `passwords from standard input`() async throws {
+    @Test func `ksso passwd --password-stdin reads both passwords from standard input`() async throws {
         let user = try await newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "secret\nfresh secret\n")
         #expect(result == .done("The password of \(user)@EXAMPLE.TEST was changed.\n"))
         try await station.signIn(user, password: "fresh secret")
     }
 
-    @Test func `at a terminal`() async throws {
+    @Test func `ksso passwd prompts for the current password and twice for the new one`() async throws {
         let user = try await newUser("-pwexpire yesterday")
         let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
@@ -43,7 +44,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         #expect(!transcript.contains("fresh secret"))
     }
 
-    @Test func `an expired password is changed at login`() async throws {
+    @Test func `ksso login prompts for a new password if the current one has expired`() async throws {
         let user = try await newUser("+needchange")
         let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and must be changed.")
@@ -58,7 +59,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         #expect(transcript.contains("\(user)@EXAMPLE.TEST is signed in until"), "\(transcript)")
     }
 
-    @Test func `a wrong current password is one failed attempt`() async throws {
+    @Test func `a wrong current password costs one attempt and changes nothing`() async throws {
         let user = try await newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "wrong\nfresh\n")
         let line = "\(user)@EXAMPLE.TEST: the current password is wrong (preauthentication failed). Nothing was changed."
@@ -67,12 +68,12 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     }
 
     @Test(arguments: ["", "secret\n"])
-    func `passwords that are missing`(input: String) async throws {
+    func `ksso passwd reports a missing password on standard input`(input: String) async throws {
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: input)
         #expect(result == .failure(4, "standard input contains no password. Write the password to its first line."))
     }
 
-    @Test func `without a terminal nobody is asked`() async throws {
+    @Test func `without a terminal ksso passwd reports that it cannot prompt`() async throws {
         let result = try await station.ksso("passwd", "alice")
         let line = "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
         #expect(result == .failure(4, line))
@@ -87,7 +88,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     ]
 
     @Test(arguments: profiles)
-    func `the profile may forbid it`(key: String, words: String) async throws {
+    func `a profile can disable password changes`(key: String, words: String) async throws {
         try station.install(profile(data: [key]))
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nfresh\n")
         #expect(result.exitStatus == 1 && result.output == "")
@@ -95,7 +96,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         try await station.signIn()
     }
 
-    @Test func `the profiles rules are held to`() async throws {
+    @Test func `a new password must meet the profile's requirements`() async throws {
         try station.install(profile(data: ["pwReqLength: 12", "pwReqComplexity: true"]))
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nAlice\n")
         #expect(
@@ -110,26 +111,26 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         )
     }
 
-    private static let expiries: [(flag: String, keys: [String], isTold: Bool)] = [
+    private static let expiries: [(flag: String, keys: [String], isReported: Bool)] = [
         ("-pwexpire \"3 days\"", [], true), ("-pwexpire \"3 days\"", ["pwNotificationDays: 2"], false),
         ("-pwexpire \"60 days\"", [], false), ("-pwexpire \"60 days\"", ["pwNotificationDays: 90"], true),
         ("-pwexpire \"3 days\"", ["performKerberosOnly: true"], false), ("-pwexpire never", [], false),
     ]
 
     @Test(arguments: expiries)
-    func `an expiry is told in time`(flag: String, keys: [String], isTold: Bool) async throws {
+    func `an expiring password is reported within its notification period`(flag: String, keys: [String], isReported: Bool) async throws {
         let user = try await newUser(flag)
         try station.install(profile(data: keys))
         let login = try await station.ksso("login", user, "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 0)
         let notice = "the password expires in "
-        #expect(login.errors.contains("\(user)@EXAMPLE.TEST: \(notice)") == isTold, "\(login.errors)")
-        if isTold {
+        #expect(login.errors.contains("\(user)@EXAMPLE.TEST: \(notice)") == isReported, "\(login.errors)")
+        if isReported {
             #expect(login.errors.contains("Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
         } else {
             #expect(login.errors == "")
         }
-        #expect(try await station.ksso("status").output.contains(notice) == isTold)
+        #expect(try await station.ksso("status").output.contains(notice) == isReported)
         let quiet = try await station.ksso("login", user, "--force", "--quiet", "--password-stdin", input: "secret\n")
         #expect(quiet == .done(""))
         let json = try await station.ksso("status", "--json").output

@@ -4,14 +4,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Sign-ins that programs start through the agent, asked for by a real pinentry on a terminal.
+/// Sign-ins that requests to the agent start, with a real pinentry that prompts on a terminal.
 @Suite(
     .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]),
     .timeLimit(.minutes(5)),
     .enabled(if: StockProgram.pinentry != nil, "pinentry-tty is missing: Scripts/install-packages unpacks it")
 )
 struct PinentryTests {
-    /// Runs an agent at a terminal where its pinentry may ask.
+    /// Runs an agent at a terminal where its pinentry can prompt.
     private func withAgent(
         data: [String] = [],
         stops: Bool = true,
@@ -41,12 +41,12 @@ struct PinentryTests {
         try JSONDecoder().decode([String: [String: String]].self, from: Data(text.utf8))
     }
 
-    @Test func `ten programs cause one question`() async throws {
+    @Test func `ten concurrent requests to the agent cause one password prompt`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await ask(station) } }
                 try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
-                // All of them wait before anybody answers.
+                // All requests wait before the password is entered.
                 try await eventually { try await station.agentStatus().process.connections >= 11 }
                 try await terminal.type("secret\n")
                 for try await answer in group { #expect(answer.contains("Negotiate "), "\(answer)") }
@@ -54,10 +54,10 @@ struct PinentryTests {
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         }
         #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
-        #expect(!transcript.contains("secret"), "what is typed is not shown: \(transcript)")
+        #expect(!transcript.contains("secret"), "the typed password is not echoed: \(transcript)")
     }
 
-    @Test func `the profiles words stand above the question`() async throws {
+    @Test func `pinentry shows the profile's label and help text above its prompt`() async throws {
         _ = try await withAgent(data: ["customUsernameLabel: Staff number", "helpText: Call 1234"]) { station, terminal in
             async let answer = ask(station)
             try await terminal.wait(for: "Staff number: alice@EXAMPLE.TEST")
@@ -68,7 +68,7 @@ struct PinentryTests {
         }
     }
 
-    @Test func `a request that may not ask asks nobody`() async throws {
+    @Test func `a request to the agent that does not allow prompts shows none`() async throws {
         let (_, transcript) = try await withAgent { station, _ in
             let answer = try await ask(station, mayAsk: false)
             #expect(answer.contains("notSignedIn"), "\(answer)")
@@ -76,8 +76,8 @@ struct PinentryTests {
         #expect(!transcript.contains("Password for"), "\(transcript)")
     }
 
-    /// Who would answer is known when somebody is signed in, and not before.
-    @Test func `a question for an identity asks too`() async throws {
+    /// The identity is known only after a sign-in.
+    @Test func `a request for the identity prompts if no one is signed in`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             let refused = try await ask(station, mayAsk: false, path: "identity")
             #expect(refused.contains("notSignedIn"), "\(refused)")
@@ -86,15 +86,15 @@ struct PinentryTests {
             try await terminal.type("secret\n")
             let answer = try await asked
             #expect(answer.contains(#""principal":"alice@EXAMPLE.TEST""#) && !answer.contains("Negotiate "), "\(answer)")
-            // Nobody is asked again.
+            // There is no second prompt.
             let again = try await ask(station, path: "identity")
-            // The order of a document's fields is not told.
+            // The order of the fields of a JSON document is unspecified.
             #expect(try document(again) == document(answer), "\(again)")
         }
         #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
     }
 
-    @Test func `a wrong password is sent once and one who gives up is left in peace`() async throws {
+    @Test func `a wrong password is sent once, and a canceled prompt is not repeated`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             async let refused = ask(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
@@ -107,21 +107,21 @@ struct PinentryTests {
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
             try await terminal.type("\u{4}")
             #expect(try await canceled.contains("canceled"))
-            // Programs try again by themselves.
+            // Programs retry by themselves, which must not cause another prompt.
             let again = try await ask(station)
             #expect(again.contains("canceled") && again.contains("ksso login alice@EXAMPLE.TEST"), "\(again)")
         }
         #expect(transcript.components(separatedBy: "Password for").count == 3, "\(transcript)")
     }
 
-    /// The processes of pinentry that this workstation has.
-    private func questions(_ station: Workstation) -> Int {
+    /// The number of pinentry processes of this workstation.
+    private func pinentryCount(_ station: Workstation) -> Int {
         let path = StockProgram.pinentry?.path ?? ""
         return visibleArguments(of: station.directory).filter { $0.hasPrefix(path) }.count
     }
 
-    @Test func `an agent that stops ends its question`() async throws {
-        // The agent is stopped while somebody waits; it answers that one, and ends.
+    @Test func `an agent that stops closes its prompt and answers the waiting request`() async throws {
+        // The agent is stopped while a request waits for the password.
         _ = try await withAgent(stops: false) { station, terminal in
             async let asked = ask(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
@@ -129,11 +129,11 @@ struct PinentryTests {
             #expect(stop.output == "The agent has stopped.\n", "\(stop)")
             let answer = try await asked
             #expect(answer.contains("canceled"), "\(answer)")
-            try await eventually { questions(station) == 0 }
+            try await eventually { pinentryCount(station) == 0 }
         }
     }
 
-    @Test(arguments: ["authorize", "login"]) func `a question ends with its clients`(path: String) async throws {
+    @Test(arguments: ["authorize", "login"]) func `a prompt closes when its client disconnects`(path: String) async throws {
         _ = try await withAgent { station, terminal in
             let body = path == "login" ? "{}" : #"{"url": "http://localhost/", "mayAsk": true}"#
             let command = [
@@ -144,8 +144,8 @@ struct PinentryTests {
                 try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
                 kill(client.process, SIGKILL)
             }
-            try await eventually { questions(station) == 0 }
-            // Nobody has refused anything: the next one asks at once.
+            try await eventually { pinentryCount(station) == 0 }
+            // The user has canceled nothing, so the next request prompts immediately.
             async let next = ask(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
             try await terminal.type("secret\n")
@@ -154,7 +154,7 @@ struct PinentryTests {
         }
     }
 
-    @Test func `who gives up a sign-in is left in peace`() async throws {
+    @Test func `after a canceled sign-in, further sign-in requests do not prompt`() async throws {
         let (_, transcript) = try await withAgent { station, terminal in
             async let canceled = login(station)
             try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
@@ -175,7 +175,7 @@ struct PinentryTests {
         ]).output
     }
 
-    @Test func `a sign-in without a password asks`() async throws {
+    @Test func `a sign-in request without a password prompts for it`() async throws {
         _ = try await withAgent { station, terminal in
             async let login = station.run([
                 "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H",

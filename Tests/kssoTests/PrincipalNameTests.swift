@@ -4,7 +4,7 @@ import KerberosTesting
 import KerberosTestingTraits
 import Testing
 
-/// Names as a person types them who knows Active Directory: a realm in any case, `DOMAIN\\user`.
+/// Principal names as users of Active Directory type them: a realm in any case, `DOMAIN\\user`.
 @Suite(.testRealm(.init(users: ["alice": "secret-1", "bob": "secret-1"], acceptsPasswordChanges: true)))
 struct PrincipalNameTests {
     let station: Workstation
@@ -18,20 +18,20 @@ struct PrincipalNameTests {
         ["login", "--password-stdin"], ["login", "--password-stdin", "--remember"], ["logout"], ["refresh"], ["switch"],
         ["passwd", "--password-stdin"],
     ])
-    func `a Windows logon name is refused with the name to write`(command: [String]) async throws {
+    func `every command refuses a Windows logon name and prints the name to write`(command: [String]) async throws {
         let result = try await station.run(["ksso"] + command + [#"EXAMPLE\alice"#], input: "secret-1\nsecret-2\n")
         #expect(result == .failure(1, Self.advice))
     }
 
-    @Test func `setup installs no profile with a Windows logon name`() async throws {
+    @Test func `ksso setup with a Windows logon name installs no profile`() async throws {
         let words = ["--realm", "EXAMPLE.TEST", "--host", "localhost", "--principal", #"EXAMPLE\alice"#, "--password-stdin"]
         let result = try await station.run(["ksso", "setup"] + words, input: "secret-1\n")
         #expect(result.exitStatus == 1 && result.errors.contains("a Windows logon name"), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/config/ksso") == [])
     }
 
-    /// krb5.conf's realm, a profile's, and that of a session.
-    @Test(arguments: [false, true]) func `a realm in another case is the one that is known`(hasProfile: Bool) async throws {
+    /// The realm is known from krb5.conf, from a profile or from a session.
+    @Test(arguments: [false, true]) func `a known realm is recognized in any case`(hasProfile: Bool) async throws {
         if hasProfile { try station.install(profile()) }
         let login = try await station.ksso("login", "alice@example.test", "--password-stdin", input: "secret-1\n")
         #expect(login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
@@ -49,19 +49,19 @@ struct PrincipalNameTests {
         #expect((change.output + change.errors).contains("bob@EXAMPLE.TEST"), "\(change)")
     }
 
-    @Test func `a realm that is not known stays as it is typed`() async throws {
+    @Test func `an unknown realm keeps the case in which it is typed`() async throws {
         let result = try await station.ksso("login", "alice@unknown.test", "--password-stdin", input: "secret-1\n")
         #expect(result.exitStatus == 6 && result.errors.contains("alice@unknown.test"), "\(result)")
     }
 
-    @Test func `setup makes a profile for the realm as krb5.conf writes it`() async throws {
+    @Test func `ksso setup writes the realm of a profile in the case of krb5.conf`() async throws {
         let words = ["--realm", "example.test", "--host", "localhost", "--principal", "alice@example.test", "--password-stdin"]
         let result = try await station.run(["ksso", "setup"] + words, input: "secret-1\n")
         #expect(result.output.contains("alice@EXAMPLE.TEST is signed in until "), "\(result)")
         #expect(try await station.ksso("profile", "show").output.contains("EXAMPLE.TEST, from"))
     }
 
-    @Test func `the agent's API takes the same names`() async throws {
+    @Test func `the agent's API accepts and refuses the same principal names`() async throws {
         try await station.withAgent { _ in
             func login(_ name: String, _ more: String = "") async throws -> String {
                 let body = #"{"principal": "\#(name)", "password": "secret-1"\#(more)}"#

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `profile check` and `profile show`.
+/// The output of `ksso profile check` and `ksso profile show`.
 @Suite(.testRealm())
 struct ProfileCommandTests {
     let station: Workstation
@@ -18,7 +18,7 @@ struct ProfileCommandTests {
         return (try await station.ksso("profile", "check", path), path)
     }
 
-    @Test func `a profile in order`() async throws {
+    @Test func `ksso profile check lists each key of a valid profile as used`() async throws {
         let result = try await station.ksso("profile", "check", repositoryFile("krb5/example.mobileconfig"))
         #expect(result.exitStatus == 0)
         #expect(result.errors == "")
@@ -28,7 +28,7 @@ struct ProfileCommandTests {
         #expect(!result.output.contains("!"))
     }
 
-    @Test func `a misspelt key`() async throws {
+    @Test func `ksso profile check marks a misspelled key and suggests the right one`() async throws {
         let (result, path) = try await check(profile().replacing("credentialUseMode: always", with: "principalNme: alice"))
         #expect(result.exitStatus == 1)
         #expect(result.output.contains(/(?m)^! ExtensionData.principalNme .*principalName/), "\(result.output)")
@@ -38,7 +38,7 @@ struct ProfileCommandTests {
     @Test(arguments: [
         ("Hosts: [localhost]", "Hosts: localhost"), ("Realm: EXAMPLE.TEST", "Realm: [a]"), ("Hosts: [localhost]", "Hosts: ['*.x']"),
     ])
-    func `a wrong value`(right: String, wrong: String) async throws {
+    func `ksso profile check marks a key with an invalid value`(right: String, wrong: String) async throws {
         let (result, path) = try await check(profile().replacing(right, with: wrong))
         #expect(result.exitStatus == 1)
         let key = wrong.prefix { $0 != ":" }
@@ -47,21 +47,21 @@ struct ProfileCommandTests {
     }
 
     @Test(arguments: ["this is no property list", "<plist", "", "bplist00garbage"])
-    func `what is no property list`(text: String) async throws {
+    func `ksso profile check reports a file that is not a property list in one line`(text: String) async throws {
         let (result, path) = try await check(text, as: "test.mobileconfig")
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains(path), "\(result)")
         #expect(result.errors.split(separator: "\n").count == 1)
     }
 
-    /// What every other command says of a profile agrees with the check of it.
+    /// The error message of other commands must agree with `ksso profile check`.
     @Test(arguments: [
         "Host: [a.test]\nType: Credential",
         "Realm: EXAMPLE.TEST\nHosts: [a.test, a.test]\nExtensionData: {principalNme: a, replicationTime: soon}",
         "PayloadContent: [{PayloadType: com.apple.wifi.managed}]",
         "PayloadContent: [{PayloadType: com.apple.wifi.managed}]\nPayloadDisplayNam: a",
     ])
-    func `a refusal counts the faults that the check shows`(text: String) async throws {
+    func `another command counts the same errors in a profile as ksso profile check`(text: String) async throws {
         let (result, path) = try await check(text)
         let shown = result.output.split(separator: "\n").filter { $0.hasPrefix("!") }.count
         let refusal = try await station.ksso("explain", "http://localhost/", "--profile", path).errors
@@ -69,7 +69,7 @@ struct ProfileCommandTests {
         #expect(shown == 1 + (counted ?? 0), "\(result) \(refusal)")
     }
 
-    @Test func `who signed it`() async throws {
+    @Test func `ksso profile check and show print the signer of a profile`() async throws {
         let signed = "Tests/ExtensionProfileTests/Fixtures/signed.mobileconfig"
         let result = try await station.ksso("profile", "check", repositoryFile(signed))
         #expect(result.exitStatus == 0, "\(result)")
@@ -81,8 +81,8 @@ struct ProfileCommandTests {
         #expect(shown.output.contains("    signed by CN=Example") && shown.errors.contains("warning: "), "\(shown)")
     }
 
-    @Test(.enabled(if: MachineProfiles.arePossible, "only root can lay a folder over /etc, and not on every machine"))
-    func `a machine that wants signatures`() async throws {
+    @Test(.enabled(if: MachineProfiles.arePossible, "an overlay over /etc requires root, and not every machine allows it"))
+    func `a machine that requires signed profiles ignores an unsigned one`() async throws {
         let machine = "\(station.directory)/machine"
         try FileManager.default.createDirectory(atPath: "\(machine)/ksso", withIntermediateDirectories: true)
         let identity = try await station.realm.makeServerIdentity(host: "localhost")
@@ -101,13 +101,13 @@ struct ProfileCommandTests {
         #expect(try await ksso("profile", "show").errors.contains("until it is fixed, no profile is used"))
     }
 
-    @Test func `a file that is not there`() async throws {
+    @Test func `ksso profile check reports a missing file`() async throws {
         let result = try await station.ksso("profile", "check", "/nonexistent")
         #expect(result == .failure(1, "/nonexistent: It cannot be opened: No such file or directory."))
         #expect(try await station.ksso("profile", "check").exitStatus == 64)
     }
 
-    @Test func `what is in force`() async throws {
+    @Test func `ksso profile show prints the active profile`() async throws {
         let nothing = "no profile is installed, so no host is answered. Install one with: ksso setup FILE\n"
         #expect(try await station.ksso("profile", "show") == CommandResult(exitStatus: 0, output: "", errors: nothing))
         let path = try station.install(
@@ -131,7 +131,7 @@ struct ProfileCommandTests {
         #expect(try await station.ksso("profile", "show") == .done(text))
     }
 
-    @Test func `how hosts are answered`() async throws {
+    @Test func `ksso profile show prints the settings of single hosts`() async throws {
         let settings = """
             PreemptiveHosts: [api.corp.test]
             DelegationHosts: [files.corp.test, .files.corp.test]
@@ -173,14 +173,14 @@ struct ProfileCommandTests {
         ("DelegationHosts: ['*']", "! DelegationHosts[0] "),
         ("NoMutualAuthenticationHost: [localhost]", "! NoMutualAuthenticationHost "),
     ])
-    func `a fault in a setting`(setting: String, line: String) async throws {
+    func `ksso profile check marks an invalid host setting`(setting: String, line: String) async throws {
         let (result, path) = try await check("\(setting)\n\(profile())")
         #expect(result.exitStatus == 1)
         #expect(result.output.split(separator: "\n").contains { $0.hasPrefix(line) }, "\(result.output)")
         #expect(result.errors == "ksso: \(path): the profile has errors. Fix the lines marked with !.\n")
     }
 
-    @Test func `the real profile`() async throws {
+    @Test func `ksso profile show prints the example mobileconfig profile`() async throws {
         let path = repositoryFile("krb5/example.mobileconfig")
         let text = """
             EXAMPLE.TEST (default realm), from \(path)

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Where profiles are found, which wins, and what is said of those that are left out.
+/// Where profiles are found, which one takes precedence, and the warnings about those that are ignored.
 @Suite(.testRealm())
 struct ProfileSearchTests {
     let station: Workstation
@@ -13,7 +13,7 @@ struct ProfileSearchTests {
         station = try Workstation()
     }
 
-    /// The realms in force, in their order, and what was said.
+    /// The active realms in order, and the text on standard error.
     private func show(_ arguments: [String] = [], environment: [String: String] = [:]) async throws -> (realms: [String], errors: String) {
         let result = try await station.run(["ksso", "profile", "show"] + arguments, environment: environment)
         #expect(result.exitStatus == 0, "\(result)")
@@ -21,7 +21,7 @@ struct ProfileSearchTests {
         return (lines.map { String($0.prefix { $0 != " " && $0 != "," }) }, result.errors)
     }
 
-    @Test func `the users folder`() async throws {
+    @Test func `every profile in the user's folder is active, in the order of the file names`() async throws {
         try station.install(profile(hosts: ["b.test"], realm: "B.TEST"), as: "b.yml")
         try station.install(profile(hosts: ["a.test"], realm: "A.TEST"), as: "a.yaml")
         try station.install(profile(hosts: ["c.test"], realm: "C.TEST"), as: "c.txt")
@@ -32,14 +32,14 @@ struct ProfileSearchTests {
         #expect(try await show() == (["A.TEST", "B.TEST", "EXAMPLE.TEST"], ""))
     }
 
-    @Test func `without XDG config home it is the home`() async throws {
+    @Test func `without XDG_CONFIG_HOME profiles are in .config of the home directory`() async throws {
         try FileManager.default.createDirectory(atPath: "\(station.directory)/.config/ksso", withIntermediateDirectories: true)
         try station.write(profile(realm: "HOME.TEST"), to: ".config/ksso/a.yaml")
         #expect(try await show(environment: ["XDG_CONFIG_HOME": ""]).realms == ["HOME.TEST"])
         #expect(try await show().realms == [])
     }
 
-    @Test func `named files are the only ones`() async throws {
+    @Test func `--profile replaces KSSO_PROFILE, which replaces the installed profiles`() async throws {
         try station.install(profile(realm: "INSTALLED.TEST"))
         let one = try station.write(profile(hosts: ["one.test"], realm: "ONE.TEST"), to: "one.yaml")
         let two = try station.write(profile(hosts: ["two.test"], realm: "TWO.TEST"), to: "two.yaml")
@@ -48,7 +48,7 @@ struct ProfileSearchTests {
         #expect(try await show(["--profile", two, "--profile", one]).realms == ["TWO.TEST", "ONE.TEST"])
     }
 
-    @Test func `a named file must be usable`() async throws {
+    @Test func `an unusable file in --profile or KSSO_PROFILE is an error`() async throws {
         let broken = try station.write("garbage", to: "broken.mobileconfig")
         for arguments in [["--profile", broken], ["--profile", "/nonexistent"]] {
             let result = try await station.run(["ksso", "explain", "https://localhost/"] + arguments)
@@ -63,7 +63,7 @@ struct ProfileSearchTests {
         "garbage: [", "Realm: EXAMPLE.TEST", profile().replacing("EXAMPLE.TEST", with: "5"),
         profile().replacing("Hosts: [localhost]", with: "Hosts: localhost"), "",
     ])
-    func `a broken file is left out by itself`(text: String) async throws {
+    func `an invalid profile is ignored with a warning and the others stay active`(text: String) async throws {
         try station.install(profile(realm: "GOOD.TEST"), as: "good.yaml")
         let path = try station.install(text, as: "broken.yaml")
         let (realms, errors) = try await show()
@@ -72,7 +72,7 @@ struct ProfileSearchTests {
         #expect(errors.split(separator: "\n").count == 1)
     }
 
-    @Test func `a host that stands in two files`() async throws {
+    @Test func `a profile that repeats a host of an earlier one is ignored with a warning`() async throws {
         let first = try station.install(profile(hosts: ["a.test", "same.test"], realm: "A.TEST"), as: "a.yaml")
         let second = try station.install(profile(hosts: ["SAME.test"], realm: "B.TEST"), as: "b.yaml")
         let (realms, errors) = try await show()
@@ -86,7 +86,7 @@ struct ProfileSearchTests {
         #expect(named.errors.contains(first) && named.errors.contains(second), "\(named.errors)")
     }
 
-    @Test func `a file that others can write`() async throws {
+    @Test func `a profile that other users can write is ignored with a warning`() async throws {
         let path = try station.install(profile())
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
         let line =
@@ -97,8 +97,8 @@ struct ProfileSearchTests {
         #expect(errors.hasPrefix(line), "\(errors)")
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
-    func `a file of somebody else`() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root can change the owner of a file"))
+    func `a profile that another user owns is ignored with a warning`() async throws {
         let path = try station.install(profile())
         try FileManager.default.setAttributes([.ownerAccountID: 12345], ofItemAtPath: path)
         let (realms, errors) = try await show()
@@ -108,7 +108,7 @@ struct ProfileSearchTests {
         #expect(result.exitStatus == 3)
     }
 
-    @Test func `a warning leaves JSON alone`() async throws {
+    @Test func `a warning about a profile goes to standard error and leaves the JSON intact`() async throws {
         try station.install("garbage: [", as: "broken.yaml")
         let result = try await station.ksso("status", "--json")
         #expect(try StatusDocument(json: result.output).sessions == [])

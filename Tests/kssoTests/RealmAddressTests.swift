@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso realm run --listen`: a realm for clients of another machine or container.
+/// `ksso realm run --listen`: a realm for clients on another machine or in a container.
 @Suite(.testRealm(), .timeLimit(.minutes(5)))
 struct RealmAddressTests {
     let station: Workstation
@@ -19,7 +19,8 @@ struct RealmAddressTests {
         try await folder.run(arguments, script: script, on: station)
     }
 
-    /// Prints the realm's ports at which something listens at all addresses: nobody else can, while the realm has them at its own.
+    /// Prints the realm's ports on which a process listens at all addresses. Only the realm itself
+    /// can do so, because it occupies these ports at its own address.
     private static let open = """
         open() {
             for port in $(grep -ohE '(kdc|kpasswd_server) = [0-9.:]+' "$KRB5_CONFIG" | sed 's/.*://') "${KSSO_REALM_URL##*:}"; do
@@ -28,7 +29,8 @@ struct RealmAddressTests {
         }
         """
 
-    @Test(arguments: [[], ["--fault", "pass"]]) func `everything is at the address`(more: [String]) async throws {
+    @Test(arguments: [[], ["--fault", "pass"]])
+    func `with --listen the KDC, the password service and the web server use that address`(more: [String]) async throws {
         let arguments = ["--listen", "127.0.0.2", "--web", "--host", "web.test", "--user", "alice:secret", "--password-changes"] + more
         let script = """
             \(Self.open)
@@ -45,8 +47,8 @@ struct RealmAddressTests {
         #expect(result.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) == lines, "\(result)")
     }
 
-    /// Both kinds of server, in a plan with two realms whose clients find each other.
-    @Test func `a plan with an address`() async throws {
+    /// The plan has two realms with a trust, and both kinds of web server.
+    @Test func `listen in a plan sets the address of its KDCs and web servers`() async throws {
         let yaml = """
             listen: 127.0.0.3
             realms: [{name: A.TEST, users: {alice: secret}}, {name: B.TEST}]
@@ -78,7 +80,7 @@ struct RealmAddressTests {
 
     private static let server = "web: [{server: acceptor"
 
-    /// A server that clients do not find by its name, or that no key is for, is not started.
+    /// The server is not started, because clients would not find it by its name, or it would have no key.
     @Test(
         arguments: [
             (["--listen", "127.0.0.2", "--web"], "", "localhost is not 127.0.0.2"),
@@ -92,21 +94,21 @@ struct RealmAddressTests {
             ([], "\(server), host: \"web.test/?\"}]", "“web.test/?” is not a host name"),
         ] as [([String], String, String)]
     )
-    func `a name that is none`(flags: [String], plan: String, message: String) async throws {
+    func `an invalid host name, or one at another address, is a usage error`(flags: [String], plan: String, message: String) async throws {
         let file = plan.isEmpty ? [] : ["--file", try station.write("realms: [{name: A.TEST}]\n\(plan)\n", to: "realm.yaml")]
         let result = try await run(flags + file, script: "echo started")
         #expect(result.exitStatus == 64 && result.output.isEmpty && result.errors.contains(message), "\(result)")
     }
 
-    /// The usual address, said aloud, changes nothing.
-    @Test func `the usual address`() async throws {
+    @Test func `--listen with the default address changes nothing`() async throws {
         let script = "echo secret | kinit alice >/dev/null; curl -sS --negotiate -u : $KSSO_REALM_URL/hello"
         let result = try await run(["--listen", "127.0.0.1", "--web", "--user", "alice:secret"], script: script)
         #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    /// 203.0.113.0/24 is for documentation (RFC 5737): no machine has it.
-    @Test(arguments: [[], ["--fault", "pass"]]) func `an address of somebody else`(more: [String]) async throws {
+    /// 203.0.113.0/24 is reserved for documentation (RFC 5737), so no machine has such an address.
+    @Test(arguments: [[], ["--fault", "pass"]])
+    func `an address that this machine does not have is reported`(more: [String]) async throws {
         let result = try await run(["--listen", "203.0.113.77"] + more, script: "true")
         #expect(result == .failure(1, "This machine has no address 203.0.113.77 to listen at; `ip address` lists its addresses."))
     }

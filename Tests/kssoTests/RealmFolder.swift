@@ -2,8 +2,8 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Where the realms of `ksso realm run` have their folders: open to the web server's account, which a folder of the suite's own realm is
-/// not.
+/// The folder in which `ksso realm run` creates its realms. The web server's account can read it, unlike the folder of the suite's own
+/// realm.
 final class RealmFolder: Sendable {
     let path: String
 
@@ -16,15 +16,15 @@ final class RealmFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// For a command that makes its realms here.
+    /// The environment of a command that creates its realms here.
     var environment: [String: String] { ["TMPDIR": path] }
 
-    /// The folders that are left.
+    /// The names of the files and folders that remain.
     var contents: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path) }
     }
 
-    /// Runs a script in a realm; nothing is left of it then.
+    /// Runs a script in a realm, and expects that the realm leaves nothing behind.
     func run(_ arguments: [String], script: String, on station: Workstation) async throws -> CommandResult {
         let command = ["ksso", "realm", "run"] + arguments + ["--", "bash", "-euc", script]
         let result = try await station.run(command, environment: environment)

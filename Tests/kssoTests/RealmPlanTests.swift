@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso realm run` with a plan, and what a command in the realm can do to it.
+/// `ksso realm run` with a plan, and the commands that change a running realm.
 @Suite(.testRealm(), .timeLimit(.minutes(5)))
 struct RealmPlanTests {
     let station: Workstation
@@ -21,7 +21,7 @@ struct RealmPlanTests {
 
     private func plan(_ yaml: String) throws -> String { try station.write(yaml, to: "realm.yaml") }
 
-    /// The plan that the documentation shows.
+    /// The plan on the documentation page AnyLanguage.
     private func documentedPlan() throws -> String {
         let page = repositoryFile("Sources/KerberosTesting/KerberosTesting.docc/AnyLanguage.md")
         let lines = try String(contentsOfFile: page, encoding: .utf8).components(separatedBy: "\n")
@@ -30,7 +30,7 @@ struct RealmPlanTests {
         return try plan(yaml.joined(separator: "\n") + "\n")
     }
 
-    @Test func `the documented plan is what it says`() async throws {
+    @Test func `the plan in the documentation works as described`() async throws {
         let script = """
             echo alice-secret | ksso login alice --password-stdin --quiet
             kvno -q HTTP/web.b.test@B.TEST HTTP/old.test
@@ -48,11 +48,11 @@ struct RealmPlanTests {
         #expect(result.output.contains("bob 1\n") && result.errors.contains("bob@A.TEST: the password has expired"))
         #expect(result.output.contains("carol 1\n") && result.errors.contains("carol@A.TEST: the account is locked, disabled or expired"))
         #expect(result.output.contains("Minimum password length: 8\n"))
-        // Two KDCs of the one realm and one of the other.
+        // Two KDCs of one realm and one of the other.
         #expect(result.output.hasSuffix("\n3\n"), "\(result.output)")
     }
 
-    @Test func `faults begin and end`() async throws {
+    @Test func `ksso realm fault starts and stops faults of the KDC`() async throws {
         let script = """
             try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
             try refused
@@ -69,7 +69,7 @@ struct RealmPlanTests {
         #expect(result == .done("refused 6\npassed 0\nlocked 1\nunlocked 0\ntcp 0\n"))
     }
 
-    @Test func `centers stop and start`() async throws {
+    @Test func `ksso realm kdc stops and starts single KDCs`() async throws {
         let script = """
             try() { status=0; echo secret | ksso login alice --force --password-stdin -q 2>/dev/null || status=$?; echo "$1 $status"; }
             ksso realm kdc stop
@@ -85,20 +85,20 @@ struct RealmPlanTests {
         #expect(result.errors == "ksso: EXAMPLE.TEST has no KDC 3: there are 2, counted from 1.\n")
     }
 
-    @Test func `the clock is set`() async throws {
+    @Test func `ksso realm clock sets the clock of the KDC`() async throws {
         let look = "ksso doctor EXAMPLE.TEST | grep clock: || true"
         let result = try await run(
             ["--user", "alice:secret", "--clock", "-20m"],
             script: "\(look); ksso realm clock -10m; \(look); ksso realm clock +10m; \(look)"
         )
-        // A second may pass between two looks.
+        // A second may pass between two checks.
         for time in [/(1199|120[0-2]) s behind/, /(599|60[0-2]) s behind/, /(59[89]|600) s ahead/] {
             #expect(result.output.contains(time), "\(result)")
         }
     }
 
-    /// Each kind of server, with TLS and without.
-    @Test(arguments: ["apache", "acceptor"], [true, false]) func `servers of a plan`(server: String, usesTLS: Bool) async throws {
+    @Test(arguments: ["apache", "acceptor"], [true, false])
+    func `a plan starts each kind of web server, with and without TLS`(server: String, usesTLS: Bool) async throws {
         let path = try plan("realms: [{name: A.TEST, users: {alice: secret}}]\nweb: [{server: \(server), tls: \(usesTLS)}]\n")
         let script = """
             echo secret | kinit alice >/dev/null
@@ -110,7 +110,7 @@ struct RealmPlanTests {
         #expect(lines == ["Hello alice@A.TEST"[...], usesTLS ? "https" : "http"], "\(result)")
     }
 
-    @Test func `the keys of all realms`() async throws {
+    @Test func `--keytab writes the service keys of all realms, or fails if there are none`() async throws {
         let keytab = try station.write("precious", to: "all.keytab")
         let nothing = try await run(
             ["--file", try plan("realms: [{name: A.TEST, users: {alice: x}}]\n"), "--keytab", keytab],
@@ -123,19 +123,19 @@ struct RealmPlanTests {
         #expect(result.output.contains("HTTP/a@A.TEST") && result.output.contains("HTTP/b@B.TEST"), "\(result)")
     }
 
-    /// A supervisor tells this process alone.
-    @Test func `a signal is handed on`() async throws {
+    /// A supervisor sends the signal to this process only.
+    @Test func `ksso realm run forwards a signal to its command`() async throws {
         let script =
             "coproc RUN { exec ksso realm run -- sh -c 'echo ready; exec sleep 600'; }; p=$RUN_PID; read -r line <&\"${RUN[0]}\"; "
             + "kill -TERM $p; wait $p; echo $?"
         let result = try await station.run(["bash", "-c", script], environment: folder.environment)
         #expect(result.output == "143\n", "\(result)")
         #expect(try folder.contents == [])
-        #expect(visibleArguments(of: folder.path) == [], "the command goes on")
+        #expect(visibleArguments(of: folder.path) == [], "the command still runs")
     }
 
-    /// Who connects and says nothing keeps no order waiting, and ends nothing.
-    @Test func `a silent connection keeps nobody waiting`() async throws {
+    /// A client that connects and sends nothing neither blocks other clients nor stops the realm.
+    @Test func `idle connections to the control socket do not block a command`() async throws {
         let silent =
             "import os,socket; d,n=os.path.split(os.environ['KSSO_REALM_CONTROL']); os.chdir(d); s=[socket.socket(socket.AF_UNIX) "
             + "for _ in range(3)]; [c.connect(n) for c in s]; print('there', flush=True); s[0].recv(1)"
@@ -149,7 +149,7 @@ struct RealmPlanTests {
         #expect(result.exitStatus == 7, "\(result)")
     }
 
-    @Test func `several realms in flags`() async throws {
+    @Test func `flags can define several realms and a trust between them`() async throws {
         let arguments = ["--realm", "A.TEST", "--realm", "B.TEST", "--trust", "A.TEST->B.TEST", "--user", "alice:secret"]
         let more = ["--user", "bob@B.TEST:other", "--service", "HTTP/web.b.test@B.TEST"]
         let script = """
@@ -160,7 +160,7 @@ struct RealmPlanTests {
         #expect(result == .done("HTTP/web.b.test@B.TEST: kvno = 1\none way\n"))
     }
 
-    @Test func `a KDC that demands FAST`() async throws {
+    @Test func `--fast makes the KDC require FAST armor`() async throws {
         let script = """
             echo secret | ksso login alice --password-stdin || echo $?
             kinit -k -t KDB: -c FILE:"$KSSO_RUNTIME_DIR.armor" krbtgt/EXAMPLE.TEST@EXAMPLE.TEST
@@ -171,14 +171,14 @@ struct RealmPlanTests {
         #expect(result.errors.contains("ksso login --armor-cache NAME"))
     }
 
-    @Test func `outside of a realm there is nothing to break`() async throws {
+    @Test func `ksso realm fault requires a realm that supports faults`() async throws {
         let result = try await station.ksso("realm", "fault", "drop")
         #expect(result == .failure(64, "this command works only inside a realm: ksso realm run … -- COMMAND"))
         let other = try await run(["--user", "alice:secret"], script: "ksso realm fault drop; ksso realm fault nonsense")
         #expect(other.exitStatus == 1 && other.errors.contains("EXAMPLE.TEST was started without support for faults"), "\(other)")
     }
 
-    @Test func `one line of JSON`() async throws {
+    @Test func `--json prints the realm as one line of JSON`() async throws {
         let command = "ksso realm run --user alice:secret --web --json --until-input-ends </dev/null"
         let result = try await station.run(["sh", "-c", command], environment: folder.environment)
         #expect(result.exitStatus == 0 && result.errors.isEmpty, "\(result)")
@@ -214,14 +214,15 @@ struct RealmPlanTests {
             ("realms: [{name: A.TEST}]\nweb: [{server: iis}]", "web[0].server: unknown server iis; the servers are apache and acceptor."),
         ]
     )
-    func `what a plan does not say`(yaml: String, message: String) async throws {
+    func `an invalid plan is reported with the key that is wrong`(yaml: String, message: String) async throws {
         let path = try plan(yaml)
         let result = try await run(["--file", path], script: "true")
         #expect(result == .failure(1, "\(path): \(message)"))
     }
 
-    /// The server of the flag would have to be in the plan's list, with a name of its own.
-    @Test(arguments: [["--web"], ["--web", "--host", "web.test"]]) func `a server beside those of the plan`(flags: [String]) async throws {
+    /// The server would have to be in the plan's list, with a name of its own.
+    @Test(arguments: [["--web"], ["--web", "--host", "web.test"]])
+    func `--web cannot be combined with a plan that lists web servers`(flags: [String]) async throws {
         let path = try plan("realms: [{name: A.TEST}]\nweb: [{server: acceptor}]\n")
         let result = try await run(["--file", path] + flags, script: "echo started")
         let message = "\(path) lists its own servers (web). Omit --web and --host, or remove web from the plan."
@@ -236,7 +237,7 @@ struct RealmPlanTests {
             ["--host", "web.test"], ["--json", "--", "true"], ["--clock", "later"],
         ]
     )
-    func `usage`(arguments: [String]) async throws {
+    func `invalid flags of ksso realm run are a usage error`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: folder.environment)
         #expect(result.exitStatus == 64 && result.output.isEmpty, "\(result)")
     }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// How `ksso realm` becomes the program `ksso-realm`.
+/// How `ksso realm` runs the separate program `ksso-realm`.
 @Suite(.testRealm())
 struct RealmProgramTests {
     let station: Workstation
@@ -13,7 +13,7 @@ struct RealmProgramTests {
         station = try Workstation()
     }
 
-    /// Puts a script into a folder as `ksso-realm`.
+    /// Installs a script as `ksso-realm` in a folder.
     private func install(_ script: String, in folder: String) throws {
         let path = "\(station.directory)/\(folder)/ksso-realm"
         try FileManager.default.createDirectory(atPath: "\(station.directory)/\(folder)", withIntermediateDirectories: true)
@@ -21,14 +21,14 @@ struct RealmProgramTests {
         #expect(chmod(path, 0o755) == 0)
     }
 
-    /// The name of its module, as Swift's symbols have it.
+    /// Searches a binary for the name of the test kit's module, as Swift's mangled symbols contain it.
     private func containsTestKit(_ binary: String) async throws -> Bool {
         try await station.run(["grep", "-qaF", "15KerberosTesting", binary]).exitStatus == 0
     }
 
-    @Test func `ksso contains no test kit`() async throws {
+    @Test func `the ksso binary does not contain the test kit`() async throws {
         #expect(try await !containsTestKit(CommandBinary.path()))
-        // The search would find it.
+        // The search finds the test kit where it is present.
         #expect(try await containsTestKit(CommandBinary.realmPath()))
     }
 
@@ -65,9 +65,9 @@ struct RealmProgramTests {
         #expect(try await station.ksso("realm", environment: ["PATH": path]) == .done("next\n"))
     }
 
-    /// It is the process that the caller started, so a signal to that process reaches it.
+    /// ksso executes `ksso-realm` in the process that the caller started, so a signal to that process reaches `ksso-realm`.
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `a signal reaches the program and its status the caller`(signal: Int32) async throws {
+    func `a signal reaches ksso-realm, and its exit status reaches the caller`(signal: Int32) async throws {
         _ = try station.installProgram()
         try install("trap 'exit 9' INT TERM HUP; echo $$; read line", in: "bin")
         let (status, transcript) = try await Conversation.with(["ksso", "realm", "run"], on: station) { realm in
@@ -77,8 +77,7 @@ struct RealmProgramTests {
         #expect(status == 9, "\(transcript)")
     }
 
-    /// By the names that users type.
-    @Test func `the help names the command ksso realm`() async throws {
+    @Test func `help and usage errors call the command ksso realm`() async throws {
         let help = try await station.ksso("realm", "--help")
         #expect(help.output.contains("USAGE: ksso realm <subcommand>"), "\(help)")
         let run = try await station.ksso("realm", "run", "--help")
@@ -89,7 +88,7 @@ struct RealmProgramTests {
     }
 
     @Test(arguments: [("", "run fault kdc clock"), ("f", "fault"), ("run ", "")])
-    func `a shell completes the subcommands`(words: String, completions: String) async throws {
+    func `bash completes the subcommands of ksso realm`(words: String, completions: String) async throws {
         let script = """
             source <(ksso --generate-completion-script bash)
             COMP_LINE="ksso realm $0"; COMP_POINT=${#COMP_LINE}; read -ra COMP_WORDS <<<"$COMP_LINE"

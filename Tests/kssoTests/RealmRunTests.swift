@@ -17,7 +17,7 @@ struct RealmRunTests {
 
     private var environment: [String: String] { folder.environment }
 
-    /// Expects that neither a folder nor a process of the realm is left.
+    /// Expects that neither a folder nor a process of the realm remains.
     private func expectNothingLeft(sourceLocation: SourceLocation = #_sourceLocation) throws {
         #expect(try folder.contents == [], sourceLocation: sourceLocation)
         #expect(visibleArguments(of: "\(folder.path)/kerberos-testing") == [], sourceLocation: sourceLocation)
@@ -29,7 +29,7 @@ struct RealmRunTests {
         return result
     }
 
-    @Test func `the doctor's remedy for programs that look elsewhere works in the realm`() async throws {
+    @Test func `the remedy of ksso doctor for the visibility check works in the realm`() async throws {
         let script = """
             export KSSO_RUNTIME_DIR='\(station.runtime)'
             ksso agent run --background >/dev/null
@@ -44,7 +44,7 @@ struct RealmRunTests {
         #expect(result.output.contains("✓ visibility: ") && !result.output.contains("configure session"), "\(result)")
     }
 
-    @Test func `a command runs in the realm`() async throws {
+    @Test func `ksso realm run runs a command that can sign in to the realm`() async throws {
         let result = try await run(
             "--realm",
             "MINE.TEST",
@@ -61,7 +61,7 @@ struct RealmRunTests {
         #expect(result.output.contains("Default principal: carol@MINE.TEST"))
     }
 
-    @Test func `services and their keytab`() async throws {
+    @Test func `--service creates keys, which --keytab copies to a private file`() async throws {
         let keytab = "\(station.directory)/copy.keytab"
         let result = try await run(
             "--service",
@@ -82,7 +82,7 @@ struct RealmRunTests {
         #expect(mode.map { $0.intValue & 0o077 } == 0, "others can read the keys")
     }
 
-    @Test func `a web server too`() async throws {
+    @Test func `--web starts a protected web server`() async throws {
         let profile = try station.write(profile(), to: "profile.yaml")
         let script = "ksso login alice --password-stdin -q && ksso fetch --profile \(profile) $KSSO_REALM_URL/hello"
         #expect(
@@ -91,22 +91,22 @@ struct RealmRunTests {
         )
     }
 
-    @Test func `a profile is at hand`() async throws {
+    @Test func `the realm's own profile replaces the user's installed ones`() async throws {
         try station.install(profile(realm: "OTHER.TEST"))
         let script = "echo secret | ksso login alice --password-stdin -q && ksso fetch $KSSO_REALM_URL/hello"
         let result = try await run("--user", "alice:secret", "--web", "--", "sh", "-c", script)
         #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
     }
 
-    @Test func `a profile that the user named stays`() async throws {
+    @Test func `a KSSO_PROFILE that the user has set stays set in the realm`() async throws {
         let path = try station.write(profile(), to: "mine.yaml")
         let command = ["ksso", "realm", "run", "--", "sh", "-c", "echo $KSSO_PROFILE"]
         let result = try await station.run(command, environment: environment.merging(["KSSO_PROFILE": path]) { $1 })
         #expect(result == .done("\(path)\n"))
     }
 
-    /// Neither sees the other: not the default cache, not those beside it.
-    @Test func `the sessions outside stay outside`() async throws {
+    /// This applies to the default cache and to the additional caches.
+    @Test func `sessions inside and outside the realm are separate`() async throws {
         let outside = station.realm
         for name in ["outer", "second"] {
             try await outside.addUser(name, password: "secret")
@@ -124,38 +124,38 @@ struct RealmRunTests {
     }
 
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143)])
-    func `the status is the commands`(script: String, status: Int) async throws {
+    func `ksso realm run exits with the status of its command`(script: String, status: Int) async throws {
         let result = try await run("--", "sh", "-c", script)
         #expect(result == CommandResult(exitStatus: status, output: "", errors: ""))
     }
 
-    @Test func `a command that is not there`() async throws {
+    @Test func `ksso realm run exits with status 127 if the command is missing`() async throws {
         #expect(try await run("--", "no-such-program").exitStatus == 127)
         #expect(try await run("--", "/no/such").exitStatus == 127)
     }
 
     @Test(arguments: [["--user", "alice"], ["--user", ":x"], ["--nonsense"], ["command"], ["--keytab", "/nonexistent/x"]])
-    func `usage`(arguments: [String]) async throws {
+    func `after a usage error ksso realm run leaves nothing behind`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: environment)
         #expect(result.exitStatus == 64)
         #expect(result.output == "")
         try expectNothingLeft()
     }
 
-    @Test func `a user that kadmin refuses`() async throws {
+    @Test func `an error about a user that kadmin rejects does not print the password`() async throws {
         let result = try await run("--user", "alice:line\nbreak", "--", "true")
         #expect(result.exitStatus == 1)
         #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
         #expect(!result.errors.contains("break\""))
     }
 
-    @Test func `a keytab that cannot be written`() async throws {
+    @Test func `ksso realm run reports a keytab that cannot be written`() async throws {
         let result = try await run("--service", "HTTP/web.test", "--keytab", "/nonexistent/x", "--", "true")
         #expect(result == .failure(1, "/nonexistent/x: the file cannot be written (No such file or directory)."))
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-    func `it serves until interrupted`(signal: Int32) async throws {
+    func `without a command the realm runs until it is interrupted`(signal: Int32) async throws {
         let (status, _) = try await Conversation.with(
             ["ksso", "realm", "run", "--user", "alice:secret"],
             on: station,
@@ -173,20 +173,20 @@ struct RealmRunTests {
         try expectNothingLeft()
     }
 
-    @Test func `a killed realm leaves nothing`() async throws {
+    @Test func `a killed ksso realm run leaves no files and no processes`() async throws {
         let (status, _) = try await Conversation.with(["ksso", "realm", "run", "--web"], on: station, environment: environment) { realm in
             try await realm.wait(for: "is running until interrupted")
             kill(realm.process, SIGKILL)
         }
         #expect(status == 137)
-        // The watchers see to it, beside.
+        // Separate watcher processes clean up.
         try await eventually { try folder.contents == [] }
         try await eventually { visibleArguments(of: "\(folder.path)/kerberos-testing").isEmpty }
         try expectNothingLeft()
     }
 
-    /// Ctrl-C at a terminal reaches the command too; the realm ends with it.
-    @Test func `ctrl c ends the command and the realm`() async throws {
+    /// The terminal sends the signal to the command too, and the realm stops with the command.
+    @Test func `Ctrl-C stops the command and the realm`() async throws {
         let command = "trap : INT; ksso realm run -- sh -c 'echo ready; exec cat'; echo status=$?"
         let (_, transcript) = try await Conversation.atTerminal(command, on: station, environment: environment) { terminal in
             try await terminal.wait(for: "ready\n")

@@ -4,7 +4,9 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso login --remember` with the kernel's own keyring, which all processes of a user share: each test has a principal of its own.
+/// `ksso login --remember` with the kernel's keyring.
+///
+/// Each test has a principal of its own, because all processes of a user share the keyring.
 @Suite(
     .testRealm(users: [:], services: ["HTTP/localhost"]),
     .enabled(if: KernelKey.isAvailable, "the kernel has no keyrings, or allows none here (add_key(2), keyctl(2))")
@@ -18,7 +20,7 @@ struct RememberTests {
         realm = station.realm
     }
 
-    /// Runs a body with a new user, whose key is gone afterwards.
+    /// Runs a closure with a new user, and removes the user's key afterwards.
     private func withUser(_ profileData: [String] = [], _ body: (String) async throws -> Void) async throws {
         let name = "user\(UUID().uuidString.lowercased())"
         try await realm.addUser(name, password: "very-secret-word", flags: ["+requires_preauth"])
@@ -35,7 +37,7 @@ struct RememberTests {
 
     private func tokenOutput() async throws -> CommandResult { try await station.ksso("header", "http://localhost/") }
 
-    @Test func `the password is kept and signs in until the logout`() async throws {
+    @Test func `a remembered password signs in until ksso logout removes it`() async throws {
         try await withUser { name async throws in
             let result = try await remember(name)
             let lines = """
@@ -51,24 +53,24 @@ struct RememberTests {
             #expect(try await tokenOutput().exitStatus == 0)
             #expect(try await station.status().sessions.map(\.acquiredBy) == ["storedSecret"])
             let logout = try await station.ksso("logout")
-            let said = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
-            #expect(logout == .done(said))
+            let expected = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
+            #expect(logout == .done(expected))
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
             #expect(try await tokenOutput().exitStatus == 5)
         }
     }
 
-    @Test func `whose tickets are gone is forgotten by name`() async throws {
+    @Test func `ksso logout with a name removes the stored password even without tickets`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
-            let said = "The stored password of \(name)@EXAMPLE.TEST was removed.\n"
-            #expect(try await station.ksso("logout", name) == .done(said))
+            let expected = "The stored password of \(name)@EXAMPLE.TEST was removed.\n"
+            #expect(try await station.ksso("logout", name) == .done(expected))
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
         }
     }
 
-    @Test func `where the profile forbids it nobody is asked and what is there goes`() async throws {
+    @Test func `allowAutomaticLogin: false refuses --remember and removes a stored password`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
@@ -80,7 +82,7 @@ struct RememberTests {
         }
     }
 
-    @Test func `a password that the KDC refuses is not kept`() async throws {
+    @Test func `a password that the KDC refuses is not stored`() async throws {
         try await withUser { name async throws in
             #expect(try await remember(name, input: "wrong\n").exitStatus == 1)
             #expect(!KernelKey.exists("ksso:\(name)@EXAMPLE.TEST"))
@@ -88,8 +90,8 @@ struct RememberTests {
         }
     }
 
-    /// Each command is a process of its own, which remembers nothing of the one before.
-    @Test func `a kept password that is wrong is one attempt of all commands`() async throws {
+    /// Each command is a process of its own, with no memory of the previous one.
+    @Test func `a stored password that is wrong costs one attempt across all commands`() async throws {
         try await withUser { name async throws in
             _ = try await remember(name)
             try await destroyTickets()
@@ -103,13 +105,12 @@ struct RememberTests {
     }
 
     @Test(arguments: [["--keytab", "x"], ["--certificate", "FILE:x"]])
-    func `what is no password is not kept`(_ options: [String]) async throws {
+    func `--remember cannot be combined with a keytab or a certificate`(_ options: [String]) async throws {
         let result = try await station.run(["ksso", "login", "--remember"] + options)
         #expect(result.exitStatus == 64 && result.errors.contains("--remember stores a password"))
     }
 
-    /// An agent that is started later finds the password, and shows it nowhere.
-    @Test(.timeLimit(.minutes(5))) func `an agent signs in with it and shows it nowhere`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `an agent that starts later signs in with the stored password and does not leak it`() async throws {
         try await withUser { name async throws in
             let login = try await remember(name)
             #expect(!(login.output + login.errors).contains("very-secret-word"))

@@ -6,9 +6,9 @@ extension Workstation {
     /// The runtime folder.
     var runtime: String { "\(directory)/run" }
 
-    /// Runs an agent for the length of a body, as a service manager does, then ends it by SIGTERM.
+    /// Runs an agent during a closure, as a service manager does, then stops it with SIGTERM.
     ///
-    /// - Returns: How it ended, and what it wrote.
+    /// - Returns: The exit status and the output of the agent.
     @discardableResult
     func withAgent(
         _ arguments: [String] = [],
@@ -19,7 +19,7 @@ extension Workstation {
         let end = try await Conversation.with(["ksso", "agent", "run"] + arguments, on: self, environment: environment) { agent in
             do {
                 try await eventually({ UnixSocket.isServed("\(runtime)/agent.sock") }, sourceLocation: sourceLocation)
-                #expect(FileManager.default.fileExists(atPath: "\(runtime)/krb5.conf"), "who finds the socket finds the file")
+                #expect(FileManager.default.fileExists(atPath: "\(runtime)/krb5.conf"), "the file exists as soon as the socket does")
                 try await body(agent)
                 kill(agent.process, SIGTERM)
             } catch {
@@ -30,7 +30,7 @@ extension Workstation {
         return end
     }
 
-    /// Starts an agent and kills it, so that it clears nothing away.
+    /// Starts an agent and kills it, so that it leaves its files behind.
     func leaveAKilledAgent() async throws {
         _ = try await Conversation.with(["ksso", "agent", "run"], on: self) { agent in
             defer { kill(agent.process, SIGKILL) }
@@ -38,12 +38,12 @@ extension Workstation {
         }
     }
 
-    /// The agent's own state, as `ksso agent status --json` tells it.
+    /// The agent's own state, as `ksso agent status --json` prints it.
     func agentStatus() async throws -> AgentStatusDocument {
         try AgentStatusDocument(json: await ksso("agent", "status", "--json").output)
     }
 
-    /// Starts an agent beside, and ends it whatever happens in the body.
+    /// Starts an agent in the background, and kills it after the closure.
     func withBackgroundAgent(_ arguments: String..., body: (CommandResult) async throws -> Void) async throws {
         let result = try await run(["ksso", "agent", "run", "--background"] + arguments)
         let process = try? await agentStatus().process.processID
@@ -52,7 +52,7 @@ extension Workstation {
     }
 }
 
-/// What `ksso agent status --json` prints, as a user's program would decode it.
+/// The output of `ksso agent status --json`, decoded as a user's program would decode it.
 struct AgentStatusDocument: Decodable {
     struct Process: Decodable {
         let processID: Int32
@@ -75,21 +75,21 @@ struct AgentStatusDocument: Decodable {
     }
 }
 
-/// Unix sockets as a test meets them.
+/// Unix sockets of the agent, or in its place.
 enum UnixSocket {
-    /// Whether somebody listens there.
+    /// Whether a process listens on the socket.
     static func isServed(_ path: String) -> Bool {
         guard let descriptor = open(path, connect) else { return false }
         close(descriptor)
         return true
     }
 
-    /// Leaves a socket's file behind on which nobody listens.
+    /// Creates the file of a socket on which no process listens.
     static func leave(at path: String) throws {
         close(try #require(open(path, bind)))
     }
 
-    /// Listens there and takes no connection; the caller closes the descriptor.
+    /// Listens on the socket and accepts no connection. The caller closes the descriptor.
     static func occupy(_ path: String) throws -> Int32 {
         let descriptor = try #require(open(path, bind))
         try #require(listen(descriptor, 8) == 0)

@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A server on loopback that takes one request a connection and answers it as the test says.
+/// A server on loopback that accepts one request per connection and returns the answer of the test.
 final class ScriptedServer: Sendable {
-    /// What becomes of a request.
+    /// What the server does with a request.
     enum Answer {
-        /// These bytes; then the connection ends.
+        /// Sends this text, then closes the connection.
         case text(String)
-        /// The connection ends without an answer.
+        /// Closes the connection without an answer.
         case drop
     }
 
@@ -24,9 +24,9 @@ final class ScriptedServer: Sendable {
     /// The heads of the requests so far.
     var requests: [String] { heads.withLock { $0 } }
 
-    /// Runs a server for the time of a closure.
+    /// Runs a server during a closure.
     ///
-    /// - Parameter answer: Is given the request's head and how many came before it; runs on a thread of the server's own.
+    /// - Parameter answer: Receives the request's head and the number of requests before it. Runs on a thread of the server.
     static func with<R>(
         _ answer: @escaping @Sendable (_ head: String, _ number: Int) -> Answer,
         _ body: (ScriptedServer) async throws -> R
@@ -65,7 +65,7 @@ final class ScriptedServer: Sendable {
                 return heads.count - 1
             }
             guard case .text(let text) = answer(head, number) else {
-                shutdown(connection, Int32(SHUT_RDWR))  // whoever may hold a copy of the descriptor
+                shutdown(connection, Int32(SHUT_RDWR))  // even if another process has a copy of the descriptor
                 continue
             }
             let bytes = Array(text.utf8)
@@ -76,7 +76,7 @@ final class ScriptedServer: Sendable {
         close(listener)
     }
 
-    /// How a record of TLS begins (RFC 8446 section 5.1); its end would never come.
+    /// The first byte of a TLS handshake record (RFC 8446 section 5.1), in which the end of a head would never come.
     private static let tlsHandshake: UInt8 = 22
 
     private static func readHead(_ connection: Int32) -> String? {
@@ -90,7 +90,7 @@ final class ScriptedServer: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A connection that is closed with something unread is reset, and the client may lose the answer.
+    /// Reads until the client closes, because closing a connection with unread data resets it, and the client may lose the answer.
     private static func readToEnd(_ connection: Int32) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while recv(connection, &buffer, buffer.count, 0) > 0 {}
@@ -98,7 +98,7 @@ final class ScriptedServer: Sendable {
 }
 
 extension ScriptedServer.Answer {
-    /// A whole response, after which the connection ends.
+    /// A complete response, after which the connection closes.
     static func response(_ status: String, _ fields: [String] = [], _ body: String = "") -> Self {
         let lines = ["HTTP/1.1 \(status)"] + fields + ["Content-Length: \(body.utf8.count)", "Connection: close"]
         return .text(lines.map { $0 + "\r\n" }.joined() + "\r\n" + body)

@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// What must show nowhere: passwords and tokens.
+/// ksso never prints passwords or tokens, and only the user can read the tickets.
 @Suite(.protectedWeb)
 struct SecrecyTests {
     let station: Workstation
@@ -14,7 +14,7 @@ struct SecrecyTests {
         try station.install(profile())
     }
 
-    @Test func `the trace holds no secrets`() async throws {
+    @Test func `verbose output and libkrb5's trace contain no password and no token`() async throws {
         try await station.realm.addUser("trent", password: "very-secret-word")
         let login = try await station.ksso("login", "trent", "--password-stdin", "--verbose", "--verbose", input: "very-secret-word\n")
         #expect(login.exitStatus == 0)
@@ -29,7 +29,7 @@ struct SecrecyTests {
         #expect(!fetch.errors.contains("Negotiate "))
     }
 
-    @Test func `a wrong password is not repeated`() async throws {
+    @Test func `a failed sign-in does not print the password`() async throws {
         for verbosity in [[], ["--verbose"], ["-vv"]] {
             let command = ["ksso", "login", "nobody", "--password-stdin"] + verbosity
             let result = try await station.run(command, input: "not-to-be-shown\n")
@@ -37,18 +37,17 @@ struct SecrecyTests {
         }
     }
 
-    /// The address may hold a password; it is not repeated where the rest of it is no URL.
-    @Test func `the user information of a broken URL`() async throws {
+    /// The user information can contain a password.
+    @Test func `an error about an invalid URL does not print its user information`() async throws {
         let result = try await station.ksso("explain", "https://user:pass-word@exam\\ple.com/")
         #expect(result.exitStatus == 64)
         #expect(!result.errors.contains("pass-word"))
     }
 
-    /// Whatever is said of the page, by whichever command.
     @Test(arguments: [
         ["fetch"], ["fetch", "--fail"], ["fetch", "-vv"], ["header"], ["header", "-vv"], ["explain"], ["explain", "--json"],
     ])
-    func `the user information of a URL`(command: [String]) async throws {
+    func `no command prints the user information of a URL`(command: [String]) async throws {
         let places = [
             "localhost:\(server.port)/hello", "localhost:\(server.port)/nowhere", "127.0.0.1:\(server.port)/hello", "localhost:1/",
             "other.test.invalid/",
@@ -62,7 +61,7 @@ struct SecrecyTests {
         }
     }
 
-    @Test func `the cache is the users own`() async throws {
+    @Test func `only the user can read the caches and their folder`() async throws {
         try await station.signIn("alice")
         try await station.signIn("bob")
         for path in try await station.status().sessions.map(\.cache) {
@@ -74,8 +73,7 @@ struct SecrecyTests {
         #expect((folder[.posixPermissions] as? NSNumber)?.intValue == 0o700)
     }
 
-    /// A runtime folder that others can enter is not used for tickets.
-    @Test func `a runtime folder that is open to others`() async throws {
+    @Test func `a runtime folder that other users can enter is not used for tickets`() async throws {
         let run = "\(station.directory)/run"
         try FileManager.default.createDirectory(
             atPath: "\(run)/caches",

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Passwords in a real Secret Service: GNOME Keyring on a message bus of its own, and Debian's secret-tool.
+/// Passwords in a real Secret Service: GNOME Keyring on its own message bus, with Debian's secret-tool.
 @Suite(
     .testRealm(users: [:], services: ["HTTP/localhost"]),
     .timeLimit(.minutes(5)),
@@ -21,7 +21,7 @@ struct SecretServiceTests {
         realm = station.realm
     }
 
-    /// Runs a script on a bus where a service has a password of a new user, whose name is `$P`.
+    /// Runs a script on a message bus whose Secret Service has the password of a new user. `$P` is the principal.
     private func run(_ script: String, stored: String = "very-secret-word") async throws -> (name: String, CommandResult) {
         let name = "user\(UUID().uuidString.lowercased())"
         defer { KernelKey.remove("ksso:\(name)@EXAMPLE.TEST") }
@@ -51,21 +51,21 @@ struct SecretServiceTests {
         return (name, result)
     }
 
-    @Test func `a password that is there signs in and the logout forgets it`() async throws {
+    @Test func `a password in the Secret Service signs in, and ksso logout removes it`() async throws {
         let (name, result) = try await run(
             "ksso header http://localhost/ >/dev/null && ksso logout && ! lookup && ! ksso header http://localhost/ 2>/dev/null"
         )
-        let said = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
-        #expect(result.exitStatus == 0 && result.output == said, "\(result)")
+        let expected = "\(name)@EXAMPLE.TEST is signed out.\nThe stored password of \(name)@EXAMPLE.TEST was removed.\n"
+        #expect(result.exitStatus == 0 && result.output == expected, "\(result)")
     }
 
-    @Test func `where one is kept the next is`() async throws {
+    @Test func `--remember replaces a password that the Secret Service has already`() async throws {
         let (name, result) = try await run("echo very-secret-word | ksso login --remember --password-stdin && lookup", stored: "old")
-        let said = "The password is stored in the Secret Service until you sign out. To remove it: ksso logout \(name)@EXAMPLE.TEST\n"
-        #expect(result.exitStatus == 0 && result.output.hasSuffix("\(said)very-secret-word"), "\(result)")
+        let expected = "The password is stored in the Secret Service until you sign out. To remove it: ksso logout \(name)@EXAMPLE.TEST\n"
+        #expect(result.exitStatus == 0 && result.output.hasSuffix("\(expected)very-secret-word"), "\(result)")
     }
 
-    @Test func `a wrong one is sent once and gone`() async throws {
+    @Test func `a wrong password in the Secret Service is sent once and removed`() async throws {
         let (name, result) = try await run(
             "! ksso header http://localhost/ && ! ksso header http://localhost/ && ! lookup",
             stored: "wrong"

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// logout, refresh, switch, and several principals of one user.
+/// `ksso logout`, `refresh` and `switch`, and several principals of one user.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/localhost"]))
 struct SessionCommandTests {
     let station: Workstation
@@ -15,30 +15,30 @@ struct SessionCommandTests {
         realm = station.realm
     }
 
-    /// What another program acquires: not renewable, since the KDC offers that only where it cuts the lifetime short.
+    /// Acquires a ticket with another program. It is not renewable, because the KDC offers that only if it shortens the lifetime.
     private func kinit() async throws {
         #expect(try await station.run(["kinit", "-l", "1h", "alice"], input: "secret\n").exitStatus == 0)
     }
 
-    @Test func `logout destroys what login acquired`() async throws {
+    @Test func `ksso logout destroys the tickets of ksso login`() async throws {
         try await station.signIn()
         #expect(try await station.ksso("logout") == .done("alice@EXAMPLE.TEST is signed out.\n"))
         #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/cache"))
     }
 
-    @Test func `logout with nobody signed in`() async throws {
-        let nobody = CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n")
-        #expect(try await station.ksso("logout") == nobody)
-        #expect(try await station.ksso("logout", "--all") == nobody)
+    @Test func `ksso logout without a session fails only if a principal is given`() async throws {
+        let notSignedIn = CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n")
+        #expect(try await station.ksso("logout") == notSignedIn)
+        #expect(try await station.ksso("logout", "--all") == notSignedIn)
         #expect(try await station.ksso("logout", "alice") == .failure(5, "alice@EXAMPLE.TEST: not signed in."))
     }
 
-    @Test func `logout leaves the tickets of others`() async throws {
+    @Test func `ksso logout keeps the tickets of other programs unless --all is given`() async throws {
         try await kinit()
         let remark = "ksso: alice@EXAMPLE.TEST: another program acquired this ticket. To destroy it as well: ksso logout --all\n"
-        let everybody = try await station.ksso("logout")
-        #expect(everybody == CommandResult(exitStatus: 0, output: "", errors: remark + "no ticket was destroyed.\n"))
+        let all = try await station.ksso("logout")
+        #expect(all == CommandResult(exitStatus: 0, output: "", errors: remark + "no ticket was destroyed.\n"))
         let named = try await station.ksso("logout", "alice")
         #expect(named == CommandResult(exitStatus: 1, output: "", errors: remark + "no ticket was destroyed.\n"))
         #expect(try await station.run(["klist", "-s"]).exitStatus == 0)
@@ -46,21 +46,21 @@ struct SessionCommandTests {
         #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
     }
 
-    @Test func `a ticket that kinit replaced is no longer ours`() async throws {
+    @Test func `a ticket that kinit replaced counts as another program's`() async throws {
         try await station.signIn()
         try await kinit()
         #expect(try await station.status().sessions.map(\.acquiredBy) == ["other"])
         #expect(try await station.ksso("logout").errors.contains("another program acquired this ticket"))
     }
 
-    @Test func `logout of one realm`() async throws {
+    @Test func `ksso logout --realm signs out of that realm only`() async throws {
         try await station.signIn()
         let other = try await station.ksso("logout", "--realm", "OTHER.TEST")
         #expect(other == CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n"))
         #expect(try await station.ksso("logout", "--realm", "EXAMPLE.TEST") == .done("alice@EXAMPLE.TEST is signed out.\n"))
     }
 
-    @Test func `refresh renews`() async throws {
+    @Test func `ksso refresh renews a renewable ticket without a new sign-in`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             let arguments = ["--lifetime", "1h", "--renewable", "1d"]
@@ -79,14 +79,14 @@ struct SessionCommandTests {
         }
     }
 
-    @Test func `refresh keeps service tickets`() async throws {
+    @Test func `ksso refresh keeps the service tickets`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         #expect(try await station.ksso("refresh").exitStatus == 0)
         #expect(try await station.status().sessions.first?.services.map(\.service) == ["HTTP/localhost@EXAMPLE.TEST"])
     }
 
-    @Test func `what is not renewable would need a person`() async throws {
+    @Test func `ksso refresh exits with status 4 if renewal would require the password`() async throws {
         try await kinit()
         let line =
             "alice@EXAMPLE.TEST: the ticket cannot be renewed without prompting for the password. "
@@ -95,7 +95,7 @@ struct SessionCommandTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func `refresh acquires again from a keytab`() async throws {
+    @Test func `ksso refresh reacquires a ticket with its keytab`() async throws {
         let keytab = try await realm.keytab(for: "alice")
         #expect(try await station.ksso("login", "alice", "--keytab", keytab, "--quiet").exitStatus == 0)
         #expect(try await station.ksso("refresh").withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME.\n"))
@@ -105,13 +105,13 @@ struct SessionCommandTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func `refresh with nobody signed in`() async throws {
+    @Test func `ksso refresh without a session exits with status 5`() async throws {
         #expect(try await station.ksso("refresh") == .failure(5, "refresh: not signed in. Sign in with: ksso login"))
         let named = try await station.ksso("refresh", "alice")
         #expect(named == .failure(5, "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
     }
 
-    @Test func `two principals live side by side`() async throws {
+    @Test func `two principals can be signed in, each with its own cache`() async throws {
         try await station.signIn("alice")
         try await station.signIn("bob")
         var sessions = try await station.status().sessions
@@ -128,7 +128,7 @@ struct SessionCommandTests {
         #expect(try await station.ksso("logout") == .done("bob@EXAMPLE.TEST is signed out.\n"))
     }
 
-    @Test func `two principals in a collection`() async throws {
+    @Test func `ksso switch changes the default principal of a cache collection`() async throws {
         try FileManager.default.createDirectory(
             atPath: "\(station.directory)/collection",
             withIntermediateDirectories: false,
@@ -144,7 +144,7 @@ struct SessionCommandTests {
         #expect(try await station.run(["klist"], environment: environment).output.contains("Default principal: alice@EXAMPLE.TEST"))
     }
 
-    @Test func `switch wants somebody who is signed in`() async throws {
+    @Test func `ksso switch requires a principal that is signed in`() async throws {
         try await station.signIn()
         let line = "bob@EXAMPLE.TEST: not signed in. Sign in with: ksso login bob@EXAMPLE.TEST"
         #expect(try await station.ksso("switch", "bob") == .failure(5, line))

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso setup`, from a profile or a realm's name to the first page.
+/// `ksso setup`, from a profile or a realm's name to the first protected page.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
 struct SetupTests {
     let station: Workstation
@@ -21,7 +21,7 @@ struct SetupTests {
 
     private var settings: String { "\(station.directory)/config/ksso" }
 
-    @Test func `a profile a sign-in and a page`() async throws {
+    @Test func `ksso setup installs a profile and signs in, so that ksso fetch works`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
         let first = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
         #expect(first.exitStatus == 0, "\(first)")
@@ -35,7 +35,7 @@ struct SetupTests {
             let page = try await station.ksso("fetch", "http://localhost:\(server.port)/")
             #expect(page == .done("Hello alice@EXAMPLE.TEST\n"))
         }
-        // Again: everything is there, and nobody is asked for a password.
+        // A second run finds everything in place and needs no password.
         for words in [[file], []] {
             let again = try await station.run(["ksso", "setup"] + words)
             #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
@@ -43,9 +43,9 @@ struct SetupTests {
         }
     }
 
-    @Test func `warnings of the check are counted`() async throws {
+    @Test func `ksso setup counts the warnings of its final check`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
-        // Programs started from here look in the cache that KRB5CCNAME names, which is not the agent's.
+        // This causes one warning: programs started from here use the cache in KRB5CCNAME, which is not the agent's.
         try await station.withAgent { _ async throws in
             let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
             #expect(result.exitStatus == 0, "\(result)")
@@ -56,8 +56,8 @@ struct SetupTests {
         }
     }
 
-    /// The paths of a realm of `ksso realm run` end with it; the home of whoever runs it stays, and stays as it was.
-    @Test func `a realm that ends sets no home up`() async throws {
+    /// The files of such a realm are temporary, so the user's permanent home must not refer to them.
+    @Test func `inside ksso realm run, ksso setup does not change the user's home`() async throws {
         let before = try FileManager.default.subpathsOfDirectory(atPath: station.directory)
         let script = """
             ksso setup --realm EXAMPLE.TEST --host localhost --no-login || echo setup=$?
@@ -72,8 +72,8 @@ struct SetupTests {
         #expect(try FileManager.default.subpathsOfDirectory(atPath: station.directory) == before)
     }
 
-    /// All is written, and what keeps it from working is the first line that the doctor would say.
-    @Test func `what does not work yet is named`() async throws {
+    /// All files are written. The error is the first one that ksso doctor would print.
+    @Test func `ksso setup reports the first check that fails and exits with status 1`() async throws {
         try await station.realm.addUser("bob", password: "secret")
         let file = try station.write(profile(data: ["principalName: bob"]), to: "corp.yaml")
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
@@ -88,12 +88,12 @@ struct SetupTests {
         #expect(!result.output.contains("Checked") && !result.errors.contains("Try it"))
     }
 
-    @Test func `who does not sign in gets no check`() async throws {
+    @Test func `ksso setup --no-login runs no checks`() async throws {
         let result = try await setup(try station.write(profile(), to: "corp.yaml"), "--no-login")
         #expect(result.exitStatus == 0 && !result.output.contains("Checked"), "\(result)")
     }
 
-    @Test func `a profile is made`() async throws {
+    @Test func `ksso setup creates a profile from a realm and hosts`() async throws {
         let made = try await setup("--realm", "EXAMPLE.TEST", "--host", ".corp.test", "--host", "it's.test", "--no-login")
         #expect(made.exitStatus == 1 && made.errors.contains("Hosts[1]"), "\(made)")
         #expect(!FileManager.default.fileExists(atPath: "\(settings)/example.test.yaml"))
@@ -106,7 +106,7 @@ struct SetupTests {
         #expect(shown.contains("    hosts: .corp.test localhost\n") && shown.contains("    principal: alice\n"), "\(shown)")
     }
 
-    @Test func `a host that belongs to many owners is installed with a warning`() async throws {
+    @Test func `a host rule that covers many organizations is installed with a warning`() async throws {
         let result = try await setup("--realm", "EXAMPLE.TEST", "--host", ".com", "--no-login")
         #expect(
             result.exitStatus == 0 && result.errors.contains("warning: .com covers the domains of every organization under it"),
@@ -114,7 +114,7 @@ struct SetupTests {
         )
     }
 
-    @Test func `another profile is not overwritten`() async throws {
+    @Test func `ksso setup overwrites another profile only with --force`() async throws {
         let present = try station.install(profile(hosts: ["a.test"]), as: "corp.yaml")
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let refused = try await setup(file, "--no-login")
@@ -124,21 +124,21 @@ struct SetupTests {
         #expect(replaced.exitStatus == 0 && replaced.output.hasPrefix("\(present): replaced\n"), "\(replaced)")
     }
 
-    /// One with a fault, one whose host another has, and one that is no profile: nothing is left behind.
+    /// One profile has an invalid value, the other a host of an installed profile. Neither leaves a file behind.
     @Test(arguments: [("Realm: 5", "Realm: Found an integer"), ("Hosts: [a.test]", "is also in")])
-    func `what cannot be used is not installed`(line: String, message: String) async throws {
+    func `ksso setup does not install an unusable profile`(line: String, message: String) async throws {
         try station.install(profile(hosts: ["a.test"]), as: "present.yaml")
         let key = line.prefix { $0 != ":" }
         let lines = profile(hosts: ["b.test"]).components(separatedBy: "\n").map { $0.hasPrefix("\(key):") ? line : $0 }
         let file = try station.write(lines.joined(separator: "\n"), to: "new.yaml")
         let result = try await setup(file, "--no-login")
         #expect(result.exitStatus == 1 && result.errors.contains(message) && result.output == "", "\(result)")
-        // The file that is there is named.
+        // An invalid value is reported with the path of its file.
         #expect(result.errors.hasPrefix("ksso: ") && (key != "Realm" || result.errors.contains(file)), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["present.yaml"])
     }
 
-    @Test func `what is misspelt and what is left to do is told`() async throws {
+    @Test func `after a failed sign-in ksso setup reports misspelled keys and the remaining steps`() async throws {
         let file = try station.write(profile(data: ["principalNam: alice"]), to: "corp.yaml")
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "wrong\n")
         #expect(result.exitStatus != 0 && result.output.hasPrefix("\(settings)/corp.yaml: installed\n"), "\(result)")
@@ -150,13 +150,13 @@ struct SetupTests {
         ["--realm", "A.TEST"], ["--host", "a.test"], ["x.yaml", "--realm", "A.TEST", "--host", "a.test"], ["--system"],
         ["--no-login", "--password-stdin"], [],
     ])
-    func `what is no command`(words: [String]) async throws {
+    func `invalid arguments of ksso setup are a usage error`(words: [String]) async throws {
         let result = try await station.run(["ksso", "setup"] + words)
         #expect(result.exitStatus == 64, "\(result)")
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
     }
 
-    @Test func `a file that is not there or has another name`() async throws {
+    @Test func `ksso setup refuses a missing file and an unknown file extension`() async throws {
         #expect(try await setup("/nonexistent.yaml").errors.contains("/nonexistent.yaml: It cannot be opened"))
         let file = try station.write(profile(), to: "corp.txt")
         #expect(try await setup(file).errors.contains("a profile's file name must end in one of .mobileconfig, .yaml, .yml"))

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// An agent that takes connections and answers nothing: every command says so, instead of waiting for it for good.
+/// An agent that accepts connections and does not answer: every command reports it instead of waiting forever.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct SilentAgentTests {
     let station: Workstation
@@ -14,7 +14,7 @@ struct SilentAgentTests {
         try station.install(profile())
     }
 
-    /// A command that would hang ends with 124, by timeout(1).
+    /// Runs a command with timeout(1), which exits with status 124 if the command hangs.
     private func ksso(_ words: [String]) async throws -> CommandResult { try await station.run(["timeout", "90", "ksso"] + words) }
 
     private func isStopped(_ process: Int32) -> String {
@@ -31,7 +31,7 @@ struct SilentAgentTests {
         }
     }
 
-    @Test func `every command says what to do`() async throws {
+    @Test func `every command reports a suspended agent and how to resume it`() async throws {
         let end = try await withStoppedAgent { process in
             let commands = [
                 ["status"], ["status", "--watch"], ["env"], ["exec", "--", "true"], ["login", "alice", "--quiet"], ["logout"], ["refresh"],
@@ -46,21 +46,21 @@ struct SilentAgentTests {
                 #expect(try await ksso(["agent", "run"] + words) == .failure(1, expected))
             }
         }
-        #expect(end.status == 0, "it goes on where it was: \(end)")
+        #expect(end.status == 0, "the agent continues once it is resumed: \(end)")
     }
 
-    @Test func `it is ended all the same`() async throws {
+    @Test func `ksso agent stop terminates a suspended agent`() async throws {
         let end = try await withStoppedAgent { process in
             let result = try await ksso(["agent", "stop"])
             let sentence = "The agent (process \(process)) did not answer. It was terminated by a signal.\n"
             #expect(result.exitStatus == 0 && result.output == sentence, "\(result)")
             #expect(result.errors.contains("has tickets in \(station.runtime)/tickets"), "\(result)")
         }
-        #expect(end.status == 0, "in order, as by any stop: \(end)")
+        #expect(end.status == 0, "the agent exits as after any other stop: \(end)")
     }
 
-    /// As systemd does, somebody else has the sockets: this process. It is named, and nobody ends it.
-    @Test func `whoever listens in an agents place is not ended`() async throws {
+    /// This process has the sockets, as systemd does with socket activation. The commands must not terminate it.
+    @Test func `another process that listens on the agent's sockets is reported, not terminated`() async throws {
         try RuntimeFolder.make(station)
         let listeners = try ["agent.sock", "kcm.sock"].map { try UnixSocket.occupy("\(station.runtime)/\($0)") }
         defer { for descriptor in listeners { close(descriptor) } }

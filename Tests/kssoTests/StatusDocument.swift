@@ -1,7 +1,7 @@
 import Foundation
 import KerberosTesting
 
-/// What `ksso status --json` prints, as a user's program would decode it.
+/// The output of `ksso status --json`, decoded as a user's program would decode it.
 struct StatusDocument: Decodable, Equatable {
     struct Session: Decodable, Equatable {
         let realm: String

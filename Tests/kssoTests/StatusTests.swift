@@ -4,6 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
+/// `ksso status`: its text, its JSON document and its exit status.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct StatusTests {
     let station: Workstation
@@ -12,10 +13,10 @@ struct StatusTests {
         station = try Workstation()
     }
 
-    private static let nobody = CommandResult.failure(5, "no one is signed in. Sign in with: ksso login")
+    private static let notSignedIn = CommandResult.failure(5, "no one is signed in. Sign in with: ksso login")
 
-    @Test func `nobody is signed in`() async throws {
-        #expect(try await station.ksso("status") == Self.nobody)
+    @Test func `ksso status without a session exits with status 5`() async throws {
+        #expect(try await station.ksso("status") == Self.notSignedIn)
         #expect(try await station.ksso("status", "--quiet") == CommandResult(exitStatus: 5, output: "", errors: ""))
         let json = try await station.ksso("status", "--json")
         #expect(json.exitStatus == 5)
@@ -23,7 +24,7 @@ struct StatusTests {
         #expect(try StatusDocument(json: json.output).sessions == [])
     }
 
-    @Test func `as text`() async throws {
+    @Test func `ksso status prints the session, its cache and its service tickets`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         let text = """
@@ -37,7 +38,7 @@ struct StatusTests {
     }
 
     @Test(arguments: [("Asia/Kolkata", "+0530"), ("America/Caracas", "-0400"), ("UTC", "+0000")])
-    func `status and explain print one time, local and with its offset, and JSON is UTC`(_ zone: String, _ offset: String) async throws {
+    func `status and explain print local times with their offset, and JSON has UTC`(_ zone: String, _ offset: String) async throws {
         try station.install(profile())
         try await station.signIn()
         let json = try await station.ksso("status", "--json", environment: ["TZ": zone])
@@ -51,7 +52,7 @@ struct StatusTests {
         #expect(explain.output.contains("in \(station.cache), until \(text).\n"), "\(explain)")
     }
 
-    @Test func `as JSON`() async throws {
+    @Test func `ksso status --json prints the session, its cache and its service tickets`() async throws {
         try await station.signIn()
         #expect(try await station.run(["kvno", "HTTP/localhost"]).exitStatus == 0)
         let result = try await station.ksso("status", "--json")
@@ -78,8 +79,7 @@ struct StatusTests {
         #expect(abs(session.ticketExpires.timeIntervalSinceNow - 36_000) < 60)
     }
 
-    /// The keys of the contract, each present: what is absent is null.
-    @Test func `the keys of the document`() async throws {
+    @Test func `ksso status --json has every documented key, with null for a missing value`() async throws {
         #expect(try await station.run(["kinit", "-l", "1h", "alice"], input: "secret\n").exitStatus == 0)
         let result = try await station.ksso("status", "--json")
         let document = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
@@ -96,7 +96,7 @@ struct StatusTests {
         #expect(expires.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
     }
 
-    @Test func `quiet tells by its status only`() async throws {
+    @Test func `ksso status --quiet prints nothing and reports by its exit status`() async throws {
         try await station.signIn()
         #expect(try await station.ksso("status", "--quiet") == .done(""))
         #expect(try await station.ksso("status", "--quiet", "--valid-for", "10m") == .done(""))
@@ -105,22 +105,25 @@ struct StatusTests {
         #expect(try await station.ksso("status", "--valid-for", "soon").exitStatus == 64)
     }
 
-    @Test func `an expired ticket`() async throws {
+    @Test func `ksso status reports an expired ticket and exits with status 5`() async throws {
         let result = try await station.ksso("login", "alice", "--password-stdin", "-q", "--lifetime", "1s", input: "secret\n")
         #expect(result.exitStatus == 0, "\(result.errors)")
         try await eventually { try await station.ksso("status", "-q").exitStatus == 5 }
         let status = try await station.ksso("status").withoutTimes
         #expect(status.output.hasPrefix("alice@EXAMPLE.TEST (default): expired at TIME\n"))
-        #expect(status.errors == Self.nobody.errors)
+        #expect(status.errors == Self.notSignedIn.errors)
         #expect(status.exitStatus == 5)
         #expect(try await station.status().sessions.map(\.signedIn) == [false])
         try station.install(profile())
         let line = "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login alice@EXAMPLE.TEST"
-        #expect(try await station.ksso("header", "http://localhost/") == .failure(5, line), "whose ticket it was")
+        #expect(
+            try await station.ksso("header", "http://localhost/") == .failure(5, line),
+            "the error has the principal of the expired ticket"
+        )
     }
 
     @Test(arguments: [Data("garbage".utf8), Data(), Data([5, 4, 0]), Data([5, 4, 0, 12, 0, 1, 0, 8])])
-    func `a damaged cache`(content: Data) async throws {
+    func `ksso status ignores a damaged cache and reports that no one is signed in`(content: Data) async throws {
         try content.write(to: URL(fileURLWithPath: "\(station.directory)/cache"))
         let result = try await station.ksso("status")
         #expect(result.exitStatus == 5)
@@ -129,11 +132,11 @@ struct StatusTests {
             #expect(result.errors.hasPrefix("ksso: warning: "), "\(result.errors)")
             #expect(result.errors.contains("\(station.directory)/cache"), "\(result.errors)")
         }
-        #expect(result.errors.hasSuffix(Self.nobody.errors), "\(result.errors)")
+        #expect(result.errors.hasSuffix(Self.notSignedIn.errors), "\(result.errors)")
     }
 
-    /// It may hold tickets that can be saved: nothing writes over it.
-    @Test func `a truncated cache`() async throws {
+    /// Nothing overwrites the cache, because it may contain tickets that can be recovered.
+    @Test func `a truncated cache is reported and never overwritten`() async throws {
         try await station.signIn()
         let path = "\(station.directory)/cache"
         let data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -143,7 +146,7 @@ struct StatusTests {
             #expect(result.exitStatus == 5, "\(length): \(result)")
             #expect(result.output == "")
             #expect(result.errors.hasPrefix("ksso: warning: "), "\(length): \(result.errors)")
-            #expect(result.errors.hasSuffix(Self.nobody.errors), "\(result.errors)")
+            #expect(result.errors.hasSuffix(Self.notSignedIn.errors), "\(result.errors)")
         }
         let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 1)
@@ -155,7 +158,7 @@ struct StatusTests {
         #expect(try await station.ksso("status", "-q").exitStatus == 0)
     }
 
-    @Test func `the network is not touched`() async throws {
+    @Test func `ksso status and explain send no requests to the KDC`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             try await station.signIn()

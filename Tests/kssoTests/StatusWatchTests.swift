@@ -4,14 +4,14 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso status --watch`: each change, for as long as somebody reads.
+/// `ksso status --watch`, which prints each change until it is interrupted or its reader exits.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(5)))
 struct StatusWatchTests {
     let station: Workstation
 
     init() throws { station = try Workstation() }
 
-    /// Reads the next document: one line. What standard error says, which comes the same way here, is passed over.
+    /// Reads the next document, which is one line. Lines of standard error arrive in the same stream and are skipped.
     private func next(_ watch: Conversation) async throws -> StatusDocument {
         while true {
             let line = try await watch.wait(for: "\n")
@@ -19,7 +19,7 @@ struct StatusWatchTests {
         }
     }
 
-    /// Reads documents until one tells of these principals.
+    /// Reads documents until one has these principals.
     private func wait(for principals: [String], agent: Bool, _ watch: Conversation) async throws {
         while true {
             let document = try await next(watch)
@@ -38,7 +38,7 @@ struct StatusWatchTests {
         }.status
     }
 
-    @Test func `with an agent`() async throws {
+    @Test func `with an agent --watch prints each sign-in and sign-out`() async throws {
         try await station.withAgent { _ in
             let status = try await watch { watch in
                 try await wait(for: [], agent: true, watch)
@@ -54,8 +54,9 @@ struct StatusWatchTests {
         }
     }
 
-    /// A file is followed by its changes, a folder of several caches by looking.
-    @Test(arguments: ["FILE:", "DIR:"]) func `without an agent`(type: String) async throws {
+    /// ksso watches a FILE cache for changes, and polls the folder of a DIR collection.
+    @Test(arguments: ["FILE:", "DIR:"])
+    func `without an agent --watch follows the changes of FILE and DIR caches`(type: String) async throws {
         try FileManager.default.createDirectory(
             atPath: "\(station.directory)/caches",
             withIntermediateDirectories: true,
@@ -75,14 +76,14 @@ struct StatusWatchTests {
         #expect(end.status == 130)
     }
 
-    @Test func `an agent comes and goes`() async throws {
-        // A ticket of kinit stays where it is.
+    @Test func `--watch follows an agent that starts and stops`() async throws {
+        // A ticket of kinit stays in its cache.
         #expect(try await station.run(["kinit", "bob"], input: "secret\n").exitStatus == 0)
         let status = try await watch { watch in
             try await wait(for: ["bob@EXAMPLE.TEST"], agent: false, watch)
             try await station.withAgent { _ in
                 try await station.signIn("alice")
-                // Bob's ticket of the default cache was taken over.
+                // The agent has imported bob's ticket from the default cache.
                 try await wait(for: ["alice@EXAMPLE.TEST", "bob@EXAMPLE.TEST"], agent: true, watch)
             }
             try await wait(for: ["bob@EXAMPLE.TEST"], agent: false, watch)
@@ -91,7 +92,7 @@ struct StatusWatchTests {
         #expect(status == 130)
     }
 
-    @Test func `at a terminal`() async throws {
+    @Test func `at a terminal --watch prints text until Ctrl-C`() async throws {
         let transcript = try await Conversation.atTerminal("ksso status --watch; echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "  no one is signed in\n")
             try await station.signIn()
@@ -102,16 +103,16 @@ struct StatusWatchTests {
         #expect(transcript.status == 130, "\(transcript)")
     }
 
-    /// Nothing has to change for it to see that nobody reads any more.
+    /// ksso notices that the pipe has no reader even if no session changes.
     @Test(arguments: ["ksso status --watch --json", "ksso status --watch"])
-    func `a reader that ends`(command: String) async throws {
+    func `--watch exits when its reader exits`(command: String) async throws {
         let result = try await station.run(["bash", "-c", "\(command) | head -n 1; echo ${PIPESTATUS[0]}"])
         #expect(result.errors == "")
         #expect(result.output.split(separator: "\n").last == "141", "\(result)")
     }
 
     @Test(arguments: [["--quiet"], ["--valid-for", "10m"]])
-    func `options that exclude it`(options: [String]) async throws {
+    func `--watch cannot be combined with --quiet or --valid-for`(options: [String]) async throws {
         #expect(try await station.run(["ksso", "status", "--watch"] + options).exitStatus == 64)
     }
 }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `ksso setup --system`, on a machine whose `/etc` is the test's own.
+/// `ksso setup --system`, with an `/etc` of the test's own.
 @Suite(
     .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]),
     .enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason))
@@ -14,7 +14,7 @@ struct SystemSetupTests {
 
     init() throws { station = try Workstation() }
 
-    /// Runs a script where changes to `/etc` are seen by nobody else, and are gone with it.
+    /// Runs a script whose changes to `/etc` are invisible to other processes, and are discarded with it.
     private func run(_ script: String, _ words: String...) async throws -> CommandResult {
         let cover = """
             mount -t tmpfs none /mnt
@@ -26,8 +26,8 @@ struct SystemSetupTests {
         return try await station.run(PrivateMounts.command(cover + script, words))
     }
 
-    /// Everybody reads it, whatever root's umask is; nobody but root writes it; and it is in force for a user of another home.
-    @Test func `a file is installed for everybody`() async throws {
+    /// Every user can read it, whatever root's umask is, and only root can write it. It is also active for a user with another home.
+    @Test func `ksso setup --system installs a profile that is active for every user`() async throws {
         let file = try station.write(profile(hosts: ["a.test"]), to: "corp.yaml")
         let script = """
             umask 077
@@ -43,12 +43,12 @@ struct SystemSetupTests {
             "    hosts: a.test", "",
         ]
         #expect(result.output == lines.joined(separator: "\n"))
-        // Signing in is each user's own.
+        // Each user signs in separately.
         #expect(result.errors == "Each user now runs: ksso setup\nEach user now runs: ksso setup\n")
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/config/environment.d"))
     }
 
-    @Test func `a profile is made for everybody and users set their sessions up`() async throws {
+    @Test func `ksso setup --system creates a profile with which users configure their sessions`() async throws {
         let script = """
             ksso setup --system --realm EXAMPLE.TEST --host localhost
             printf 'secret\\n' | ksso setup --principal alice --password-stdin
@@ -61,7 +61,7 @@ struct SystemSetupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/config/ksso").isEmpty)
     }
 
-    @Test func `another one is replaced by force only`() async throws {
+    @Test func `ksso setup --system replaces another profile only with --force`() async throws {
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let script = """
             mkdir /etc/ksso; echo 'Realm: X' >/etc/ksso/corp.yaml
@@ -74,7 +74,7 @@ struct SystemSetupTests {
         #expect(result.exitStatus == 0 && result.output == "refused: 1\nRealm: X\n/etc/ksso/corp.yaml: replaced\n", "\(result)")
     }
 
-    @Test func `nobody but root installs for everybody`() async throws {
+    @Test func `ksso setup --system requires root`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
         let result = try await run(
             """

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The password prompt at a real terminal, each test with a pseudo-terminal of its own.
+/// The password prompt at a terminal. Each test has a pseudo-terminal of its own.
 @Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(5)))
 struct TerminalTests {
     let station: Workstation
@@ -17,9 +17,9 @@ struct TerminalTests {
 
     private static let prompt = "Password for alice@EXAMPLE.TEST: "
 
-    /// Runs a command between two looks at the terminal's settings; `settings=0` says that they are the same.
+    /// A script that runs a command and compares the terminal's settings before and after it: `settings=0` means that they are equal.
     ///
-    /// The shell lives on when Ctrl-C is meant for the command.
+    /// The script handles SIGINT, so that Ctrl-C stops only the command.
     private func guarded(_ command: String) -> String {
         "trap : INT; stty -g >before; \(command); echo status=$?; stty -g >after; cmp before after; echo settings=$?"
     }
@@ -28,7 +28,7 @@ struct TerminalTests {
         try await Conversation.atTerminal("cd \(station.directory); \(command)", on: station, body).transcript
     }
 
-    @Test func `the password is not shown`() async throws {
+    @Test func `the password prompt does not echo the password`() async throws {
         let transcript = try await atTerminal(guarded("ksso login alice") + "; read word") { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("top-secret\n")
@@ -45,7 +45,7 @@ struct TerminalTests {
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }
 
-    @Test func `the profiles words stand above the prompt`() async throws {
+    @Test func `ksso login shows the profile's label and help text above its prompt`() async throws {
         try station.install(profile(data: ["customUsernameLabel: Staff number", #"helpText: "Call 1234\e[2J""#]))
         let transcript = try await atTerminal(guarded("ksso login")) { terminal in
             try await terminal.wait(for: Self.prompt)
@@ -55,7 +55,7 @@ struct TerminalTests {
         #expect(transcript.hasPrefix("Staff number: alice@EXAMPLE.TEST\nCall 1234\\u{1b}[2J\n\(Self.prompt)"), "\(transcript)")
     }
 
-    @Test func `a wrong password is asked for once only`() async throws {
+    @Test func `ksso login does not prompt again after a wrong password`() async throws {
         try await realm.addUser("mallory", password: "right")
         let transcript = try await atTerminal(guarded("ksso login mallory")) { terminal in
             try await terminal.wait(for: "Password for mallory@EXAMPLE.TEST: ")
@@ -67,7 +67,7 @@ struct TerminalTests {
         #expect(try await realm.failedAttempts(of: "mallory") == 1)
     }
 
-    @Test func `typing errors can be corrected`() async throws {
+    @Test func `typing errors can be corrected at the password prompt`() async throws {
         _ = try await atTerminal(guarded("ksso login alice")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("nonsense\u{15}top-secreX\u{7F}t\n")
@@ -75,9 +75,9 @@ struct TerminalTests {
         }
     }
 
-    /// Ctrl-C, Ctrl-D and, with a line begun, Ctrl-D twice.
+    /// Ctrl-C, also after some text; Ctrl-D; and, after some text, Ctrl-D twice.
     @Test(arguments: ["\u{03}", "top-se\u{03}", "\u{04}", "top-secret\u{04}\u{04}"])
-    func `the user gives up`(keys: String) async throws {
+    func `Ctrl-C or Ctrl-D at the prompt cancels the sign-in and restores the terminal`(keys: String) async throws {
         let transcript = try await atTerminal(guarded("ksso login alice")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type(keys)
@@ -88,9 +88,9 @@ struct TerminalTests {
         #expect(try await realm.failedAttempts(of: "alice") == 0)
     }
 
-    /// Bash puts the settings back itself when a job stops; dash does not, so there it is our doing.
+    /// bash itself restores the settings when a job stops; dash does not, so that ksso must.
     @Test(arguments: ["bash --norc -i", "dash -i"])
-    func `it can be stopped and continued`(shell: String) async throws {
+    func `the prompt can be stopped with Ctrl-Z and continued in the foreground`(shell: String) async throws {
         let transcript = try await atTerminal(shell) { terminal in
             try await terminal.wait(for: "ready> ")
             try await terminal.type("stty -g >before\n")
@@ -114,8 +114,8 @@ struct TerminalTests {
         #expect(!transcript.contains("top-secret"))
     }
 
-    /// In the background it may not touch the terminal: it stops, and asks in the foreground.
-    @Test func `it asks only in the foreground`() async throws {
+    /// A process in the background cannot use the terminal, so ksso stops, and prompts once it is in the foreground.
+    @Test func `ksso login prompts only in the foreground`() async throws {
         _ = try await atTerminal("dash -i") { terminal in
             try await terminal.wait(for: "ready> ")
             try await terminal.type("ksso login alice &\n")
@@ -130,7 +130,7 @@ struct TerminalTests {
     }
 
     @Test(arguments: [SIGTERM, SIGHUP])
-    func `a signal from outside restores the terminal`(signal: Int32) async throws {
+    func `a signal from another process ends the prompt and restores the terminal`(signal: Int32) async throws {
         _ = try await atTerminal(guarded("sh -c 'echo pid=$$.; exec ksso login alice'")) { terminal in
             try await terminal.wait(for: "pid=")
             let process = try #require(Int32(try await terminal.wait(for: ".").dropLast()))
@@ -141,9 +141,9 @@ struct TerminalTests {
         }
     }
 
-    /// `timeout` puts a command into the background, where it may not ask and stops, unless it is told otherwise.
+    /// Without `--foreground`, `timeout` runs a command in the background, where it cannot prompt and stops.
     @Test(arguments: ["timeout -k 10 1", "timeout --foreground -k 10 1"])
-    func `a time limit ends the prompt`(timeout: String) async throws {
+    func `timeout ends the prompt and restores the terminal`(timeout: String) async throws {
         let transcript = try await atTerminal(guarded("\(timeout) ksso login alice") + "; stty -a | tr -s ' ;' '\\n' | grep echo$") {
             terminal in
             try await terminal.wait(for: "status=124\nsettings=0\n")
@@ -151,7 +151,7 @@ struct TerminalTests {
         #expect(transcript.hasSuffix("settings=0\necho\n"), "\(transcript)")
     }
 
-    @Test func `the prompt is no part of the output`() async throws {
+    @Test func `the prompt goes to the terminal, not to standard output or standard error`() async throws {
         _ = try await atTerminal(guarded("ksso login alice >output 2>errors </dev/null")) { terminal in
             try await terminal.wait(for: Self.prompt)
             try await terminal.type("top-secret\n")
@@ -159,14 +159,14 @@ struct TerminalTests {
         }
         let output = try String(contentsOfFile: "\(station.directory)/output", encoding: .utf8)
         #expect(output.withoutTimes == "alice@EXAMPLE.TEST is signed in until TIME, in \(station.cache).\n")
-        // By its size: Foundation leaks its buffer for an empty file.
+        // Checks the size, because Foundation leaks its buffer when it reads an empty file.
         let errors = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/errors")
         #expect(errors[.size] as? Int == 0)
     }
 
-    /// Asks whom the profile names, else `$USER`.
+    /// The prompt is for the profile's `principalName`, or else for `$USER`.
     @Test(.serialized, arguments: [["principalName: alice"], []])
-    func `fetch asks where somebody sits`(data: [String]) async throws {
+    func `ksso fetch prompts for the password at a terminal`(data: [String]) async throws {
         try await withProtectedWebServer(realm: realm) { server in
             try station.install(profile(data: data))
             let transcript = try await atTerminal(guarded("ksso fetch \(server.url)/hello")) { terminal in

@@ -4,13 +4,13 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The password prompt in tmux, with a server of its own.
+/// The password prompt in tmux. The test runs a tmux server of its own.
 @Suite(.testRealm(users: ["alice": "top-secret"]), .timeLimit(.minutes(5)))
 struct TmuxTests {
     private static let isInstalled = (try? Program.path(of: "tmux")) != nil
 
     @Test(.enabled(if: isInstalled, "tmux is not installed: apt-get install tmux"))
-    func `the prompt works in tmux`() async throws {
+    func `the password prompt works in tmux`() async throws {
         let station = try Workstation()
         try await tmux(station, "new-session", "-d", "-c", station.directory, "-x", "200", "-y", "50", "sh")
         do {

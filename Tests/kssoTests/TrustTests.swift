@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Https servers whose authority the machine does not know: `--cacert`, `SSL_CERT_FILE`, and the realm's own.
+/// https servers whose authority the machine does not trust: `--cacert`, `SSL_CERT_FILE` and `KSSO_REALM_CERTIFICATE`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
 struct TrustTests {
     let station: Workstation
@@ -15,7 +15,7 @@ struct TrustTests {
         try station.install(profile())
     }
 
-    /// The ways to name a file: by the option, and by the variables.
+    /// The option and the variables that give a file of authorities.
     private static let ways = ["--cacert", "SSL_CERT_FILE", "KSSO_REALM_CERTIFICATE"]
 
     private func ksso(_ command: String, trusting file: String, by way: String, _ words: String...) async throws -> CommandResult {
@@ -26,7 +26,7 @@ struct TrustTests {
         )
     }
 
-    @Test(arguments: ways) func `a page of Apache over TLS`(way: String) async throws {
+    @Test(arguments: ways) func `ksso fetch and doctor trust the authorities in a given file`(way: String) async throws {
         try await station.signIn()
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let page = try await ksso("fetch", trusting: web.certificatePath, by: way, "\(web.url)/hello")
@@ -37,8 +37,8 @@ struct TrustTests {
         }
     }
 
-    /// In a realm of `ksso realm run` nothing has to be named; another authority that is named does not take its place.
-    @Test func `a realms own server is trusted`() async throws {
+    /// The servers need no option, and an option with another authority does not replace the authority of the realm.
+    @Test func `inside ksso realm run the web servers of the realm are trusted`() async throws {
         let other = try await station.realm.makeServerIdentity(host: "other.test").certificatePath
         let plan = try station.write(
             """
@@ -54,13 +54,13 @@ struct TrustTests {
             ksso fetch "$KSSO_REALM_URL/hello"
             ksso fetch --cacert '\(other)' "$KSSO_REALM_URL/hello"
             """
-        // The profile is the realm's own.
+        // The realm provides the profile.
         let result = try await RealmFolder().run(["--file", plan], script: script, on: station)
         #expect(result == .done("Hello alice@A.TEST\nHello alice@A.TEST\n"))
     }
 
-    /// The server takes no token that is not bound to its certificate.
-    @Test func `the token is bound to the connection`() async throws {
+    /// The server refuses a token that is not bound to its certificate.
+    @Test func `a token is bound to the TLS channel of a server in --cacert`() async throws {
         try await station.signIn()
         let identity = try await station.realm.makeServerIdentity(host: "localhost")
         let options = AcceptorServerOptions(identity: identity, channelBindings: .required(try identity.channelBindings()))
@@ -70,8 +70,8 @@ struct TrustTests {
         }
     }
 
-    /// The file stands in the machine's place, and the option in the variable's.
-    @Test func `another authority is not trusted`() async throws {
+    /// The file replaces the machine's authorities, and the option replaces the variable.
+    @Test func `a server of another authority is not trusted, and the remedy is printed`() async throws {
         let other = try await station.realm.makeServerIdentity(host: "other.test").certificatePath
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let variables = ["SSL_CERT_FILE": web.certificatePath]
@@ -83,7 +83,7 @@ struct TrustTests {
         }
     }
 
-    @Test(arguments: ways) func `a file that cannot be used`(way: String) async throws {
+    @Test(arguments: ways) func `a missing or empty file of authorities is reported`(way: String) async throws {
         let missing = "\(station.directory)/none.pem"
         let empty = try station.write("no certificate\n", to: "empty.pem")
         for command in ["fetch", "doctor"] {

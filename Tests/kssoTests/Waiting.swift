@@ -2,23 +2,23 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Looks until a condition holds that another process brings about, for a minute at most.
+/// Polls a condition that another process fulfills until it is true, for one minute at most.
 func eventually(_ condition: () async throws -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     guard try await !holds(within: .seconds(60), condition) else { return }
-    Issue.record("It did not happen within a minute.", sourceLocation: sourceLocation)
+    Issue.record("The condition was not true within one minute.", sourceLocation: sourceLocation)
 }
 
-/// Looks until a condition holds that another process brings about, or the time is over.
+/// Polls a condition that another process fulfills until it is true or the time has passed.
 func holds(within time: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now.advanced(by: time)
     while try await !condition() {
         guard ContinuousClock.now < deadline else { return false }
-        try await Task.sleep(for: .milliseconds(5))  // not a busy loop: what is waited for needs the processor
+        try await Task.sleep(for: .milliseconds(5))  // not a busy loop, because the other process needs the processor
     }
     return true
 }
 
-/// What `ps` shows of every process whose environment names a folder: its arguments.
+/// The arguments, as `ps` shows them, of every process whose environment contains a folder.
 func visibleArguments(of directory: String) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { name in
@@ -29,7 +29,7 @@ func visibleArguments(of directory: String) -> [String] {
     }
 }
 
-/// The state, as `ps` prints it, of each process with arguments that begin so and an environment that names a folder.
+/// The state, as `ps` prints it, of each process whose arguments start with a text and whose environment contains a folder.
 func visibleStates(of arguments: String, in directory: String) -> [Character] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { name in

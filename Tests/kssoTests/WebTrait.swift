@@ -1,7 +1,7 @@
 import KerberosTesting
 import Testing
 
-/// Gives a suite a realm, in `TestRealm.current`, and a web server that it protects.
+/// Gives a suite a realm, in `TestRealm.current`, and a web server that the realm protects, in `WebTrait.server`.
 struct WebTrait: SuiteTrait, TestScoping {
     @TaskLocal static var server: ProtectedWebServer?
 

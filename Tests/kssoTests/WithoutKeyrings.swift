@@ -2,17 +2,18 @@ import Foundation
 import KerberosTesting
 import TestSupport
 
-/// A child process for which the calls of the kernel's keyrings end with an error, whatever it starts: by a seccomp(2) filter, as
-/// containers have one.
+/// A child process in which the system calls of the kernel's keyrings fail, because of a seccomp(2) filter such as containers have.
+///
+/// Its own child processes inherit the filter.
 enum WithoutKeyrings {
-    /// Whether this machine lets a process have that; perl-base is in every Debian.
+    /// Whether this machine allows such a filter. perl-base is part of every Debian.
     static let arePossible: Bool = succeeds(command(errno: ENOSYS, ["true"]))
 
-    /// The command that runs another one so.
+    /// The command that runs another one with such a filter.
     static func command(errno: Int32, _ command: [String]) -> [String] { ["perl", "-e", script, "\(errno)"] + command }
 
-    /// Each step of the filter is a code, how far to jump when true and when false, and a value. The system call's number stands first in
-    /// what it looks at, the architecture next.
+    /// Each step of the filter is a code, the lengths of the jumps for true and for false, and a value. The filter's input starts with the
+    /// number of the system call, followed by the architecture.
     private static let script = """
         use strict; use warnings; use POSIX ();
         my %machines = (x86_64 => [157, 0xC000003E, 248, 249, 250], aarch64 => [167, 0xC00000B7, 217, 218, 219]);

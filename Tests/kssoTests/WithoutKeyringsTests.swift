@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A machine whose kernel has no keyrings, or a container that is denied them.
+/// ksso on a kernel without keyrings, or in a container that may not use them.
 @Suite(
     .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]),
     .enabled(if: WithoutKeyrings.arePossible, "perl is missing, or no filter of system calls can be set (seccomp(2))")
@@ -21,9 +21,9 @@ struct WithoutKeyringsTests {
         try await station.run(WithoutKeyrings.command(errno: errno, ["ksso"] + arguments), input: input)
     }
 
-    /// The sign-in itself holds; what can't be kept is told.
+    /// Only storing the password fails.
     @Test(arguments: [(ENOSYS, "Function not implemented"), (EPERM, "Operation not permitted")])
-    func `a password that cannot be kept`(errno: Int32, text: String) async throws {
+    func `without keyrings --remember signs in and reports that the password is not stored`(errno: Int32, text: String) async throws {
         let result = try await ksso("login", "--remember", "--password-stdin", errno: errno, input: "secret\n")
         #expect(
             result.exitStatus != 0 && result.errors.contains("the kernel has no keyrings, or does not allow them here (\(text))"),
@@ -33,8 +33,8 @@ struct WithoutKeyringsTests {
         #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
     }
 
-    /// What needs no keyring does not look for one in vain, or goes on without.
-    @Test(arguments: [ENOSYS, EPERM]) func `the rest goes on`(errno: Int32) async throws {
+    /// These commands do not require a keyring.
+    @Test(arguments: [ENOSYS, EPERM]) func `without keyrings login, header and logout work`(errno: Int32) async throws {
         let login = try await ksso("login", "--password-stdin", "--quiet", errno: errno, input: "secret\n")
         #expect(login == .done(""), "\(login)")
         let header = try await ksso("header", "http://localhost/", errno: errno)

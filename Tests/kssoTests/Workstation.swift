@@ -2,9 +2,9 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// A user's seat in a realm: a home, a cache and a runtime folder of its own, where `ksso` runs as on a machine of one user.
+/// A user's environment in a realm: a home, a cache and a runtime folder of its own, in which `ksso` runs as on a machine with one user.
 ///
-/// It is a folder of the realm's and goes with it.
+/// Its folder is inside the realm's folder and is removed with it.
 struct Workstation {
     let realm: TestRealm
     let directory: String
@@ -27,25 +27,25 @@ struct Workstation {
         ]
     }
 
-    /// The realm of the suite that runs.
+    /// Makes a workstation in the realm of the running suite.
     init() throws {
         try self.init(realm: #require(TestRealm.current))
     }
 
     var cache: String { "FILE:\(directory)/cache" }
 
-    /// Runs `ksso` with no terminal.
+    /// Runs `ksso` without a terminal.
     func ksso(_ arguments: String..., input: String? = nil, environment: [String: String] = [:]) async throws -> CommandResult {
         try await run(["ksso"] + arguments, input: input, environment: environment)
     }
 
-    /// Runs a program with no terminal: `setsid`, since whoever runs the tests may have one.
+    /// Runs a program without a terminal, using `setsid`, because the process that runs the tests may have one.
     func run(_ command: [String], input: String? = nil, environment: [String: String] = [:]) async throws -> CommandResult {
         let setsid = try Program.path(of: "setsid")
         return try await realm.run(setsid, ["--wait"] + command, environment: variables.merging(environment) { $1 }, input: input)
     }
 
-    /// Makes the station's `ksso` a file of its own, which a test can replace. Returns its path.
+    /// Makes the workstation's `ksso` a file of its own, which a test can replace. Returns its path.
     func installProgram() throws -> String {
         let program = "\(directory)/bin/ksso"
         #expect(unlink(program) == 0)
@@ -54,13 +54,13 @@ struct Workstation {
         return program
     }
 
-    /// Signs in and expects that it goes well.
+    /// Signs in and expects success.
     func signIn(_ name: String = "alice", password: String = "secret", sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let result = try await ksso("login", name, "--password-stdin", "--quiet", input: "\(password)\n")
         #expect(result == CommandResult(exitStatus: 0, output: "", errors: ""), sourceLocation: sourceLocation)
     }
 
-    /// Writes a file into the home and returns its path.
+    /// Writes a file into the home and returns the file's path.
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         let path = "\(directory)/\(name)"
@@ -75,7 +75,7 @@ struct Workstation {
     }
 }
 
-/// A profile for hosts, which are answered over plain http as well.
+/// A profile for hosts, which it also covers over plain http.
 func profile(hosts: [String] = ["localhost"], realm: String = "EXAMPLE.TEST", data: [String] = []) -> String {
     """
     ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
@@ -101,18 +101,18 @@ extension CommandResult {
 }
 
 extension CommandResult {
-    /// The same with TIME in the place of each time of day.
+    /// The result with TIME in place of each date and time.
     var withoutTimes: CommandResult {
         CommandResult(exitStatus: exitStatus, output: output.withoutTimes, errors: errors.withoutTimes)
     }
 }
 
 extension String {
-    /// The text with TIME in the place of each time of day, such as `2030-01-31 12:00:00 +0100`.
+    /// The text with TIME in place of each date and time, such as `2030-01-31 12:00:00 +0100`.
     var withoutTimes: String { replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}/, with: "TIME") }
 }
 
-/// A file of the repository.
+/// The path of a file in the repository.
 func repositoryFile(_ path: String) -> String {
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../\(path)").standardized.path
 }

@@ -1,10 +1,11 @@
 import BenchmarkSupport
 import Foundation
 
-/// The agent as a credential cache beside its peers, a FILE cache and an empty server, in one run; its API under load; and its memory.
+/// Measures the agent as a credential cache, compared with its peers, a FILE cache and an empty server in one run; its API under load; and
+/// its memory.
 ///
-/// `AgentBenchmark KSSO [memory|authorize|caches]…`: KSSO is the program to measure; without words after it everything is. The form
-/// `client` is what the benchmark calls itself with.
+/// `AgentBenchmark KSSO [memory|authorize|caches]…`: KSSO is the program to measure; by default everything is measured. The benchmark
+/// starts itself with the internal command `client`.
 @main enum AgentBenchmark {
     static func main() async {
         do {

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// A running agent with a folder of its own.
+/// A running agent with its own directory.
 struct AgentProcess: Sendable {
     let bench: Bench
     let folder: String
@@ -14,7 +14,7 @@ struct AgentProcess: Sendable {
 
     var apiSocket: String { "\(folder)/agent.sock" }
 
-    /// What programs that share its tickets have.
+    /// The environment of programs that share its tickets.
     var environment: [String: String] {
         [
             "KSSO_RUNTIME_DIR": folder, "KSSO_PROFILE": profile, "KRB5CCNAME": "KCM:",
@@ -24,7 +24,7 @@ struct AgentProcess: Sendable {
 
     private var profile: String { "\(folder).yaml" }
 
-    /// Starts an agent, and stops it after the body.
+    /// Runs an agent while the body runs.
     nonisolated(nonsending) static func with(
         _ bench: Bench,
         _ body: nonisolated(nonsending) (AgentProcess) async throws -> Void
@@ -50,7 +50,7 @@ struct AgentProcess: Sendable {
 
             """
         try text.write(toFile: profile, atomically: true, encoding: .utf8)
-        // The agent finds the realm as any program does; the file of its own goes in front.
+        // The agent finds the realm through krb5.conf as any program does; its own file comes first.
         _ = try await ksso(["agent", "run", "--background"])
         struct Document: Decodable {
             struct Process: Decodable { let processID: Int32 }
@@ -60,7 +60,7 @@ struct AgentProcess: Sendable {
         process = try JSONDecoder().decode(Document.self, from: Data(status.utf8)).process.processID
     }
 
-    /// Runs the command, as the agent's user has it.
+    /// Runs the command in the environment of the agent's user.
     func ksso(_ arguments: [String], input: String? = nil) async throws -> String {
         var environment = environment
         environment["KRB5_CONFIG"] = bench.realm.configurationPath
@@ -68,13 +68,13 @@ struct AgentProcess: Sendable {
         return try await bench.run(bench.ksso, arguments, environment: environment, input: input)
     }
 
-    /// Puts alice's ticket into the agent's cache, as any program does.
+    /// Stores alice's ticket in the agent's cache through libkrb5.
     func signIn() async throws { _ = try await bench.run("kinit", ["alice"], environment: environment, input: "secret\n") }
 
-    /// What the kernel says of the process.
+    /// The kernel's statistics of the process.
     func statistics() throws -> ProcessStatistics { try ProcessStatistics(process) }
 
-    /// Waits until the agent has nothing left to do, a minute at most: it looks at its tickets a while after they changed.
+    /// Waits at most one minute until the agent is idle: it checks its tickets some time after they changed.
     func settle() async throws {
         var last = -1.0
         for _ in 0..<60 {

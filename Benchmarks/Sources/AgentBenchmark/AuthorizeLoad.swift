@@ -2,7 +2,7 @@ import BenchmarkSupport
 import CFloor
 import Foundation
 
-/// Tokens by the agent's API: 16 clients that ask at once, each on a kept connection of its own.
+/// Tokens from the agent's API: 16 concurrent clients, each with its own persistent connection.
 enum AuthorizeLoad {
     private static let clients: UInt32 = 16
     private static let rounds = 5
@@ -13,7 +13,7 @@ enum AuthorizeLoad {
         let keepsExchange: Bool
         var rates: [Double] = []
         var processor: [Double] = []
-        /// Microseconds, of all rounds.
+        /// The microseconds of all rounds.
         var latencies: [Double] = []
     }
 
@@ -49,7 +49,7 @@ enum AuthorizeLoad {
             "POST /v1/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         var latencies = [Double](repeating: 0, count: Int(count))
         let seconds = cfloor_load(agent.apiSocket, head + body, "Negotiate ", clients, count, &latencies)
-        guard seconds > 0 else { throw Unavailable(reason: "an answer of the agent was no token") }
+        guard seconds > 0 else { throw Unavailable(reason: "a response of the agent had no token") }
         return (seconds, latencies)
     }
 

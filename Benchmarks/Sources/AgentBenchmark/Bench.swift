@@ -9,7 +9,7 @@ struct Bench: Sendable {
     let floor: FloorServer
 
     var service: String { "HTTP/localhost@\(realm.name)" }
-    /// Where the real tickets are.
+    /// The cache with the real tickets.
     var source: String { "FILE:\(realm.directory)/ccache" }
 
     nonisolated(nonsending) static func with(ksso: String, _ body: nonisolated(nonsending) (Bench) async throws -> Void) async throws {
@@ -23,7 +23,7 @@ struct Bench: Sendable {
         }
     }
 
-    /// Runs a program in the realm; its output, or what it complained about as an error.
+    /// Runs a program in the realm and returns its output; throws its error output if it fails.
     func run(_ executable: String, _ arguments: [String], environment: [String: String] = [:], input: String? = nil) async throws -> String
     {
         let result = try await realm.run(executable, arguments, environment: environment, input: input)

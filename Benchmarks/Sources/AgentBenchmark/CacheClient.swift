@@ -2,20 +2,20 @@ import BenchmarkSupport
 import CFloor
 import Foundation
 
-/// How many tickets a cache holds, and how long each is.
+/// The number of tickets in a cache, and the length of each.
 struct CacheSize: Hashable, Sendable {
     let tickets: Int
-    /// 0 is as long as the realm's own.
+    /// 0 means the length of the realm's own tickets.
     var bytes = 0
 
     var text: String { tickets == 1 ? "1 ticket" : bytes == 0 ? "\(tickets)" : "\(tickets) of \(Double(bytes) / 1000) KB" }
 
     static let all = [1, 100, 1000, 10_000].map { CacheSize(tickets: $0) } + [large]
-    /// The list of these is longer than the 10 MiB that a client takes.
+    /// The list of these exceeds the 10 MiB that a client accepts.
     static let large = CacheSize(tickets: 10_000, bytes: 1500)
 }
 
-/// What is done with a cache.
+/// The measured operations on a cache.
 enum CacheOperation: String, CaseIterable {
     case retrieve, held, fresh, store, replace
 
@@ -32,12 +32,11 @@ enum CacheOperation: String, CaseIterable {
     var changesCache: Bool { self == .store || self == .replace }
 }
 
-/// The program over libkrb5 that uses a cache, in a process of its own: it takes its server by `KRB5_CONFIG`. In each round it uses the
-/// empty server, the FILE cache and the server that is measured one after the other, so that whatever else the machine does falls on all
-/// alike.
+/// The libkrb5 program that uses a cache. It is a separate process because it finds its server through `KRB5_CONFIG`. Each round uses the
+/// empty server, the FILE cache and the measured server in turn, so that other load on the machine affects all of them equally.
 struct CacheClient {
     private static let rounds = 7
-    /// About how long one sample takes.
+    /// The approximate duration of one sample.
     private static let secondsPerSample = 0.08
 
     private let cache: OpaquePointer
@@ -66,12 +65,12 @@ struct CacheClient {
         let client = CacheClient(cache: try open("KCM:"), file: try open(words[6]), floor: words[5], tickets: tickets)
         guard try client.fill(client.cache) else { return }
         guard words[0] == "measure", try client.fill(client.file) else { return }
-        // A server may look at what came, a moment later.
+        // A server may process its input a moment later.
         Thread.sleep(forTimeInterval: 2)
         for operation in CacheOperation.allCases { try client.measure(operation) }
     }
 
-    /// False, and how many there are, where a server is too slow for so many.
+    /// Returns false, and prints the number of tickets, if a server is too slow for all of them.
     private func fill(_ cache: OpaquePointer) throws -> Bool {
         let limit = 30.0
         let count = Int(cfloor_cache_fill(cache, UInt32(tickets), limit))
@@ -87,19 +86,19 @@ struct CacheClient {
             floors.append(operation == .held || operation == .fresh ? cfloor_connections(floor, 200) : try roundTrip(operation))
             files.append(try once(operation, file, count: counts.1))
             own.append(try once(operation, cache, count: counts.0))
-            // A small cache is filled anew: it would not be small for long.
+            // A small cache is refilled because it would soon be large otherwise.
             if operation.changesCache, tickets <= 100 { _ = (try fill(cache), try fill(file)) }
         }
         let ratios = (zip(own, floors).map { $0 / $1 }.median, zip(own, files).map { $0 / $1 }.median)
         print(operation.rawValue, own.median, floors.median, files.median, ratios.0, ratios.1)
     }
 
-    /// As many bytes as the operation sends and gets.
+    /// The number of bytes that the operation sends and receives.
     private func roundTrip(_ operation: CacheOperation) throws -> Double {
         operation == .retrieve ? cfloor_round_trips(floor, 160, 600, 800) : cfloor_round_trips(floor, 600, 12, 800)
     }
 
-    /// How often the operation fits into a sample. The first run warms up.
+    /// How many operations fit into a sample. The first run warms up.
     private func count(_ operation: CacheOperation, _ cache: OpaquePointer) throws -> UInt32 {
         _ = try once(operation, cache, count: 1)
         let time = try once(operation, cache, count: 2)

@@ -1,16 +1,16 @@
 import BenchmarkSupport
 import Foundation
 
-/// The servers beside each other, by size of the cache.
+/// Compares the servers by the size of the cache.
 struct CacheComparison {
-    /// What one operation took: microseconds, and over the empty server and the FILE cache in the same rounds.
+    /// The microseconds of one operation, and the ratios to the empty server and the FILE cache in the same rounds.
     private struct Figure {
         let own, floor, file, overFloor, overFile: Double
     }
 
     private var figures: [String: [CacheSize: [CacheOperation: Figure]]] = [:]
     private static let tooSlow = "not run"
-    /// Why there are none.
+    /// Why there are no measurements.
     private var gaps: [String: [CacheSize: String]] = [:]
     private var names: [String] = []
 
@@ -27,7 +27,7 @@ struct CacheComparison {
     }
 
     private mutating func measure(_ server: CacheServer, _ size: CacheSize, _ bench: Bench) async {
-        // What was too slow for fewer is not tried with more.
+        // A server that was too slow for fewer tickets is not measured with more.
         if let gap = gaps[server.name]?.first(where: { $0.key.tickets <= size.tickets && $0.value.hasPrefix(Self.tooSlow) }) {
             return gaps[server.name, default: [:]][size] = gap.value
         }
@@ -42,7 +42,7 @@ struct CacheComparison {
     private mutating func read(_ words: [String], _ server: CacheServer, _ size: CacheSize) throws {
         let numbers = words.dropFirst().compactMap { Double($0) }
         if words.first == "filled", numbers.count == 2 {
-            // Each ticket takes longer than the one before.
+            // Each ticket takes longer than the previous one.
             let seconds = numbers[1] * pow(Double(size.tickets) / numbers[0], 2)
             gaps[server.name, default: [:]][size] =
                 "\(Self.tooSlow): \(Int(numbers[0])) tickets were stored in \(Int(numbers[1])) s, so that all would take about \(Int(seconds / 60)) minutes"

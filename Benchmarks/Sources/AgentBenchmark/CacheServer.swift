@@ -4,7 +4,7 @@ import Foundation
 /// One server of the KCM protocol.
 struct CacheServer: Sendable {
     let name: String
-    /// Runs a client of it to its end; what that printed.
+    /// Runs a client of the server and returns its output.
     let run: @Sendable (_ client: [String]) async throws -> String
 
     static func own(_ agent: AgentProcess) -> CacheServer {
@@ -13,14 +13,14 @@ struct CacheServer: Sendable {
         }
     }
 
-    /// Both listen on one path that can't be chosen, so that each has a mount namespace of its own, with its client.
+    /// Both listen on the same fixed path, so each runs in its own mount namespace together with its client.
     static func peers(_ bench: Bench) async -> [CacheServer] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: ".build/unpacked").path
         let script = Bundle.module.path(forResource: "peers", ofType: "sh") ?? "peers.sh"
         let missing: String?
         do {
-            if geteuid() != 0 { throw Unavailable(reason: "it takes root to give it a mount namespace") }
+            if geteuid() != 0 { throw Unavailable(reason: "its mount namespace requires root") }
             _ = try await bench.run("sh", [script, "unpack", folder])
             missing = nil
         } catch {

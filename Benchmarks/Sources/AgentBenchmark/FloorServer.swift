@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// An empty server: it answers each request with as many bytes as the request asks for. What any server on SwiftNIO takes at least.
+/// An empty server, which answers each request with the requested number of bytes: the minimum cost of a server on SwiftNIO.
 struct FloorServer: Sendable {
     let path: String
     private let group: MultiThreadedEventLoopGroup
@@ -20,7 +20,7 @@ struct FloorServer: Sendable {
 
     func stop() async throws { try await group.shutdownGracefully() }
 
-    /// A request is the length of what follows, the length of the answer, and filling.
+    /// A request is the length of the rest, the length of the response, and padding.
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// What the agent keeps in memory.
+/// The memory use of the agent.
 enum MemoryUse {
     static func measure(_ bench: Bench) async throws {
         report("the agent's memory".padded(46) + "resident   anonymous   threads   goal")
@@ -10,7 +10,7 @@ enum MemoryUse {
             try await agent.settle()
             row("one user has just signed in", try agent.statistics())
             try await Task.sleep(for: .seconds(16))
-            row("idle since 16 seconds", try agent.statistics(), goal: 35)
+            row("idle for 16 seconds", try agent.statistics(), goal: 35)
             let size = CacheSize.large
             let client = try CacheClient.command(bench, size: size, fillsOnly: true)
             _ = try await bench.run(client[0], Array(client.dropFirst()), environment: agent.environment)

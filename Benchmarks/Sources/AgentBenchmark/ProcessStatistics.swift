@@ -1,12 +1,12 @@
 import BenchmarkSupport
 import Foundation
 
-/// What the kernel says of a process.
+/// The kernel's statistics of a process.
 struct ProcessStatistics {
-    /// MiB.
+    /// In MiB.
     let resident, anonymous: Double
     let threads: Int
-    /// Of the processor's time.
+    /// In processor time.
     let seconds: Double
 
     init(_ process: Int32) throws {
@@ -20,7 +20,7 @@ struct ProcessStatistics {
         resident = try number("VmRSS") / 1024
         anonymous = try number("RssAnon") / 1024
         threads = Int(try number("Threads"))
-        // The name, in parentheses, may have spaces in it.
+        // The name in parentheses may contain spaces.
         let fields = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: ")").last?.split(separator: " ")
         guard let fields, fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
             throw Unavailable(reason: "/proc/\(process)/stat is not as it was")

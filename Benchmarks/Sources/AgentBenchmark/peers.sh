@@ -1,7 +1,7 @@
 #!/bin/sh
-# The other servers of the KCM protocol, from Debian's packages, which are unpacked and not installed.
+# Unpacks and runs the other KCM servers from Debian's packages, without installing them.
 #   peers.sh unpack FOLDER
-#   peers.sh serve heimdal|sssd FOLDER COMMAND…    runs COMMAND while the server listens on the default path; root, in a mount namespace of its own
+#   peers.sh serve heimdal|sssd FOLDER COMMAND…    runs COMMAND while the server listens on the default path; requires root and its own mount namespace
 set -eu
 
 packages="sssd-kcm sssd-common libdhash1 libldb2 libtalloc2 libtevent0 libtdb1 libpopt0 libini-config5 libcollection4 libref-array1
@@ -22,7 +22,7 @@ unpack() {
     touch complete
 }
 
-# Lets the server write below a folder of the system without a trace: what is there stays below.
+# Mounts an overlay on a system directory, so that the server can write there without changing it.
 cover() {
     mkdir -p "/run/covers$1/changes" "/run/covers$1/work"
     mount -t overlay -o "lowerdir=$1,upperdir=/run/covers$1/changes,workdir=/run/covers$1/work" overlay "$1"
@@ -55,7 +55,7 @@ serve() {
     trap 'kill $server 2>/dev/null' EXIT
     waited=0
     until [ -S "$socket" ]; do
-        kill -0 $server 2>/dev/null || { echo "$name's server ended at once" >&2; exit 1; }
+        kill -0 $server 2>/dev/null || { echo "$name's server exited immediately" >&2; exit 1; }
         waited=$((waited + 1))
         [ $waited -lt 200 ] || { echo "$name's server does not listen" >&2; exit 1; }
         sleep 0.05

@@ -2,17 +2,17 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A Python of its own below `.build`, with packages that are measured beside ours.
+/// A Python environment below `.build` with the packages that are compared with this one.
 package struct PythonEnvironment: Sendable {
     /// The path of the interpreter.
     package let python: String
 
-    /// Makes it on the first run; that takes the network, and for some packages a C compiler and headers.
+    /// Creates the environment on the first run, which requires the network, and for some packages a C compiler and headers.
     ///
     /// - Parameters:
-    ///   - name: the folder's name.
-    ///   - packages: what pip installs, each with its version.
-    ///   - modules: the modules that have to be there then.
+    ///   - name: The directory's name.
+    ///   - packages: The packages that pip installs, each with its version.
+    ///   - modules: The modules that must be importable afterwards.
     package static func install(_ name: String, packages: [String], modules: [String]) async -> Result<PythonEnvironment, Unavailable> {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let folder = sources.deletingLastPathComponent().appending(path: ".build/\(name)").path
@@ -28,7 +28,7 @@ package struct PythonEnvironment: Sendable {
         }
     }
 
-    /// Runs a program to its end, and returns its standard output.
+    /// Runs a program and returns its standard output.
     @discardableResult
     package static func run(_ executable: String, _ arguments: [String]) async throws -> String {
         let program: Executable = executable.contains("/") ? .path(FilePath(executable)) : .name(executable)

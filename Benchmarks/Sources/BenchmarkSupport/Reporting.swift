@@ -1,6 +1,6 @@
 import Foundation
 
-/// Why something was not measured.
+/// The reason why something was not measured.
 package struct Unavailable: Error, CustomStringConvertible {
     package let reason: String
     package var description: String { reason }
@@ -8,19 +8,19 @@ package struct Unavailable: Error, CustomStringConvertible {
     package init(reason: String) { self.reason = reason }
 }
 
-/// Prints at once, whatever standard output is.
+/// Prints and flushes standard output, even if it is not a terminal.
 package func report(_ text: String) {
     print(text)
     fflush(nil)
 }
 
-/// This program, to be run again.
+/// The path of this program, which starts itself as a child process.
 package func ownPath() throws -> String {
     try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
 }
 
 extension [Double] {
-    /// The middle one, so that one interruption does not decide.
+    /// The median, which one interruption does not change.
     package var median: Double { sorted()[count / 2] }
 }
 

@@ -7,7 +7,7 @@
 
 static gss_OID_desc principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
 
-/// Keeps the library's words; whether all is well.
+/// Stores the library's error message; returns whether the call succeeded.
 int cfloor_cache_check(cfloor_cache *self, const char *call, krb5_error_code code) {
     if (code == 0) return 1;
     const char *words = krb5_get_error_message(self->context, code);
@@ -38,7 +38,7 @@ static int read_source(cfloor_cache *self, const char *name, const char *service
     return ok;
 }
 
-/// What the tickets that fill the cache hold: the real one's bytes, repeated. Nobody ever decrypts them.
+/// The content of the tickets that fill the cache: the real ticket's bytes, repeated. They are never decrypted.
 static int make_filler(cfloor_cache *self, unsigned bytes) {
     self->filler = self->service;
     if (bytes == 0) bytes = self->service.ticket.length;
@@ -64,7 +64,7 @@ cfloor_cache *cfloor_cache_open(const char *name, const char *source_cache, cons
 
 const char *cfloor_cache_error(cfloor_cache *self) { return self->error; }
 
-/// The name that the ticket of a number is for.
+/// The service principal of the ticket with this number.
 static krb5_error_code name_of(cfloor_cache *self, unsigned number, krb5_principal *name) {
     char host[64];
     snprintf(host, sizeof host, "host%06u.example.test", number);
@@ -106,7 +106,7 @@ double cfloor_cache_store(cfloor_cache *self, unsigned count) {
 
 double cfloor_cache_replace(cfloor_cache *self, unsigned count) {
     unsigned fillers = self->fillers ? self->fillers : (self->fillers = 1);
-    // A later ticket: an earlier one would not take its place everywhere.
+    // The ticket is newer: not every cache replaces a ticket by an older one.
     self->filler.times.authtime++;
     self->filler.times.endtime++;
     double start = cfloor_now();

@@ -11,9 +11,9 @@ struct cfloor_cache {
     krb5_principal client;
     /// The real tickets.
     krb5_creds service, granting;
-    /// The one that is stored under many names; all but its ticket is the real one's.
+    /// The credential that is stored under many names; it is the real one except for its ticket.
     krb5_creds filler;
-    /// How many names there are, and which comes next.
+    /// The number of names, and the next one.
     unsigned fillers, next;
     gss_cred_id_t held;
     gss_name_t target;

@@ -6,7 +6,7 @@
 static int acquire(cfloor_cache *self, gss_cred_id_t *credential) {
     OM_uint32 minor;
     gss_OID_set_desc mechanism = {1, &cfloor_krb5};
-    // This thread's default cache: no name is given, as most programs give none.
+    // This thread's default cache: like most programs, this one gives no name.
     OM_uint32 major = gss_krb5_ccache_name(&minor, self->name, NULL);
     if (!GSS_ERROR(major))
         major = gss_acquire_cred(&minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanism, GSS_C_INITIATE, credential, NULL, NULL);

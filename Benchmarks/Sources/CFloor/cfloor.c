@@ -11,7 +11,7 @@ gss_OID_desc cfloor_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
 gss_OID_desc cfloor_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 static gss_OID_desc principal_name = {10, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
 
-/// Copies the one ticket for the service out of a cache into a MEMORY cache of its own.
+/// Copies the ticket for the service from a cache into its own MEMORY cache.
 static int copy_ticket(cfloor *self, const char *source_cache, const char *service) {
     krb5_ccache source = NULL;
     krb5_creds wanted, found;

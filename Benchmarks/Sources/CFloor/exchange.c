@@ -4,13 +4,13 @@
 #include <gssapi/gssapi_ext.h>
 #include <stdlib.h>
 
-/// One exchange: the client's context between its two legs, and the token that is on its way.
+/// One exchange: the client's context between its two legs, and the current token.
 struct exchange {
     gss_ctx_id_t context;
     gss_buffer_desc token;
 };
 
-/// The service's keys, without a replay cache: its fsync would be all that is measured.
+/// The service's keys, without a replay cache because its fsync would dominate the measurement.
 static int open_acceptor(const char *keytab, gss_cred_id_t *credential) {
     OM_uint32 minor;
     gss_key_value_element_desc elements[] = {{"keytab", keytab}, {"rcache", "none:"}};
@@ -21,7 +21,7 @@ static int open_acceptor(const char *keytab, gss_cred_id_t *credential) {
     return !GSS_ERROR(major) && !GSS_ERROR(gss_set_neg_mechs(&minor, *credential, &inside));
 }
 
-/// The server's check; the client's token gives way to the server's.
+/// The server's check; the server's token replaces the client's.
 static int accept_token(struct exchange *exchange, gss_cred_id_t credential) {
     OM_uint32 minor, ignored;
     gss_ctx_id_t context = GSS_C_NO_CONTEXT;
@@ -49,7 +49,7 @@ static int verify_answer(cfloor *self, struct exchange *exchange) {
     return major == GSS_S_COMPLETE;
 }
 
-/// Runs the three steps for all exchanges, one step after the other.
+/// Runs each of the three steps for all exchanges in turn.
 static int run(cfloor *self, const char *keytab, struct exchange *exchanges, unsigned count, cfloor_times *times) {
     OM_uint32 minor;
     gss_cred_id_t credential = GSS_C_NO_CREDENTIAL;

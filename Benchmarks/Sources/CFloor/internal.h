@@ -16,11 +16,11 @@ struct cfloor {
 extern gss_OID_desc cfloor_spnego;
 extern gss_OID_desc cfloor_krb5;
 
-/// The first leg; the context is the caller's to delete.
+/// The first leg; the caller deletes the context.
 OM_uint32 cfloor_first_leg(cfloor *self, gss_ctx_id_t *context, gss_buffer_t output);
-/// Microseconds of a clock that does not jump.
+/// Microseconds of a monotonic clock.
 double cfloor_now(void);
-/// Microseconds of processor time of this thread: what a busy machine does not change.
+/// Microseconds of this thread's processor time, which does not depend on other load.
 double cfloor_processor_time(void);
 
 #endif

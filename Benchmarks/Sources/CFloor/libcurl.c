@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-// libcurl is loaded when it is asked for, and the little of its interface that is used is declared here: the benchmark then builds where
-// its headers are not installed. Numbers and signatures are part of libcurl's stable ABI.
+// libcurl is loaded on demand, and the few functions that are used are declared here, so that the benchmark builds without its headers.
+// Numbers and signatures are part of libcurl's stable ABI.
 enum { WRITEDATA = 10001, URL = 10002, USERPWD = 10005, WRITEFUNCTION = 20011, CAINFO = 10065, HTTPAUTH = 107, RESPONSE_CODE = 0x200002 };
 static const long negotiate = 1L << 2;
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// Whether a message is whole: its head, and what Content-Length says or the chunk that ends a chunked body.
+/// Whether a message is complete: its head, and a body of Content-Length bytes or with the last chunk.
 static int is_whole(const char *text, size_t length) {
     static const char last_chunk[] = "\r\n0\r\n\r\n";
     const char *end = memmem(text, length, "\r\n\r\n", 4);
@@ -30,7 +30,7 @@ static int connect_to(int port) {
     return -1;
 }
 
-/// Sends one request and reads its answer. The server closes the connection now and then, and says so; then a new one is made.
+/// Sends one request and reads its response. Sometimes the server announces that it closes the connection; then a new one is opened.
 static int round_trip(int *socket_, int port, const char *request, const char *expected) {
     char answer[8192];
     size_t length = 0;
@@ -60,7 +60,7 @@ static char *base64(const unsigned char *bytes, size_t length) {
     return text;
 }
 
-/// The text of one request, with a new token where there is a credential.
+/// The text of one request, with a new token if there is a credential.
 static char *make_request(cfloor *self, const char *path) {
     char *text = NULL, *value = NULL;
     OM_uint32 minor;

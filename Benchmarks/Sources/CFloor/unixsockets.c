@@ -20,7 +20,7 @@ static int connect_to(const char *path) {
     return -1;
 }
 
-// MARK: - The empty server: u32 length of the rest, u32 length of the answer, filling; it answers with as many bytes.
+// MARK: - The empty server: u32 length of the rest, u32 length of the response, padding; it responds with as many bytes.
 
 static int round_trip(int socket_, unsigned sent, unsigned received) {
     char buffer[8192] = {0};
@@ -81,7 +81,7 @@ static int begin(struct load *load, struct connection *connection) {
     return send(connection->socket_, load->request, load->request_length, MSG_NOSIGNAL) == (ssize_t)load->request_length;
 }
 
-/// Reads what has come; 1 for a whole answer, 0 for a part, -1 for one that is not as expected.
+/// Reads the available bytes; 1 for a complete response, 0 for a part, -1 for an unexpected one.
 static int receive(struct load *load, struct connection *connection) {
     ssize_t more = recv(connection->socket_, connection->answer + connection->length, sizeof connection->answer - 1 - connection->length, 0);
     if (more <= 0) return -1;

@@ -1,14 +1,14 @@
 import BenchmarkSupport
 import Foundation
 
-/// Rows measured in turn, round after round, so that whatever else the machine does falls on all alike.
+/// Measures rows in turn, round by round, so that other load on the machine affects all of them equally.
 struct Comparison {
     static let rounds = 5
-    /// About how long one row of one round takes.
+    /// The approximate duration of one row in one round.
     static let secondsPerRound = 0.4
 
     let rows: [Row]
-    /// What one request took, round by round.
+    /// The timings of one request, round by round.
     private var timings: [String: [Timing]] = [:]
     private var failures: [String: String] = [:]
 
@@ -19,7 +19,7 @@ struct Comparison {
         var counts: [String: Int] = [:]
         for row in rows {
             await attempt(row) {
-                // The first answers take connections, tickets and caches, and tell how many fit into a round.
+                // The first responses include connections, tickets and caches, and show how many requests fit into a round.
                 let timing = try await row.run(60)
                 counts[row.name] = min(20_000, max(60, Int(60 / max(timing.seconds, 1e-3) * Self.secondsPerRound)))
             }
@@ -62,28 +62,28 @@ struct Comparison {
         return curl / own
     }
 
-    /// For one request of a row, if it was measured: on the clock.
+    /// The wall-clock microseconds of one request of a row, if it was measured.
     func microseconds(_ name: String) -> Double? {
         failures[name] == nil ? timings[name].map { $0.map(\.seconds).median * 1e6 } : nil
     }
 
-    /// Of the client's processor time.
+    /// The microseconds of the client's processor time for one request of a row, if it was measured.
     func processorMicroseconds(_ name: String) -> Double? {
         failures[name] == nil ? timings[name].map { $0.map(\.processorSeconds).median * 1e6 } : nil
     }
 }
 
-/// How many requests of one tag the server saw, and how many it answered with 200.
+/// The number of requests with one tag in the server's log, and of those that it answered with 200.
 ///
-/// The server vouches for no connection (`Persistent-Auth: false`), so that each 200 of the protected page took a ticket of its own.
+/// The server authenticates no connection (`Persistent-Auth: false`), so each 200 of the protected page required its own token.
 struct RequestCount {
     var all = 0
     var answered = 0
 
-    /// How many were sent for one answer.
+    /// The number of requests sent for one 200 response.
     var ratio: Double { Double(all) / Double(max(1, answered)) }
 
-    /// Each line begins with the status, and has the tag between `?` and `&` or a space.
+    /// Each line starts with the status and contains the tag between `?` and `&` or a space.
     static func all(in log: String) -> [String: RequestCount] {
         var counts: [String: RequestCount] = [:]
         for line in log.split(separator: "\n") {

@@ -12,10 +12,10 @@ enum Curl {
 
     private static func row(_ name: String, _ site: Site, tag: String, schemes: [String]) -> Row {
         let certificate = site.certificate.map { ["--cacert", $0] } ?? []
-        // The first word keeps a .curlrc out, and counts as the first only.
+        // The first argument makes curl ignore .curlrc; it has this effect only as the first one.
         let options = ["--disable", "--silent", "--show-error", "--user", ":", "--write-out", "%{http_code}\\n"] + schemes + certificate
         return Row(name: name, tag: tag) { count in
-            // What a run with one request takes, start and first connection, is no part of a request's cost.
+            // The duration of a run with one request, which includes the start and the first connection, is subtracted.
             let start = try await timing(site, options, tag: tag, count: 1)
             return try await timing(site, options, tag: tag, count: count + 1) - start
         }
@@ -27,7 +27,7 @@ enum Curl {
             output = try await site.run("curl", options + ["\(site.server.url)/hello?\(tag)&[1-\(count)]"])
         }
         guard output == String(repeating: "\(site.greeting)200\n", count: count) else {
-            throw Unavailable(reason: "curl got other answers than \(count) greetings: \(output.prefix(200))")
+            throw Unavailable(reason: "curl did not get \(count) pages with the greeting: \(output.prefix(200))")
         }
         return timing
     }

@@ -2,17 +2,17 @@ import BenchmarkSupport
 import CFloor
 import Foundation
 
-/// What the C library and the server themselves cost, and what this package's client may cost by that.
+/// The costs of the C library and the server, and the resulting limit for this package's client.
 struct Floors {
     private static let rounds = 7
 
-    /// Microseconds, round by round.
+    /// The microseconds, round by round.
     private var (tokens, accepts, acquires, verifies) = ([Double](), [Double](), [Double](), [Double]())
     private var (open, hello) = ([Double](), [Double]())
 
-    /// Measures over http, and prints beside what a comparison found.
+    /// Measures over plain HTTP, and prints the results next to those of a comparison.
     static func measure(_ site: Site, beside comparison: Comparison) throws {
-        guard let floor = cfloor_open(site.cache, site.service) else { throw Unavailable(reason: "the C floor did not open") }
+        guard let floor = cfloor_open(site.cache, site.service) else { throw Unavailable(reason: "the C floor could not be opened") }
         defer { cfloor_close(floor) }
         var floors = Floors()
         for _ in 0..<rounds { try floors.measureRound(floor, site) }
@@ -28,7 +28,7 @@ struct Floors {
         accepts.append(times.accept)
         acquires.append(times.acquire)
         verifies.append(times.verify)
-        // The greeting comes in two chunks.
+        // The greeting is sent in two chunks.
         let name = String(site.greeting.dropFirst("Hello ".count))
         let port = Int32(site.server.port)
         open.append(cfloor_requests(nil, port, "/open?cloop", "open\n", 2000))
@@ -42,14 +42,15 @@ struct Floors {
           token (gss_init_sec_context)                        \(text(tokens.median))
           the server's check (gss_accept_sec_context)         \(text(accepts.median))
           opening the server's credential, as Apache does     \(text(acquires.median))
-          verifying the server's answer                       \(text(verifies.median))
+          verifying the server's token                        \(text(verifies.median))
           a request over a socket, no authentication          \(text(open.median))
-          the same with a token that was made ahead           \(text(hello.median))
+          the same with a token made beforehand               \(text(hello.median))
 
         """
     }
 
-    /// The server's own check: what the same request takes longer with a token that costs the client nothing.
+    /// What a token adds to a request, compared with two tokens and the server's check. The check is how much longer a request takes with a
+    /// token made beforehand.
     private func verdict(on comparison: Comparison) -> String {
         guard let own = comparison.microseconds(Rows.preemptive), let bare = comparison.microseconds(Rows.unauthenticated) else {
             return ""

@@ -1,9 +1,10 @@
 import BenchmarkSupport
 import Foundation
 
-/// Requests a second of this package's client beside its peers, in one run against one Apache; the floors; and how tokens scale.
+/// Compares the requests per second of this package's client and its peers, in one run against one Apache; measures the floors, and how
+/// tokens scale.
 ///
-/// Without arguments everything is measured. The other forms are what the benchmark calls itself with.
+/// Without arguments it measures everything. The benchmark starts itself with the other arguments.
 @main enum HTTPBenchmark {
     static func main() async {
         do {
@@ -39,11 +40,11 @@ import Foundation
         }
     }
 
-    /// One row alone for ten seconds, for a profiler: `perf record -e cpu-clock -g HTTPBenchmark profile ours, preemptive`.
+    /// Measures a single row for ten seconds, for a profiler: `perf record -e cpu-clock -g HTTPBenchmark profile ours, preemptive`.
     private static func profile(row name: String) async throws {
         try await Site.with(usesTLS: false) { site in
             guard let row = Rows.all(site, peers: .failure(Unavailable(reason: "not wanted"))).first(where: { $0.name == name }) else {
-                throw Unavailable(reason: "no row is called \(name)")
+                throw Unavailable(reason: "there is no row \(name)")
             }
             let clock = ContinuousClock()
             let end = clock.now + .seconds(10)

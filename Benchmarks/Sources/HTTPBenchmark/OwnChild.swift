@@ -7,16 +7,16 @@ import NIOCore
 import NIOSSL
 import NegotiateAsyncHTTPClient
 
-/// This package's client and the one beneath it, in a process of their own as their peers are: with the realm's environment, so that
-/// krb5.conf is found as any program finds it.
+/// This package's client and the underlying one, in a separate process like their peers, with the realm's environment, so that they find
+/// krb5.conf as any program does.
 enum OwnChild {
     /// What is measured.
     enum Mode: String {
         /// AsyncHTTPClient alone.
         case anonymous
-        /// A ticket when the server asks.
+        /// A token after a challenge.
         case asked
-        /// A ticket at once.
+        /// A preemptive token.
         case unasked
     }
 
@@ -67,7 +67,7 @@ enum OwnChild {
         return connections
     }
 
-    /// Prints what the requests took; the first one, with connection and ticket, is not timed.
+    /// Prints the timing of the requests; the first one, which needs a connection and a ticket, is not measured.
     private static func time(_ count: Int, expecting expected: String, _ send: () async throws -> HTTPClientResponse) async throws {
         func fetch() async throws {
             let response = try await send()

@@ -1,13 +1,13 @@
 import BenchmarkSupport
 import Foundation
 
-/// requests-gssapi and httpx-gssapi, in a Python of their own below `.build`.
+/// requests-gssapi and httpx-gssapi, in their own Python environment below `.build`.
 struct PythonPeers: Sendable {
     static let packages = ["requests-gssapi==1.4.0", "httpx-gssapi==0.6"]
 
     let python: String
 
-    /// Makes the Python on the first run; that takes the network, a C compiler and the headers of Python and Kerberos.
+    /// Creates the Python environment on the first run, which requires the network, a C compiler and the headers of Python and Kerberos.
     static func install() async -> Result<PythonPeers, Unavailable> {
         await PythonEnvironment.install("peers", packages: packages, modules: ["requests_gssapi", "httpx_gssapi"])
             .map { PythonPeers(python: $0.python) }

@@ -1,8 +1,8 @@
 /// One client of a comparison.
 struct Row: Sendable {
     let name: String
-    /// What stands in its URLs after the question mark, so that the server's log tells whose a request was.
+    /// The query of its URLs, which identifies the client of a request in the server's log.
     let tag: String
-    /// Sends so many requests one after the other, checks each answer, and returns what they took without the start of a program.
+    /// Sends this many requests one after the other, checks each response, and returns their timing without the start of a program.
     let run: @Sendable (_ count: Int) async throws -> Timing
 }

@@ -2,9 +2,9 @@ import BenchmarkSupport
 
 /// The clients that are compared.
 enum Rows {
-    /// What the others are measured by.
+    /// The reference for the others.
     static let reference = "curl --negotiate"
-    /// What a ticket adds to.
+    /// The baseline to which a token adds.
     static let unauthenticated = "AsyncHTTPClient, no authentication"
     static let preemptive = "ours, preemptive"
     static let libcurl = "libcurl, one handle"

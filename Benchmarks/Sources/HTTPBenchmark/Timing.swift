@@ -1,11 +1,11 @@
 import BenchmarkSupport
 import Foundation
 
-/// What so many requests took.
+/// The time that a number of requests took.
 struct Timing: Sendable {
-    /// Seconds on the clock.
+    /// Wall-clock seconds.
     var seconds: Double
-    /// Seconds of processor time of the client alone; it tells more than the clock on a busy machine.
+    /// Seconds of the client's processor time, which is more reliable than the clock on a busy machine.
     var processorSeconds: Double
 
     static func - (left: Timing, right: Timing) -> Timing {
@@ -16,14 +16,14 @@ struct Timing: Sendable {
         Timing(seconds: left.seconds / right, processorSeconds: left.processorSeconds / right)
     }
 
-    /// Whose processor time is counted.
+    /// The processes whose processor time is counted.
     enum Process {
         case this
-        /// The programs that this process ran and that have ended.
+        /// The child processes of this process that have exited.
         case ended
     }
 
-    /// Times what a closure does.
+    /// Measures a closure.
     static func of(_ process: Process, _ body: () async throws -> Void) async rethrows -> Timing {
         let clock = ContinuousClock()
         let (start, processor) = (clock.now, processorSeconds(process))
@@ -39,10 +39,10 @@ struct Timing: Sendable {
 
     private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
-    /// What a program printed: both numbers.
+    /// Parses the two numbers that a program printed.
     init(printed text: String) throws {
         let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-        guard numbers.count == 2, numbers[0] > 0 else { throw Unavailable(reason: "no timing was printed but \(text.prefix(200))") }
+        guard numbers.count == 2, numbers[0] > 0 else { throw Unavailable(reason: "expected a timing, got \(text.prefix(200))") }
         self.init(seconds: numbers[0], processorSeconds: numbers[1])
     }
 

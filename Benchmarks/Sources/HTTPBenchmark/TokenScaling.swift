@@ -4,7 +4,7 @@ import Foundation
 import HTTPNegotiate
 import KerberosEngine
 
-/// How many tokens for one service a process makes: with one task and with many, on one core and on all; and C beside it.
+/// Measures how many tokens for one service a process makes, with one task and with many, on one core and on all, compared with C.
 enum TokenScaling {
     private static let rounds = 5
     private static let tasks = 64
@@ -46,13 +46,13 @@ enum TokenScaling {
     private static func rate(_ site: Site, _ command: [String]) async throws -> Double {
         let output = try await site.run(command[0], Array(command.dropFirst()))
         guard let rate = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)), rate > 0 else {
-            throw Unavailable(reason: "no tokens were made but \(output)")
+            throw Unavailable(reason: "expected a rate of tokens, got \(output)")
         }
         return rate
     }
 }
 
-/// The process that makes the tokens, with the realm's environment as any program has it.
+/// The process that makes the tokens, with the realm's environment like any program.
 enum TokenChild {
     private static let count = 12_800
 

@@ -1,4 +1,4 @@
-"""Sends requests with one session and prints the seconds that they took, without imports and the first answer."""
+"""Sends requests with one session and prints the seconds that they took, without imports and the first response."""
 
 import sys
 import time

@@ -3,7 +3,7 @@ import Foundation
 import Kerberos
 import KerberosTesting
 
-/// One realm at a time, and eight at once. The rows take turns, so that a slow minute of the machine meets all of them.
+/// One realm at a time, and eight concurrently. The rows take turns, so that a slow phase of the machine affects all of them.
 struct Comparison {
     let k5test: Result<PythonEnvironment, Unavailable>
 
@@ -45,7 +45,7 @@ struct Comparison {
         }
     }
 
-    /// What a peer printed: the seconds.
+    /// The seconds that a peer printed.
     private func program(_ path: String, _ arguments: [String]) async throws -> Double {
         let output = try await PythonEnvironment.run(path, arguments)
         guard let seconds = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {

@@ -1,8 +1,8 @@
 import BenchmarkSupport
 import Foundation
 
-/// The time from nothing to the first ticket of a realm with a user, a service and a keytab, beside k5test and the programs alone, in one
-/// run.
+/// Measures the time from the start of a realm with a user, a service and a keytab to its first ticket, compared in one run with k5test and
+/// with the programs alone.
 @main enum RealmBenchmark {
     static func main() async {
         do {

@@ -3,7 +3,7 @@ import Foundation
 import Kerberos
 import KerberosTesting
 
-/// Two hundred tests, each of which signs in and gets a service ticket: with one realm for all of them, and with a realm for each.
+/// Two hundred tests, each of which signs in and gets a service ticket, with one realm for all tests and with one for each.
 enum Suites {
     private static let count = 200
     private static let width = 6

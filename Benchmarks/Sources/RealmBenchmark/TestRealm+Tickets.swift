@@ -3,9 +3,9 @@ import Kerberos
 import KerberosTesting
 
 extension TestRealm {
-    /// Signs alice in with this package's own client, into a cache of its own.
+    /// Signs alice in with this package's own client, into a new cache.
     ///
-    /// - Returns: the client and the cache.
+    /// - Returns: The client and the cache.
     @discardableResult
     func signIn() async throws -> (KerberosClient, CredentialCacheName) {
         let client = KerberosClient(configuration)
@@ -16,7 +16,7 @@ extension TestRealm {
         return (client, cache)
     }
 
-    /// Signs alice in with the program.
+    /// Signs alice in with kinit.
     func kinit() async throws {
         let result = try await run("kinit", ["alice"], input: "secret\n")
         guard result.exitStatus == 0 else { throw Unavailable(reason: result.errors) }

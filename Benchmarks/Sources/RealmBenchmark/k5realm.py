@@ -1,4 +1,4 @@
-"""Makes realms with k5test, each with a user, a host key in a keytab and a first ticket, and prints the seconds from nothing to the ticket.
+"""Makes realms with k5test, each with a user, a host key in a keytab and a first ticket, and prints the seconds from the start to the ticket.
 
 Arguments: how many realms, and whether one after the other or all at once. A realm's ports are the caller's to choose, so those that are
 alive together get bases far apart.

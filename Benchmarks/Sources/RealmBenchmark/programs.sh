@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The floor: the programs alone, one after the other, from an empty folder to a ticket. Prints the seconds.
+# The floor: runs only the programs, one after the other, from an empty directory to a ticket, and prints the seconds.
 set -euo pipefail
 folder=$(mktemp -d)
 kdc=

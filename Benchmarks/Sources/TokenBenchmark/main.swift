@@ -5,7 +5,7 @@ import Kerberos
 import KerberosEngine
 import KerberosTesting
 
-/// The median of a few rounds, so that one interruption does not decide.
+/// The median of a few rounds, which one interruption does not change.
 struct Measurement {
     let name: String
     var rounds: [Double] = []
@@ -49,7 +49,7 @@ try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]
         in: CredentialCacheName(rawValue: cache)
     )
     let credential = try await client.initiatorCredential(for: ticket)
-    guard let floor = cfloor_open(cache, ticket.server.description) else { fatalError("the C floor did not open") }
+    guard let floor = cfloor_open(cache, ticket.server.description) else { fatalError("the C floor could not be opened") }
     defer { cfloor_close(floor) }
     guard let url = URL(string: "http://localhost/") else { fatalError("not a URL") }
     let request = AuthorizationRequest(url: url)

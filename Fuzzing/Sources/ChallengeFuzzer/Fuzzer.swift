@@ -2,7 +2,7 @@ import FuzzerSupport
 
 @testable import HTTPNegotiate
 
-/// The input is the lines of a field.
+/// Fuzzes the parser of challenges. The input is the lines of a field.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var input = Input(start, count)
@@ -18,7 +18,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The scanner on bytes that may be no UTF-8: what it finds stands where it says, and not in quotes.
+/// Checks the scanner on bytes that may not be UTF-8: every part must be at the reported position, and outside of quotes.
 private func checkParts(of line: [UInt8]) {
     let quoted = ReferenceParser.quoted(line)
     var scanner = ChallengeScanner(line)
@@ -33,18 +33,18 @@ private func checkParts(of line: [UInt8]) {
         switch part {
         case .scheme(let scheme):
             take(scheme, isQuoted: false)
-            check(Grammar.isToken(Array(scheme)), "A scheme is no token")
+            check(Grammar.isToken(Array(scheme)), "A scheme is not a token")
             isInside = true
         case .token68(let token):
-            check(isInside, "A token of no challenge")
+            check(isInside, "A token without a challenge")
             take(token, isQuoted: false)
-            check(Grammar.isToken68(Array(token)), "A token68 is none")
+            check(Grammar.isToken68(Array(token)), "A token68 is invalid")
         case .parameter(let name, let value):
-            check(isInside, "A parameter of no challenge")
+            check(isInside, "A parameter without a challenge")
             take(name, isQuoted: false)
             take(value, isQuoted: value.first == UInt8(ascii: "\""))
-            check(Grammar.isToken(Array(value)) || Grammar.unquoted(Array(value)) != nil, "A value is neither token nor quoted string")
-        case .fault: check(isInside, "A fault of no challenge")
+            check(Grammar.isToken(Array(value)) || Grammar.unquoted(Array(value)) != nil, "A value is neither a token nor a quoted string")
+        case .fault: check(isInside, "A fault without a challenge")
         }
     }
 }
@@ -61,7 +61,7 @@ private func checkAgree(_ challenges: [AuthenticationChallenge], _ reference: Re
     check(read == expected, "Read \(read) where the reference reads \(expected)")
 }
 
-/// What is read can be written, and is read again as it was.
+/// Checks that parsed challenges survive a round trip.
 private func checkWritten(_ challenges: [AuthenticationChallenge]) {
     let fields = challenges.map { challenge in
         if let token = challenge.token68 { return "\(challenge.scheme) \(token)" }
@@ -71,28 +71,30 @@ private func checkWritten(_ challenges: [AuthenticationChallenge]) {
         }
         return parameters.isEmpty ? challenge.scheme : "\(challenge.scheme) " + parameters.joined(separator: ", ")
     }
-    check(AuthenticationChallenge.parse(fields) == challenges, "Written line by line, \(challenges) are read as something else")
+    check(AuthenticationChallenge.parse(fields) == challenges, "Encoded line by line, \(challenges) are parsed differently")
     let field = fields.joined(separator: " ,\t,")
-    check(AuthenticationChallenge.parse([field]) == challenges, "Written into one line, \(challenges) are read as something else")
+    check(AuthenticationChallenge.parse([field]) == challenges, "Encoded in one line, \(challenges) are parsed differently")
 }
 
 private func checkFound(in lines: [String], _ reference: ReferenceParser) {
     let result = NegotiateChallenge.find(in: lines)
     let expected = reference.challenges.first { $0.scheme.lowercased() == "negotiate" }
     switch result {
-    case .absent: check(expected == nil, "A Negotiate was not found")
-    case .malformed: check(expected != nil, "A Negotiate was found where none is")
+    case .absent: check(expected == nil, "A Negotiate challenge was not found")
+    case .malformed: check(expected != nil, "A Negotiate challenge was found but none was sent")
     case .found(let challenge):
-        guard let expected, !expected.isFaulty, expected.parameters.isEmpty else { fatalError("A Negotiate was found where none is") }
+        guard let expected, !expected.isFaulty, expected.parameters.isEmpty else {
+            fatalError("A Negotiate challenge was found but none was sent")
+        }
         check(challenge.token.map(Base64.encode) == expected.token68, "The token is not the one that was sent")
     }
-    // What stands in quotes has no say.
+    // Text in quotes must not change the result.
     let blanked = lines.map(withoutQuotedText)
-    if case .found = result { check(NegotiateChallenge.find(in: blanked) == result, "A token came out of a quoted string") }
-    if result == .absent { check(NegotiateChallenge.find(in: blanked) == .absent, "A quoted string hid a Negotiate") }
+    if case .found = result { check(NegotiateChallenge.find(in: blanked) == result, "A token was read from a quoted string") }
+    if result == .absent { check(NegotiateChallenge.find(in: blanked) == .absent, "A quoted string hid a Negotiate challenge") }
 }
 
-/// The line with all characters in quotes replaced.
+/// Returns the line with all quoted characters replaced.
 private func withoutQuotedText(_ line: String) -> String {
     let bytes = Array(line.utf8)
     let blanked = zip(bytes, ReferenceParser.quoted(bytes)).map { byte, isQuoted in
@@ -103,5 +105,5 @@ private func withoutQuotedText(_ line: String) -> String {
 
 private func checkBase64(_ text: String) {
     guard let bytes = Base64.decode(text.utf8) else { return }
-    check(Base64.encode(bytes) == text, "Base64 that is decoded is encoded in another way")
+    check(Base64.encode(bytes) == text, "Decoded base64 is encoded differently")
 }

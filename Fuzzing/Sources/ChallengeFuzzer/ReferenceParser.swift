@@ -1,5 +1,5 @@
-/// RFC 9110 section 11.6.1 once more, in another way: quotes first, then commas, then each element by itself. Slow and plain; what it reads
-/// is what the scanner must read.
+/// A second implementation of RFC 9110 section 11.6.1 in another way: quotes first, then commas, then each element. It is slow and simple;
+/// the scanner must agree with it.
 struct ReferenceParser {
     struct Challenge: Equatable {
         var scheme: String
@@ -17,7 +17,7 @@ struct ReferenceParser {
         }
     }
 
-    /// For each byte whether it stands in a quoted string, the quotes included. A backslash escapes nothing outside of quotes.
+    /// For each byte whether it is in a quoted string, including the quotes. A backslash escapes nothing outside of quotes.
     static func quoted(_ line: [UInt8]) -> [Bool] {
         var marks = [Bool](repeating: false, count: line.count)
         var isQuoted = false
@@ -35,7 +35,7 @@ struct ReferenceParser {
         return marks
     }
 
-    /// RFC 9112 section 5.2 and RFC 9110 section 5.5: a run of white space with a line break or NUL in it is all spaces.
+    /// RFC 9112 section 5.2 and RFC 9110 section 5.5: a run of white space that contains a line break or NUL becomes spaces.
     static func unfolded(_ line: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var run: [UInt8] = []
@@ -105,7 +105,7 @@ struct ReferenceParser {
     private mutating func fault() { challenges[challenges.count - 1].isFaulty = true }
 }
 
-/// The rules of RFC 9110 section 5.6 and section 11.2 that the elements are made of.
+/// The grammar rules of RFC 9110 sections 5.6 and 11.2 for the elements.
 enum Grammar {
     private static let tokenCharacters = Set("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     private static let token68Characters = Set("-._~+/0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)

@@ -1,14 +1,14 @@
 import FuzzerSupport
 import HTTPNegotiate
 
-/// Makes the calls, and checks each answer against what has happened so far.
+/// Makes the calls, and checks each result against the previous calls.
 struct ExchangeFollower {
     private enum Turn {
-        /// Nothing has happened, or a response that ended nothing.
+        /// No call so far, or a response that did not end the exchange.
         case server
         /// The exchange asked for a request with our header.
         case begin, respond
-        /// Our header went out.
+        /// Our header was sent.
         case sent
         /// The exchange asked for the final token to be verified.
         case verify
@@ -18,18 +18,18 @@ struct ExchangeFollower {
     private var exchange: NegotiateExchange
     private var turn = Turn.server
     private var requests = 0
-    /// The server gave a token for our context, so it has seen ours.
+    /// Whether the server sent a token for our context, so it has received ours.
     private var hasToken = false
 
     init(_ exchange: NegotiateExchange) { self.exchange = exchange }
 
     mutating func sent() {
         exchange.sent()
-        // Before any response it is a request with a token made ahead; out of turn it counts for nothing.
+        // Before any response this is a request with a preemptive token; out of turn it is ignored.
         guard turn == .begin || turn == .respond || turn == .server else { return }
         turn = .sent
         requests += 1
-        check(requests <= exchange.maximumLegs, "\(requests) requests where \(exchange.maximumLegs) are allowed")
+        check(requests <= exchange.maximumLegs, "\(requests) requests, but \(exchange.maximumLegs) are allowed")
     }
 
     mutating func receive(status: Int, challenges: [String]) {
@@ -39,16 +39,19 @@ struct ExchangeFollower {
         let isFirst = turn == .server
         switch action {
         case .begin:
-            check(isFirst && status == 401 && challenge == .found(NegotiateChallenge()), "A request is asked for without a challenge")
+            check(isFirst && status == 401 && challenge == .found(NegotiateChallenge()), "A token is requested without a challenge")
             turn = .begin
         case .respond(let token):
-            check(!isFirst && status == 401 && challenge == .found(NegotiateChallenge(token: token)), "Another leg for no token")
-            check(requests < exchange.maximumLegs, "Another leg where none is left")
+            check(!isFirst && status == 401 && challenge == .found(NegotiateChallenge(token: token)), "Another leg without a token")
+            check(requests < exchange.maximumLegs, "Another leg beyond the limit")
             hasToken = true
             turn = .respond
         case .verify(let token):
-            check(!isFirst && status != 401 && challenge == .found(NegotiateChallenge(token: token)), "A final token that was not sent")
-            check(exchange.mutualAuthentication != .off, "A final token is verified where nobody asked for it")
+            check(
+                !isFirst && status != 401 && challenge == .found(NegotiateChallenge(token: token)),
+                "A final token is verified that was not sent"
+            )
+            check(exchange.mutualAuthentication != .off, "A final token is verified although mutual authentication is off")
             turn = .verify
         case .deliver(let delivery): checkDelivered(delivery, status: status, isFirst: isFirst, challenge)
         case .fail(let error): checkFailed(error)
@@ -59,10 +62,10 @@ struct ExchangeFollower {
         let action = exchange.verified()
         guard turn == .verify || turn == .respond else { return checkMisuse(action) }
         if turn == .verify {
-            check(action == .deliver(.authenticated), "A final token that verifies is not enough")
+            check(action == .deliver(.authenticated), "A verified final token is not accepted")
         } else if case .deliver(.refused) = action {
         } else {
-            check(false, "A 401 whose token completes the context is not handed on")
+            check(false, "A 401 whose token completes the context is not delivered")
         }
         turn = .over
     }
@@ -70,18 +73,18 @@ struct ExchangeFollower {
     mutating func declined() {
         let action = exchange.declined()
         guard turn == .begin else { return checkMisuse(action) }
-        check(action == .deliver(.unauthenticated), "A 401 that nobody answers is not handed on")
+        check(action == .deliver(.unauthenticated), "A declined 401 is not delivered")
         turn = .over
     }
 
-    /// From wherever it is, a server that asks for ever gets no further.
+    /// Checks that the exchange ends from any state, even if the server always sends a challenge.
     mutating func end() {
         for _ in 0...(exchange.maximumLegs + 1) where turn != .over {
             if turn == .verify { return verified() }
             sent()
             receive(status: 401, challenges: ["Negotiate Zm9v"])
         }
-        check(turn == .over, "The exchange goes on for ever")
+        check(turn == .over, "The exchange does not end")
     }
 
     private mutating func checkDelivered(
@@ -91,9 +94,9 @@ struct ExchangeFollower {
         _ challenge: NegotiateChallenge.Result
     ) {
         switch delivery {
-        case .unauthenticated: check(isFirst || !hasToken && status != 401, "The use of Negotiate is denied")
+        case .unauthenticated: check(isFirst || !hasToken && status != 401, "An authenticated response is delivered as unauthenticated")
         case .authenticated:
-            check(!isFirst && status != 401 && exchange.mutualAuthentication != .required, "The server is believed without its token")
+            check(!isFirst && status != 401 && exchange.mutualAuthentication != .required, "The server is trusted without its token")
         case .refused(let reason):
             check(status == 401, "Nothing was refused")
             check(!isFirst || challenge != .absent && challenge != .found(NegotiateChallenge()), "A challenge is not answered")
@@ -115,9 +118,9 @@ struct ExchangeFollower {
         turn = .over
     }
 
-    /// For people: short whatever the server sent, and on one line.
+    /// Checks that a message for users is short and on one line, regardless of the server's input.
     private func checkSentence(_ text: String) {
-        check(text.hasSuffix("."), "\(text.debugDescription) is no sentence")
+        check(text.hasSuffix("."), "\(text.debugDescription) is not a sentence")
         check(text.utf8.count <= 1000, "A message of \(text.utf8.count) bytes")
         check(text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "\(text.debugDescription) is not on one line")
     }

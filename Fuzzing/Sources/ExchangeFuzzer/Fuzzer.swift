@@ -1,7 +1,7 @@
 import FuzzerSupport
 import HTTPNegotiate
 
-/// The input is a setting, then calls in any order with whatever a server may answer.
+/// Fuzzes the exchange. The input is a setting, then calls in any order with any responses of a server.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var input = Input(start, count)
@@ -21,13 +21,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The statuses that matter, each by a digit, and some others.
+/// The relevant statuses, each as a digit, and some others.
 private func status(_ byte: UInt8) -> Int {
     let statuses = [200, 401, 407, 400, 403, 413, 431, 500, 302, 204]
     return byte >= 0x30 && byte <= 0x39 ? statuses[Int(byte - 0x30)] : Int(byte) * 5 - 300
 }
 
-/// One letter for what servers send, anything else for fields of any kind.
+/// A letter for each usual set of challenges, anything else for arbitrary fields.
 private func challenges(_ input: inout Input) -> [String] {
     switch input.byte() {
     case UInt8(ascii: "n"): ["Negotiate"]

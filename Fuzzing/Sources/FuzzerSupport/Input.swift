@@ -1,12 +1,11 @@
-/// The bytes that libFuzzer hands over, taken from the front. Texts in them end at a record separator (0x1E), so that a corpus stays
-/// readable.
+/// The bytes from libFuzzer, read from the front. Texts in them end with a record separator (0x1E), so that a corpus stays readable.
 public struct Input {
     private var bytes: ArraySlice<UInt8>
 
-    /// Copies the bytes, which are the fuzzer's only for the time of the call.
+    /// Copies the bytes, which are valid only during the call.
     public init(_ start: UnsafePointer<UInt8>?, _ count: Int) { bytes = ArraySlice(UnsafeBufferPointer(start: start, count: count)) }
 
-    /// Whether nothing is left.
+    /// Whether all bytes were read.
     public var isEmpty: Bool { bytes.isEmpty }
 
     /// The next byte; 0 at the end.
@@ -19,10 +18,10 @@ public struct Input {
         return Array(bytes[..<end])
     }
 
-    /// The next text; what is no UTF-8 is mended.
+    /// The next text; invalid UTF-8 is repaired.
     public mutating func text() -> String { String(decoding: textBytes(), as: UTF8.self) }
 
-    /// All texts that are left.
+    /// The remaining texts.
     public mutating func texts() -> [String] {
         var texts: [String] = []
         while !isEmpty { texts.append(text()) }
@@ -30,7 +29,7 @@ public struct Input {
     }
 }
 
-/// Ends the run with a finding. Unlike a precondition it says in an optimised build what is wrong.
+/// Ends the run with a finding if the condition is false. Unlike `precondition` it prints the message in an optimized build.
 public func check(_ isTrue: Bool, _ problem: @autoclosure () -> String) {
     if !isTrue { fatalError(problem()) }
 }

@@ -2,7 +2,7 @@ import FuzzerSupport
 
 @testable import KCM
 
-/// The first byte says what the rest is: a client's bytes, or a file that a start finds.
+/// Fuzzes the KCM server. The first byte selects the kind of the rest: a client's bytes, or a cache file that the server reads at start.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = [UInt8](UnsafeBufferPointer(start: start, count: count))
@@ -12,7 +12,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// A client's bytes, cut into parts of one length.
+/// Checks a client's bytes, split into parts of equal length.
 private func checkStream(_ bytes: [UInt8], step: Int) {
     var decoder = FrameDecoder(maximumLength: 1 << 16)
     var store = CredentialStore(user: 1000, limits: StoreLimits(caches: 4, bytes: 1 << 16))
@@ -25,7 +25,7 @@ private func checkStream(_ bytes: [UInt8], step: Int) {
                 checkDecision(store.decide(request, connection: &connection, now: 1500), &store)
             }
         } catch {
-            check((try? decoder.next()) == nil, "a connection that was given up goes on")
+            check((try? decoder.next()) == nil, "a failed connection continues")
             return
         }
     }
@@ -34,37 +34,40 @@ private func checkStream(_ bytes: [UInt8], step: Int) {
 
 private func checkDecision(_ decision: Decision, _ store: inout CredentialStore) {
     check(decision.reply.fits, "a reply is too long")
-    check(decision.reply.code == .ok || decision.changes.isEmpty, "a request that is refused changes something")
+    check(decision.reply.code == .ok || decision.changes.isEmpty, "a refused request changes something")
     for change in decision.changes { store.apply(change) }
     check(store.caches.count <= store.limits.caches, "there are too many caches")
-    check(store.cost <= store.limits.bytes, "the store has grown above its limit")
+    check(store.cost <= store.limits.bytes, "the store exceeds its limit")
 }
 
-/// A cache comes back from its file, and from any part of it with as many credentials as are whole.
+/// Checks that a cache is read back from its file, and from a truncated file with its complete credentials.
 private func checkCache(_ cache: CredentialCache) {
-    // A mark that is in no input, as a server's is.
+    // A random mark that is in no input, like a server's.
     let mark = UInt64.random(in: .min ... .max)
     let header = CacheFileHeader(name: cache.name, generation: 1, mark: mark, clockOffset: cache.clockOffset, principal: cache.principal)
     var writer = ByteWriter()
     header.write(to: &writer)
     check(writer.bytes.count == header.length, "the header's length is wrong")
     for credential in cache.credentials { writer.write(credential.bytes) }
-    guard let recovered = try? RecoveredCache(writer.bytes) else { fatalError("a cache does not come back") }
+    guard let recovered = try? RecoveredCache(writer.bytes) else { fatalError("a cache is not read back from its file") }
     check(recovered.header == header, "a header has changed")
-    // Neither what a power failure leaves nor a credential whose key was overwritten counts as one.
+    // Neither the remains of a power failure nor a credential with an overwritten key is a credential.
     let isBlank = cache.credentials.contains {
         $0.isWiped || $0.client.bytes.allSatisfy { $0 == 0 } && $0.server.bytes.allSatisfy { $0 == 0 }
     }
     check(isBlank || recovered.cache.credentials == cache.credentials, "credentials have changed")
-    check((try? RecoveredCache(writer.bytes.dropLast()))?.cache.credentials.count ?? 0 <= cache.credentials.count, "a torn file has more")
+    check(
+        (try? RecoveredCache(writer.bytes.dropLast()))?.cache.credentials.count ?? 0 <= cache.credentials.count,
+        "a truncated file has more credentials"
+    )
 }
 
-/// Whatever is in a file, what is taken of it is its beginning, and is taken again at the next start.
+/// Checks that the accepted part of any file is its beginning, and is accepted again at the next start.
 private func checkFile(_ bytes: [UInt8]) {
     guard let recovered = try? RecoveredCache(bytes) else { return }
-    check(recovered.length <= bytes.count, "more is taken than is there")
-    guard let again = try? RecoveredCache(Array(bytes[..<recovered.length])) else { fatalError("what was whole is not") }
-    check(again.length == recovered.length, "the next start cuts more")
+    check(recovered.length <= bytes.count, "the accepted part is longer than the file")
+    guard let again = try? RecoveredCache(Array(bytes[..<recovered.length])) else { fatalError("the accepted part is not accepted again") }
+    check(again.length == recovered.length, "the next start accepts less")
     check(again.cache.credentials == recovered.cache.credentials, "the next start finds other credentials")
     checkCache(recovered.cache)
 }

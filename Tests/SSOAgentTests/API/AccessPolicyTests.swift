@@ -7,6 +7,7 @@ import Testing
 
 @testable import SSOAgent
 
+/// Which users and programs the agent serves, and for which hosts and realms.
 @Suite struct AccessPolicyTests {
     private static let owner: UInt32 = 1000
     private static let curl = CallerIdentity(executable: "/usr/bin/curl", unit: "app.scope")
@@ -27,7 +28,7 @@ import Testing
         AccessPolicy(owner: Self.owner, configurations: configurations, ownExecutable: own) { _ in caller }
     }
 
-    /// The refusal's code; nil when the peer gets what it asks for.
+    /// The code of the refusal, or nil if the peer is permitted.
     private func refusal(
         _ policy: AccessPolicy,
         _ peer: PeerCredential,
@@ -53,20 +54,20 @@ import Testing
             (34, 50, "https://www.a.test/", false), (0, 0, "https://www.a.test/", false),
         ] as [(UInt32, UInt32, String, Bool)]
     )
-    func `another user gets what is granted and no more`(user: UInt32, group: UInt32, url: String, isGranted: Bool) throws {
+    func `another user gets tokens only for the hosts that are granted`(user: UInt32, group: UInt32, url: String, isGranted: Bool) throws {
         let rules = [
             AllowedPeer(.user(33), hosts: [try HostRule("www.a.test")]), AllowedPeer(.group(50), hosts: [try HostRule(".group.a.test")]),
         ]
         let configurations = [try configuration { $0.allowedPeers = rules }]
         let policy = policy(configurations)
-        let stranger = peer(user, group: group)
-        #expect(try refusal(policy, stranger, url, of: configurations) == (isGranted ? nil : "forbidden"))
-        #expect(try refusal(policy, stranger, url, of: configurations, operation: .logout) == "forbidden")
-        #expect(throws: AgentProblem.self) { try policy.check(stranger, for: .owner, in: configurations) }
-        #expect(!policy.permitsCaches(stranger))
+        let otherUser = peer(user, group: group)
+        #expect(try refusal(policy, otherUser, url, of: configurations) == (isGranted ? nil : "forbidden"))
+        #expect(try refusal(policy, otherUser, url, of: configurations, operation: .logout) == "forbidden")
+        #expect(throws: AgentProblem.self) { try policy.check(otherUser, for: .owner, in: configurations) }
+        #expect(!policy.permitsCaches(otherUser))
     }
 
-    @Test func `another user sees only the fields that decide how a host is answered`() throws {
+    @Test func `another user sees only the fields that decide how a host is handled`() throws {
         let sample = try ExtensionConfiguration.withEveryField()
         let visible = try policy([sample]).visible([sample], to: peer(33, group: 0))
         #expect(
@@ -86,7 +87,7 @@ import Testing
         (.folder("/usr/bin/"), true, false), (.folder("/opt/backup/"), false, true), (.unit("backup.service"), false, true),
         (.unit("app.scope"), true, false), (.unit("scope"), false, false),
     ])
-    func `the list names programs and units`(caller: CredentialCaller, curlMay: Bool, backupMay: Bool) throws {
+    func `credentialCallers permits programs, folders and systemd units`(caller: CredentialCaller, curlMay: Bool, backupMay: Bool) throws {
         let configurations = [try configuration { $0.credentialCallers = [caller] }]
         for (identity, may) in [(Self.curl, curlMay), (Self.backup, backupMay), (CallerIdentity(), false)] {
             let policy = policy(configurations, caller: identity)
@@ -96,11 +97,11 @@ import Testing
     }
 
     @Test(arguments: [CredentialCaller.executable("/usr/bin/curl"), .folder("/usr/"), .unit("app.scope")], [true, false])
-    func `a program that is denied gets nothing`(caller: CredentialCaller, isNamedToo: Bool) throws {
+    func `a denied program gets no tickets of the realm, even if also permitted`(caller: CredentialCaller, isAlsoPermitted: Bool) throws {
         let configurations = [
             try configuration {
                 $0.deniedCallers = [caller]
-                $0.credentialCallers = isNamedToo ? [.executable("/usr/bin/curl"), .unit("backup.service")] : nil
+                $0.credentialCallers = isAlsoPermitted ? [.executable("/usr/bin/curl"), .unit("backup.service")] : nil
             }, ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")]),
         ]
         for (identity, may) in [(Self.curl, false), (Self.backup, true)] {
@@ -109,27 +110,27 @@ import Testing
             #expect(try refusal(policy, peer(), "https://www.b.test/", of: configurations) == nil)
             #expect(policy.permitsCaches(peer()) == may)
         }
-        // The agent's own program holds the tickets anyway.
+        // The agent's own program has the tickets anyway.
         let own = policy(configurations, caller: Self.curl, own: "/usr/bin/curl")
         #expect(try refusal(own, peer(), "https://www.a.test/", of: configurations) == nil)
         #expect(own.permitsCaches(peer()) && policy(configurations, caller: Self.curl).permitsCaches(peer(process: getpid())))
     }
 
-    /// A program whose file was replaced is known by its old path; one that is gone, or can't be seen, may be the one that is named.
+    /// A program whose file was replaced is identified by its old path. One that has exited or cannot be read may be the denied one.
     @Test(arguments: [
         (CallerIdentity(replacedExecutable: "/usr/bin/curl", unit: "app.scope"), false),
         (CallerIdentity(replacedExecutable: "/usr/bin/firefox", unit: "app.scope"), true),
         (CallerIdentity(replacedExecutable: "/usr/bin/ksso"), true), (CallerIdentity(unit: "app.scope"), false), (CallerIdentity(), false),
     ])
-    func `who cannot be identified is denied`(caller: CallerIdentity, may: Bool) throws {
+    func `a process whose executable cannot be identified is treated as denied`(caller: CallerIdentity, may: Bool) throws {
         let configurations = [try configuration { $0.deniedCallers = [.executable("/usr/bin/curl")] }]
         let policy = policy(configurations, caller: caller, own: "/usr/bin/ksso")
         #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
         #expect(policy.permitsCaches(peer()) == may)
     }
 
-    /// The second configuration has no list of its own; its principal may be one of the first one's realm. Without a realm any may be
-    /// meant.
+    /// The first configuration has a list, and possibly a principal of another realm; the second has no list. A request without a realm may
+    /// mean any realm.
     @Test(
         arguments: [
             (nil, nil, false), ("A.TEST", nil, false), ("a.test", nil, false), ("B.TEST", nil, true), ("C.TEST", nil, true),
@@ -138,7 +139,7 @@ import Testing
         ] as [(String?, String?, Bool)],
         [true, false]
     )
-    func `a list protects its own realm and its principal's`(asked: (String?, String?, Bool), isDenied: Bool) throws {
+    func `a caller list protects the configuration's realm and its principal's`(asked: (String?, String?, Bool), isDenied: Bool) throws {
         let (realm, principalName, may) = asked
         let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
         let first = try configuration {
@@ -157,14 +158,14 @@ import Testing
         }
     }
 
-    /// The URL is covered by a configuration without a list; the tickets are those of a realm whose configuration has one.
+    /// The URL is covered by a configuration without a list; the tickets are of a realm whose configuration has one.
     @Test(
         arguments: [
             ("bob@A.TEST", nil, nil, false), ("bob@B.TEST", nil, nil, true), (nil, nil, nil, true), (nil, "svc@A.TEST", nil, false),
             ("bob", "svc@A.TEST", nil, true), ("bob@A.TEST", nil, .always, true), ("bob@A.TEST", nil, .whenNotSpecified, false),
         ] as [(String?, String?, CredentialUseMode?, Bool)]
     )
-    func `the list of the answering principal's realm counts`(
+    func `the caller list of the answering principal's realm applies`(
         principal: String?,
         principalName: String?,
         mode: CredentialUseMode?,
@@ -178,22 +179,22 @@ import Testing
         #expect(refusal == (may ? nil : "forbidden"))
     }
 
-    @Test func `without a list every program of the user may`() throws {
+    @Test func `without a caller list, every program of the user is permitted`() throws {
         let configurations = [try configuration { _ in }]
         #expect(try refusal(policy(configurations), peer(), "https://www.a.test/", of: configurations) == nil)
         #expect(policy(configurations).permitsCaches(peer()))
     }
 
-    @Test func `another realms list does not count for a token`() throws {
+    @Test func `another realm's caller list does not apply to a token`() throws {
         let second = ExtensionConfiguration(realm: "B.TEST", hosts: [try HostRule(".b.test")])
         let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }, second]
         let policy = policy(configurations, caller: Self.curl)
         #expect(try refusal(policy, peer(), "https://www.b.test/", of: configurations) == nil)
-        // The caches hold the tickets of both.
+        // The caches contain the tickets of both realms.
         #expect(!policy.permitsCaches(peer()))
     }
 
-    @Test func `the agents own program always may`() throws {
+    @Test func `the agent's own program is always permitted`() throws {
         let configurations = [try configuration { $0.credentialCallers = [.unit("backup.service")] }]
         let own = policy(configurations, caller: CallerIdentity(executable: "/usr/bin/ksso"), own: "/usr/bin/ksso")
         #expect(own.permitsCaches(peer()))
@@ -208,11 +209,11 @@ import Testing
             ("12:cpu:/x.service\n1:name=systemd:/system.slice/old.service\n", "old.service"), ("0::/\n", nil), ("", nil), ("nonsense", nil),
         ] as [(String, String?)]
     )
-    func `the unit is the innermost`(text: String, unit: String?) {
+    func `a process's systemd unit is the innermost one of its control group`(text: String, unit: String?) {
         #expect(CallerIdentity.unit(inControlGroups: text) == unit)
     }
 
-    @Test func `a process is known by its file`() {
+    @Test func `a process is identified by the path of its executable`() {
         let own = CallerIdentity(processID: getpid()).executable
         let expected = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         #expect(own != nil && own == expected)

@@ -11,15 +11,15 @@ import Testing
 
 @testable import SSOAgent
 
-/// Every operation of the API as somebody else than the agent's user asks for it. The agent is another user's here, so that the tests' own
-/// user is the stranger.
+/// Which operations of the API another user may call. The agent's owner has a different UID here, so that the user who runs the tests is
+/// the other user.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct AudienceTests {
-    private static let operations = AgentAPI.operations(of: .forItsRoutes).map {
+    private static let operations = AgentAPI.operations(of: .unconfigured).map {
         (method: $0.method.rawValue, path: $0.path, audience: $0.audience)
     }
 
-    private func withStranger(_ body: (RunningAgent, ExtensionConfiguration) async throws -> Void) async throws {
+    private func withOtherUser(_ body: (RunningAgent, ExtensionConfiguration) async throws -> Void) async throws {
         var own: ExtensionConfiguration?
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
@@ -38,9 +38,9 @@ struct AudienceTests {
     }
 
     @Test(arguments: operations.indices)
-    func `who is named gets what is for peers alone`(index: Int) async throws {
+    func `a listed peer may call only the operations for peers`(index: Int) async throws {
         let (method, path, audience) = Self.operations[index]
-        try await withStranger { agent, _ async throws in
+        try await withOtherUser { agent, _ async throws in
             let body = path == "/v1/authorize" ? #"{"url": "https://other.example.test/"}"# : nil
             let expected =
                 switch (audience, method, path) {
@@ -54,11 +54,11 @@ struct AudienceTests {
         }
     }
 
-    /// The connection was made while the profile named its user.
+    /// The connection was opened while the profile still listed its user.
     @Test(arguments: operations.indices)
-    func `who is no longer named gets nothing`(index: Int) async throws {
+    func `a peer that is no longer listed is refused every operation`(index: Int) async throws {
         let (method, path, _) = Self.operations[index]
-        try await withStranger { agent, configuration in
+        try await withOtherUser { agent, configuration in
             let answer = try await RawConnection.open(agent.socketPath, sending: "") { connection in
                 #expect(try await comesTrue { agent.api.connections.count == 1 })
                 var other = configuration
@@ -78,8 +78,8 @@ struct AudienceTests {
 
     /// The profile changes between the head of a request and the last byte of its body.
     @Test(arguments: [nil, "other.example.test"])
-    func `whoever holds the body back is held to the rules of its end`(host: String?) async throws {
-        try await withStranger { agent, configuration in
+    func `a request is checked against the rules that are active when its body ends`(host: String?) async throws {
+        try await withOtherUser { agent, configuration in
             let body = #"{"url": "https://www.example.test/"}"#
             let head =
                 "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
@@ -98,8 +98,8 @@ struct AudienceTests {
         }
     }
 
-    @Test func `who is named gets a token for his host`() async throws {
-        try await withStranger { agent, _ async throws in
+    @Test func `a listed peer gets a token for its host`() async throws {
+        try await withOtherUser { agent, _ async throws in
             #expect(try await status(agent, "POST", "/v1/authorize", #"{"url": "https://www.example.test/"}"#) == 200)
         }
     }

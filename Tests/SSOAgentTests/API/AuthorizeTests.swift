@@ -11,9 +11,10 @@ import Testing
 
 @testable import SSOAgent
 
+/// Authorization requests to a running agent, and its status.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/cold.example.test", "HTTP/localhost"]))
 struct AuthorizeTests {
-    @Test func `a token of the agent is accepted and the servers token verifies`() async throws {
+    @Test func `a server accepts the agent's token and the server's token verifies`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let grant = try await agent.client().grant("https://www.example.test/")
@@ -27,7 +28,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func `garbage is no final token and ends the exchange`() async throws {
+    @Test func `an invalid token from the server fails and ends the exchange`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let grant = try await agent.client().grant("https://www.example.test/")
@@ -40,7 +41,7 @@ struct AuthorizeTests {
     }
 
     @Test(arguments: ["https://www.example.test/", "http://www.example.test.evil.test/", "https://127.0.0.1/", "http://localhost:8080/x"])
-    func `the verdict is the agents`(url: String) async throws {
+    func `a client decides about a URL as its agent does`(url: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let url = try #require(URL(string: url))
@@ -55,7 +56,7 @@ struct AuthorizeTests {
     }
 
     @Test(arguments: [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")])
-    func `an operations reply is the agents`(operation: AuthorizationOperation) async throws {
+    func `login, refresh and logout return the agent's reply, others are not handled`(operation: AuthorizationOperation) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let options = InitialCredentialOptions(renewableLifetime: .seconds(7200))
@@ -70,20 +71,20 @@ struct AuthorizeTests {
                 let session = try #require(try await agent.kerberos.sessions().sessions.first)
                 #expect(reply.userPrincipalName == "alice@EXAMPLE.TEST" && reply.realm == "EXAMPLE.TEST")
                 #expect(reply.cache == session.cache.rawValue && reply.passwordExpires == nil)
-                // The wire has whole seconds.
+                // The API transmits whole seconds.
                 let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
                 #expect(abs(reply.ticketExpires.timeIntervalSince(end)) <= 1 && reply.renewUntil != nil)
             }
         }
     }
 
-    @Test func `nobody signed in is the same error as in process`() async throws {
+    @Test func `a client gets the same notSignedIn error as in the agent's own process`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let request = AuthorizationRequest(url: try #require(URL(string: "https://www.example.test/")))
             do {
                 _ = try await agent.client().beginAuthorization(with: request)
-                Issue.record("a token came")
+                Issue.record("the request returned a token")
             } catch {
                 let direct = await #expect(throws: AuthorizationError.self) { try await agent.kerberos.beginAuthorization(with: request) }
                 #expect(error as? AuthorizationError == direct)
@@ -93,7 +94,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func `the identity is the agents`() async throws {
+    @Test func `a client has the same identity for a URL as its agent`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -104,7 +105,7 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func `the status is that of the command with the agents own state`() async throws {
+    @Test func `the agent's status has its sessions, their services and the state of its process`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -119,10 +120,10 @@ struct AuthorizeTests {
         }
     }
 
-    @Test func `two hundred requests for a cold service cost one ticket request`() async throws {
+    @Test func `two hundred requests for a service without a cached ticket cost one TGS request`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
-            // A client each: two hundred connections.
+            // Each request has its own client, and thus its own connection.
             let tokens = try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for _ in 0..<200 {
                     group.addTask { try await AgentClient(socketPath: agent.socketPath).grant("https://cold.example.test/").token }
@@ -136,7 +137,7 @@ struct AuthorizeTests {
 }
 
 extension CredentialExtension {
-    /// Answers a challenge of a page.
+    /// Returns the grant that answers a Negotiate challenge of a URL.
     func grant(_ text: String) async throws -> AuthorizationGrant {
         guard let url = URL(string: text), case .headers(let grant) = try await beginAuthorization(with: .init(url: url)) else {
             throw AuthorizationError(.notHandled, "\(text) is not handled.")

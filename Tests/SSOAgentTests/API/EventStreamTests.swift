@@ -9,11 +9,12 @@ import Testing
 
 @testable import SSOAgent
 
+/// The stream of events that the agent sends to its clients.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct EventStreamTests {
     private let event = AgentEvent(.signedOut, realm: "A.TEST", principal: "alice@A.TEST", date: Date(timeIntervalSince1970: 1000))
 
-    @Test func `events arrive in order and end with the agent`() async throws {
+    @Test func `events arrive in order and the stream ends when the agent stops`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let events = AgentClient(socketPath: agent.socketPath).events()
@@ -27,13 +28,13 @@ struct EventStreamTests {
             for event in sent { agent.events.send(event) }
             #expect(try await comesTrue { seen.withLock { $0.count } == 2 })
             await agent.api.shutDown()
-            // Without an error: the agent has ended it.
+            // No error is thrown, because the agent ended the stream.
             try await reading.value
             #expect(seen.withLock { $0 } == sent)
         }
     }
 
-    @Test func `a reader that leaves is forgotten`() async throws {
+    @Test func `a cancelled reader is removed from the listeners and its connection is closed`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let events = AgentClient(socketPath: agent.socketPath).events()
@@ -44,7 +45,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test func `a reader that never reads holds up nobody`() async throws {
+    @Test func `a client that does not read its events blocks neither others nor the shutdown`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let request = "GET /v1/events HTTP/1.1\r\nHost: ksso\r\n\r\n"
@@ -52,14 +53,14 @@ struct EventStreamTests {
                 #expect(try await comesTrue { agent.events.listenerCount == 1 })
                 for _ in 0..<20_000 { agent.events.send(event) }
                 #expect(try await agent.client().status().agent)
-                // It owes nothing to the one who does not read: the end comes after the grace period.
+                // The shutdown does not wait for the client that does not read; it ends after the grace period.
                 await agent.api.shutDown(grace: .milliseconds(200))
                 #expect(agent.api.connections.count == 0)
             }
         }
     }
 
-    @Test func `without an agent the stream fails`() async throws {
+    @Test func `without a running agent, the stream of events fails`() async throws {
         let error = await #expect(throws: AuthorizationError.self) {
             for try await _ in AgentClient(socketPath: "/nonexistent/agent.sock").events() {}
         }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import SSOAgent
 
+/// The agent's table of unfinished Negotiate exchanges.
 @Suite struct ExchangeTableTests {
     private final class Time: Sendable {
         private let offset = Mutex(Duration.zero)
@@ -13,7 +14,7 @@ import Testing
         func advance(_ duration: Duration) { offset.withLock { $0 += duration } }
     }
 
-    @Test func `an exchange is taken once by the user it is for`() {
+    @Test func `an exchange can be taken once, and only by its own user`() {
         let table = ExchangeTable()
         let id = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         #expect(table.take(id, user: 2) == nil)
@@ -22,7 +23,7 @@ import Testing
         #expect(table.take("", user: 1) == nil)
     }
 
-    @Test func `it ends after two minutes`() {
+    @Test func `an exchange expires after two minutes`() {
         let time = Time()
         let table = ExchangeTable { time.now }
         let (one, other) = (
@@ -37,7 +38,7 @@ import Testing
         #expect(table.count == 1)
     }
 
-    @Test func `who has too many loses his own oldest`() {
+    @Test func `a user with too many exchanges loses that user's oldest one`() {
         let table = ExchangeTable()
         let first = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         let anothers = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 2)
@@ -48,12 +49,12 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test func `numbers are never the same`() {
+    @Test func `the identifiers of exchanges are unique`() {
         let table = ExchangeTable()
         #expect(Set((0..<1000).map { _ in table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1) }).count == 1000)
     }
 
-    @Test func `those of a principal who has signed out end`() {
+    @Test func `the exchanges of a principal that has signed out are removed`() {
         let table = ExchangeTable()
         let alices = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         let bobs = table.insert(ScriptedExchange(), principal: "bob@A.TEST", user: 1)

@@ -9,10 +9,10 @@ import Testing
 
 @testable import SSOAgent
 
-/// What nginx's `auth_request` gets.
+/// The agent's answers to nginx's `auth_request`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct GatewayTests {
-    /// The head of the answer to an auth-request, field names in lower case.
+    /// The status and the header fields of the answer to an auth-request, with field names in lower case.
     private func ask(_ agent: RunningAgent, _ fields: [String]) async throws -> (status: Int, fields: [String: String]) {
         let arguments = fields.flatMap { ["--header", $0] } + ["--dump-header", "-", "--output", "/dev/null"]
         let reply = try await agent.curl(arguments + ["http://ksso/v1/auth-request"])
@@ -24,7 +24,7 @@ struct GatewayTests {
         return (reply.status, found)
     }
 
-    @Test func `a covered URL gets its header`() async throws {
+    @Test func `an auth-request for a covered URL gets an Authorization header field`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/a?b"])
@@ -44,7 +44,7 @@ struct GatewayTests {
         ["X-Original-URL: https://www.example.test/", "X-Original-URL: https://www.evil.test/"],
         ["X-Original-URL: https://www.example.test/\u{e9}"],
     ])
-    func `anything else gets none`(fields: [String]) async throws {
+    func `an auth-request for any other URL is refused with a reason`(fields: [String]) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let (status, answer) = try await ask(agent, fields)
@@ -54,7 +54,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `nobody signed in is 401 with the reason`() async throws {
+    @Test func `an auth-request without a session gets status 401 and the reason`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let (status, fields) = try await ask(agent, ["X-Original-URL: https://www.example.test/"])
@@ -63,9 +63,9 @@ struct GatewayTests {
         }
     }
 
-    /// A line break in the field ends it: what follows is no second field of ours, and no second request.
+    /// A line break ends the field; what follows must become neither a field of the answer nor a second request.
     @Test(arguments: ["\r\nX-Injected: 1", "\nX-Injected: 1", "\rX", "\0"])
-    func `a broken field is refused`(_ text: String) async throws {
+    func `an auth-request whose URL contains a line break or a NUL is refused`(_ text: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let head =

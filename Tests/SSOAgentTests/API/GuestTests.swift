@@ -10,7 +10,8 @@ import Testing
 @testable import KerberosEngine
 @testable import SSOAgent
 
-/// Another user, who may have tickets for the hosts of a domain, asks for many; the tests' own user is that one, the agent is another's.
+/// Limits on the requests of another user. The agent's owner has a different UID here, so that the user who runs the tests is the other
+/// user.
 struct GuestTests {
     private static let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/own.example.test"])
 
@@ -43,7 +44,7 @@ struct GuestTests {
                         }
                     }
                 }
-                // The first that is refused shows that others wait.
+                // The first refusal shows that other requests are waiting.
                 for await code in codes where code == "busy" { break }
                 let own = try request("own.example.test")
                 async let owner = agent.kerberos.beginAuthorization(with: own)
@@ -53,7 +54,7 @@ struct GuestTests {
                     return
                 }
                 #expect(grant.servicePrincipal.hasPrefix("HTTP/own.example.test"))
-                // libkrb5 sends a request again each second, and asks twice for a service that is not known.
+                // libkrb5 sends a request again each second, and sends two for an unknown service.
                 let asked = try realm.log().split(separator: "\n").filter { $0.contains("TGS_REQ") }
                 #expect(Set(asked.compactMap { $0.firstMatch(of: /HTTP.host[0-9]+/).map { String($0.0) } }).count < 20)
                 try await group.waitForAll()
@@ -61,14 +62,14 @@ struct GuestTests {
         }
     }
 
-    @Test(.testRealm(options)) func `a refusal says when to try again`() async throws {
+    @Test(.testRealm(options)) func `a refusal because of too many requests tells the client when to try again`() async throws {
         try await withGuest { agent, _ in
             let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
             #expect(try await agent.curl(known).status == 200)
             let gate = agent.kerberos.peerLimiter
             let (entries, entry) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // As long as these ask the KDC, no other request of the user's does.
+                // While these occupy the user's places, no other request of the user is sent to the KDC.
                 let places = (0..<PeerRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
                 for place in places {
                     group.addTask {
@@ -87,12 +88,12 @@ struct GuestTests {
                 let field = "X-Original-URL: https://more.example.test/"
                 let gateway = try await agent.curl(["--include", "--header", field, "http://ksso/v1/auth-request"])
                 #expect(gateway.status == 429 && gateway.body.lowercased().contains("retry-after: 1"), "\(gateway)")
-                // A ticket at hand needs no KDC.
+                // A cached ticket needs no KDC.
                 #expect(try await agent.curl(known).status == 200)
                 for place in places { place.continuation.finish() }
                 try await group.waitForAll()
             }
-            // A request that left made room. The KDC does not know this one.
+            // The finished requests have freed their places. The KDC does not know this service.
             let body = #"{"url": "https://more.example.test/"}"#
             #expect(try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).body.contains("unknownService"))
         }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// A client asks the agent nothing about a host that its rules ignore, and must learn all the same that the rules have changed.
+/// How a client learns that the agent's rules have changed, although it sends no request for a host that its rules ignore.
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct IgnoredHostTests {
     private static func later(_ realm: TestRealm) throws -> KerberosExtension {
@@ -18,7 +18,7 @@ struct IgnoredHostTests {
         return KerberosExtension(.init(configurations: [.init(realm: realm.name, hosts: rules)], base: .files([realm.configurationPath])))
     }
 
-    @Test func `a host that is added is answered by a client that asks of nothing else`() async throws {
+    @Test func `a client learns of an added host even if it asks only about that host`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.later.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
@@ -30,13 +30,13 @@ struct IgnoredHostTests {
         }
     }
 
-    @Test func `within the interval it is asked once`() async throws {
+    @Test func `a client checks the agent's rules once within the recheck interval`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.later.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             agent.current.replace(with: try Self.later(realm))
             let client = AgentClient(socketPath: agent.socketPath, fallback: nil, recheckInterval: .seconds(86400))
-            // It knows nothing yet; the first question has it look.
+            // The client has no rules yet; the first decision makes it fetch them.
             #expect(client.decision(for: url).plan == nil)
             #expect(try await comesTrue { client.decision(for: url).plan != nil })
             let other = try #require(URL(string: "https://www.other.test/"))
@@ -47,7 +47,7 @@ struct IgnoredHostTests {
         }
     }
 
-    @Test func `where the fallback serves an agent that comes is found`() async throws {
+    @Test func `a client that uses its fallback finds an agent that starts later`() async throws {
         let realm = try #require(TestRealm.current)
         let url = try #require(URL(string: "https://www.example.test/"))
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in

@@ -9,15 +9,15 @@ import Testing
 
 @testable import SSOAgent
 
-/// The API's listening socket.
+/// How the API's listening socket is replaced, and how it recovers when file descriptors run out.
 struct ListenerTests {
     private let request = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n"
 
-    @Test func `a socket in place of a lost one leaves no listener behind, and connections stay open`() async throws {
+    @Test func `replacing the API's lost socket closes the old listener and keeps connections open`() async throws {
         let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (path, api) = ("\(folder)/agent.sock", AgentAPI.forItsRoutes)
+        let (path, api) = ("\(folder)/agent.sock", AgentAPI.unconfigured)
         try await api.serve(try ListeningSocket.bind(path: path))
         try await RawConnection.open(path, sending: "\(request)\r\n") { (old: RawConnection) async throws in
             #expect(try await comesTrue { api.connections.count == 1 })
@@ -36,8 +36,8 @@ struct ListenerTests {
         #expect(try await comesTrue { try listenerCount(at: path) == 0 })
     }
 
-    /// The processor time has an upper bound that is far from what a pause takes, so that a slow machine does not matter.
-    @Test(.timeLimit(.minutes(2))) func `the API waits without work while no descriptor is left, and serves again afterwards`() async {
+    /// The upper bound of the processor time is far above what a pause takes, so a slow machine cannot fail the test.
+    @Test(.timeLimit(.minutes(2))) func `the API waits idle while no file descriptor is free and serves again afterwards`() async {
         await #expect(processExitsWith: .success) {
             let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -57,15 +57,15 @@ struct ListenerTests {
             let held = takeAllDescriptors()
             connect(client, to: path)
             var iterator = reports.makeAsyncIterator()
-            guard let first = await iterator.next(), first.failure == "Too many open files" else { fatalError("it does not report") }
+            guard let first = await iterator.next(), first.failure == "Too many open files" else { fatalError("no failure reported") }
             for descriptor in held { close(descriptor) }
-            guard write(client, request, request.count) == request.count else { fatalError("it does not listen") }
+            guard write(client, request, request.count) == request.count else { fatalError("the request cannot be written") }
             var response = [UInt8](repeating: 0, count: 12)
             guard recv(client, &response, 12, Int32(MSG_WAITALL)) == 12, response == Array("HTTP/1.1 404".utf8) else {
-                fatalError("it does not serve")
+                fatalError("the request is not answered")
             }
-            guard let second = await iterator.next(), second.failure == nil else { fatalError("it does not report that it serves again") }
-            guard second.time - first.time >= .milliseconds(900) else { fatalError("it does not wait") }
+            guard let second = await iterator.next(), second.failure == nil else { fatalError("no recovery reported") }
+            guard second.time - first.time >= .milliseconds(900) else { fatalError("no pause before the retry") }
             // The pause is a second long.
             let spent = Double(second.processorTime - first.processorTime) / Double(CLOCKS_PER_SEC)
             guard spent < 0.4 else { fatalError("it took \(spent) seconds of processor time") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// `openapi.yaml` says what the API is: every route, and every field of every document.
+/// Whether `openapi.yaml` documents every route of the API and every field of its documents.
 @Suite struct OpenAPITests {
     private static let text: String = {
         let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -15,7 +15,7 @@ import Testing
         return (try? String(contentsOf: package.appending(path: "Sources/SSOAgent/openapi.yaml"), encoding: .utf8)) ?? ""
     }()
 
-    /// The names that stand at a depth below a heading, up to the next line that is no deeper than it.
+    /// The names with an indentation below a heading, up to the next line that is indented no more than the heading.
     private func names(below heading: String, indent: Int) -> [String] {
         let lines = Self.text.components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: heading) else { return [] }
@@ -32,13 +32,13 @@ import Testing
         return String(line.dropFirst("      x-audience: ".count))
     }
 
-    @Test func `every route is there for whom it is and no other`() {
+    @Test func `openapi.yaml documents exactly the routes of the API and their audiences`() {
         let documented = names(below: "paths:", indent: 2).flatMap { path in
             names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { method in
                 "\(method.uppercased()) \(path) \(audience(of: method, path))"
             }
         }
-        let table = AgentAPI.operations(of: AgentAPI.forItsRoutes).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
+        let table = AgentAPI.operations(of: AgentAPI.unconfigured).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
         #expect(Set(documented) == Set(table))
         #expect(documented.count == 15)
     }
@@ -76,7 +76,7 @@ import Testing
         ("SignInRules", fields(SignInRules())),
         ("AgentProblem", fields(AgentProblem(status: 0, title: "", code: "", detail: ""))),
     ])
-    func `every field is there and no other`(schema: String, fields: [String]) {
+    func `openapi.yaml documents exactly the fields of each document`(schema: String, fields: [String]) {
         let lines = Self.text.components(separatedBy: "\n")
         let start = lines.firstIndex(of: "    \(schema):") ?? lines.endIndex
         let documented = lines[start...].dropFirst().prefix { $0.hasPrefix("     ") }
@@ -103,8 +103,8 @@ import Testing
 }
 
 extension AgentAPI {
-    /// An API that serves nobody.
-    static var forItsRoutes: AgentAPI {
+    /// An API without any configuration.
+    static var unconfigured: AgentAPI {
         AgentAPI(
             CurrentExtension(.init(.init(configurations: []))),
             events: EventHub(),

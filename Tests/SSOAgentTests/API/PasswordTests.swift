@@ -12,7 +12,7 @@ import Testing
 
 private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acceptsPasswordChanges: true)
 
-/// Changes of passwords by way of the agent, and what it tells of them, on a real kadmind.
+/// Password changes through the agent, and the events that report them, with a real kadmind.
 @Suite(.testRealm(options)) struct PasswordTests {
     let realm: TestRealm
 
@@ -24,7 +24,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         return name
     }
 
-    @Test func `a change loses no ticket`() async throws {
+    @Test func `a password change keeps the session's tickets`() async throws {
         let user = try await newUser()
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
@@ -45,7 +45,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     ]
 
     @Test(arguments: refusals)
-    func `a refusal is a problem without the passwords`(old: String, new: String, status: Int, code: String) async throws {
+    func `a refused change is reported without the new password`(old: String, new: String, status: Int, code: String) async throws {
         let policy = "policy\(UUID().uuidString)"
         _ = try await realm.kadmin(["add_policy", "-minlength", "8", policy])
         let user = try await newUser()
@@ -61,7 +61,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test(arguments: ["{}", #"{"password": "x"}"#, "[]", #"{"password": 1, "newPassword": "x"}"#])
-    func `a body that is none is a problem`(body: String) async throws {
+    func `a malformed request to change a password is refused with status 400`(body: String) async throws {
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let reply = try await agent.curl(["--data", body, "http://ksso/v1/password"])
             #expect(reply.status == 400)
@@ -69,8 +69,8 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         }
     }
 
-    /// Whoever changed it: the mark is in the cache that all share.
-    @Test(.timeLimit(.minutes(2))) func `a change by another program is told`() async throws {
+    /// The agent sees the change by a mark in the cache that all programs share.
+    @Test(.timeLimit(.minutes(2))) func `a password change by another program is reported as an event`() async throws {
         let home = try KeptHome(realm)
         let user = try await newUser()
         try await home.makeExtension().signIn(user, using: .password(Secret("secret")))
@@ -83,7 +83,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `an expiry is told`() async throws {
+    @Test(.timeLimit(.minutes(2))) func `a password that expires soon is reported as an event`() async throws {
         let home = try KeptHome(realm)
         let user = try await newUser("-pwexpire \"3 days\"")
         let session = try await home.makeExtension().signIn(user, using: .password(Secret("secret")))

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A connection to a Unix socket that sends what it is told, whether or not it is HTTP.
+/// A connection to a Unix socket on which a test can send any text, whether or not it is HTTP.
 final class RawConnection: Sendable {
     private let channel: any Channel
     private let received: EventLoopFuture<String>
@@ -38,14 +38,14 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// What comes until the other end closes, or a minute has passed.
+    /// Returns everything received until the other end closes the connection or a minute has passed.
     func answer() async throws -> String {
         let end = channel.eventLoop.scheduleTask(in: .seconds(60)) { [channel] in channel.close(promise: nil) }
         defer { end.cancel() }
         return try await received.get()
     }
 
-    /// Sends no more, and goes on reading.
+    /// Closes the sending side and continues to read.
     func closeOutput() async throws { try await channel.close(mode: .output) }
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }

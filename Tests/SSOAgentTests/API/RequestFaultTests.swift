@@ -11,6 +11,7 @@ import Testing
 
 @testable import SSOAgent
 
+/// How the API handles malformed, oversized and unpermitted requests, and requests during a shutdown.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct RequestFaultTests {
     @Test(
@@ -26,7 +27,7 @@ struct RequestFaultTests {
             ("GET", "/v1/explain", nil, 400, "malformedRequest"), ("GET", "/v1/explain?url=%00", nil, 400, "invalidURL"),
         ] as [(String, String, String?, Int, String)]
     )
-    func `each failure is a problem`(method: String, path: String, body: String?, status: Int, code: String) async throws {
+    func `each API error has its status and code`(method: String, path: String, body: String?, status: Int, code: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let data = body.map { ["--data", $0] } ?? []
@@ -37,7 +38,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `a body that is too large is refused before it is read`() async throws {
+    @Test func `a request body that is too large is refused with status 413`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": ""# + String(repeating: "x", count: 400_000) + #""}"#
@@ -51,7 +52,7 @@ struct RequestFaultTests {
     @Test(arguments: [
         "garbage\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "POST /v1/login HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     ])
-    func `what is no HTTP ends its own connection`(_ text: String) async throws {
+    func `data that is not HTTP closes only its own connection`(_ text: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             try await RawConnection.open(agent.socketPath, sending: text) { connection in
@@ -66,7 +67,7 @@ struct RequestFaultTests {
         "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n-1\r\n{}\r\n0\r\n\r\n",
         "Transfer-Encoding: chunked\r\n\r\n2\r\n{}X\r\n", "Content-Length: 2, 3\r\n\r\n{}", "Transfer-Encoding: chunked, gzip\r\n\r\n",
     ])
-    func `a body with a false length is a bad request`(_ rest: String) async throws {
+    func `a body with an invalid length or transfer encoding is refused with status 400`(_ rest: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let text = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\n" + rest
@@ -78,8 +79,8 @@ struct RequestFaultTests {
         }
     }
 
-    /// As nc -N does, and a client in Python that calls shutdown(SHUT_WR).
-    @Test func `a client that has closed its end for writing gets the answer`() async throws {
+    /// `nc -N` does this, and a Python client that calls shutdown(SHUT_WR).
+    @Test func `a client of the API that closes its sending side still gets the answer`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let text = "POST /v1/logout HTTP/1.1\r\nHost: ksso\r\nContent-Length: 2\r\n\r\n{}"
@@ -93,7 +94,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `a page of a browser is not answered`() async throws {
+    @Test func `a request with an Origin header field, as a browser sends it, is refused`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let reply = try await agent.curl(["--header", "Origin: https://www.example.test", "http://ksso/v1/status"])
@@ -102,7 +103,7 @@ struct RequestFaultTests {
     }
 
     @Test(arguments: ["Basic realm=x", "Negotiate AAAA", "Negotiate ???", ""])
-    func `a challenge that is none is not handled`(_ challenge: String) async throws {
+    func `a challenge that is not an initial Negotiate challenge is not handled`(_ challenge: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": "https://www.example.test/", "challenge": "\#(challenge)"}"#
@@ -113,10 +114,10 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `a stranger gets nothing but what is granted`() async throws {
+    @Test func `another user gets only the operations and hosts that are granted`() async throws {
         let realm = try #require(TestRealm.current)
         let rule = AllowedPeer(.user(geteuid()), hosts: [try HostRule("www.example.test")])
-        // The test is a stranger to an agent whose owner is another.
+        // The agent's owner has another UID, so that the test runs as another user.
         try await RunningAgent.run(in: realm, change: { $0.allowedPeers = [rule] }, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
             for path in ["status", "events", "explain?url=https://www.example.test/"] {
                 #expect(try await agent.curl(["http://ksso/v1/\(path)"]).status == 403)
@@ -131,7 +132,7 @@ struct RequestFaultTests {
             #expect(other.status == 403)
             let logout = #"{"url": "https://www.example.test/", "operation": "logout"}"#
             #expect(try await agent.curl(["--data", logout, "http://ksso/v1/authorize"]).status == 403)
-            // Who answers, and how strictly, is not the stranger's choice.
+            // The principal, mutual authentication and options are not the other user's choice.
             for choice in [#""principal": "admin@\#(realm.name)""#, #""mutualAuthentication": "off""#, #""options": {"a": "b"}"#] {
                 let body = #"{"url": "https://www.example.test/", \#(choice)}"#
                 #expect(try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).status == 403, "\(choice)")
@@ -140,8 +141,8 @@ struct RequestFaultTests {
         }
     }
 
-    /// Signing out and the state give nobody a ticket.
-    @Test func `a program that is denied signs nobody in`() async throws {
+    /// Signing out and reading the status stay permitted, because neither gives the program a ticket.
+    @Test func `a denied program can neither sign in, refresh nor change a password`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, change: { $0.deniedCallers = [.folder("/usr/")] }) { agent in
             let login = #"{"principal": "alice", "password": "secret"}"#
@@ -156,11 +157,11 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `whom no rule names is not listened to`() async throws {
+    @Test func `the connection of a user without any rule is closed without reading a request`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
             let request = "GET /v1/status HTTP/1.1\r\nHost: ksso\r\n\r\n"
-            // Closed before, while or after the request was written.
+            // The connection may be closed before, while or after the request is written.
             let answer = try? await RawConnection.open(agent.socketPath, sending: request) { try await $0.answer() }
             #expect(answer ?? "" == "")
             #expect(agent.api.requests.load(ordering: .relaxed) == 0)
@@ -169,7 +170,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `a request in progress ends before the agent does`() async throws {
+    @Test func `a request in progress is answered before the agent stops`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": "https://www.example.test/"}"#
@@ -181,8 +182,7 @@ struct RequestFaultTests {
                 #expect(try await connection.answer().hasPrefix("HTTP/1.1 200"))
                 await end
             }
-            // A child that is just being started by another test has a copy of the socket for a moment, in which it still takes
-            // connections.
+            // A child process that another test is starting briefly has a copy of the socket, which still accepts connections.
             let isGone = try await comesTrue {
                 do throws(AuthorizationError) {
                     _ = try await AgentClient(socketPath: agent.socketPath).status()
@@ -195,7 +195,7 @@ struct RequestFaultTests {
         }
     }
 
-    @Test func `other profiles are noticed by the client`() async throws {
+    @Test func `a client learns of changed profiles with its next request`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()

@@ -9,7 +9,7 @@ import Synchronization
 
 @testable import SSOAgent
 
-/// An agent's API over a real realm, with an engine and a socket of its own.
+/// An agent's API in a real realm, with its own engine and socket.
 struct RunningAgent: Sendable {
     let realm: TestRealm
     let kerberos: KerberosExtension
@@ -19,11 +19,11 @@ struct RunningAgent: Sendable {
     let socketPath: String
     /// The default cache of its engine.
     let cacheName: String
-    /// How often a stop was asked for.
+    /// The number of requests to stop the agent.
     let stops = Counter()
-    /// How often the sessions were said to have changed.
+    /// The number of reported changes of the sessions.
     let changes = Counter()
-    /// How often a token was said to have been made.
+    /// The number of reported tokens.
     let uses = Counter()
 
     final class Counter: Sendable {
@@ -32,7 +32,7 @@ struct RunningAgent: Sendable {
         func add() { value.withLock { $0 += 1 } }
     }
 
-    /// Runs the body with an agent that `alice` is signed in to, and shuts it down.
+    /// Runs the body with an agent, in which `alice` is signed in unless `signedIn` is false, and shuts the agent down.
     static func run<Return>(
         in realm: TestRealm,
         signedIn: Bool = true,
@@ -103,10 +103,10 @@ struct RunningAgent: Sendable {
         )
     }
 
-    /// A client that knows the configurations.
+    /// A client that has fetched the agent's configurations.
     func client() async throws -> AgentClient { try await AgentClient.connect(socketPath: socketPath) }
 
-    /// What curl prints for a request: the status on the last line.
+    /// Sends a request with curl, which prints the status on the last line.
     func curl(_ arguments: [String], input: String? = nil) async throws -> (status: Int, body: String) {
         let result = try await realm.run(
             "curl",

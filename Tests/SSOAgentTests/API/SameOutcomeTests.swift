@@ -9,7 +9,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// A program's own request and nginx's question on behalf of one are held to the same rules.
+/// The rules that apply alike to a program's own request and to nginx's `auth_request`.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct SameOutcomeTests {
     enum Route: String, CaseIterable {
@@ -27,7 +27,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: Route.allCases)
-    func `a token is a use of the session`(route: Route) async throws {
+    func `each token counts as a use of the session`(route: Route) async throws {
         try await RunningAgent.run(in: try #require(TestRealm.current)) { agent async throws in
             #expect(try await route.ask(agent).body.contains("Negotiate "))
             #expect(agent.uses.count == 1)
@@ -35,7 +35,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: Route.allCases)
-    func `who finds nobody signed in waits for the agents sign in`(route: Route) async throws {
+    func `a request without a session waits for the agent's own sign-in`(route: Route) async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -45,7 +45,7 @@ struct SameOutcomeTests {
         }
     }
 
-    @Test func `the identity waits as well`() async throws {
+    @Test func `an identity request without a session waits for the agent's own sign-in`() async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -56,9 +56,9 @@ struct SameOutcomeTests {
         }
     }
 
-    /// The realm's key was changed since the sign-in.
+    /// The key of the realm's krbtgt was changed after the sign-in.
     @Test(arguments: Route.allCases)
-    func `a ticket that the KDC refuses is a matter of signing in again`(route: Route) async throws {
+    func `a request whose ticket the KDC refuses fails with the advice to sign in again`(route: Route) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in
             try await RunningAgent.run(in: realm) { agent async throws in
                 try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
@@ -69,8 +69,8 @@ struct SameOutcomeTests {
         }
     }
 
-    /// Whoever signs out is not signed in first.
-    @Test func `a sign-out signs nobody in`() async throws {
+    /// A sign-out must not start the agent's own sign-in.
+    @Test func `a sign-out without a session does not wait for the agent's own sign-in`() async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             signedIn: false,
@@ -83,7 +83,7 @@ struct SameOutcomeTests {
     }
 
     @Test(arguments: ScreenLockedBehavior.allCases)
-    func `nothing passes the locked screen`(behavior: ScreenLockedBehavior) async throws {
+    func `no token or identity is given out while the screen is locked`(behavior: ScreenLockedBehavior) async throws {
         try await RunningAgent.run(
             in: try #require(TestRealm.current),
             change: { $0.screenLockedBehavior = behavior },

@@ -10,9 +10,10 @@ import Testing
 
 @testable import SSOAgent
 
+/// How clients sign in, refresh, sign out and stop the agent through its API.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "app"]))
 struct SessionTests {
-    @Test func `signs in refreshes and signs out`() async throws {
+    @Test func `a client signs in with a password, refreshes the session and signs out`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
@@ -26,7 +27,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `signs in from a keytab`() async throws {
+    @Test func `a client signs in with a keytab`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let session = try await agent.client().login("app", keytab: realm.keytabPath)
@@ -34,7 +35,7 @@ struct SessionTests {
         }
     }
 
-    /// The list is that of EXAMPLE.TEST, the realm of the keytab's first principal, and by its principal that of SERVICE.TEST.
+    /// The list applies to EXAMPLE.TEST, the realm of the keytab's first principal, and because of its principal to SERVICE.TEST.
     @Test(arguments: [
         ("login", #""keytab": "KEYTAB""#), ("login", #""keytab": "KEYTAB", "realm": "OTHER.TEST""#),
         ("login", #""keytab": "KEYTAB", "realm": "EXAMPLE.TEST""#), ("login", #""password": "secret", "realm": "EXAMPLE.TEST""#),
@@ -43,7 +44,7 @@ struct SessionTests {
         ("password", #""principal": "bob", "realm": "SERVICE.TEST", "password": "secret", "newPassword": "other""#),
         ("password", #""password": "secret", "newPassword": "other""#),
     ])
-    func `a denied program gets no ticket, whichever realm it names`(operation: String, body: String) async throws {
+    func `a denied program gets no ticket, whichever realm it requests`(operation: String, body: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(
             in: realm,
@@ -61,7 +62,7 @@ struct SessionTests {
     }
 
     @Test(.testRealm(users: ["alice": "secret"]))
-    func `a wrong password is sent once and said`() async throws {
+    func `a wrong password costs one attempt at the KDC and is not in the error`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let error = await #expect(throws: AuthorizationError.self) {
@@ -69,8 +70,8 @@ struct SessionTests {
             }
             #expect(error?.code.rawValue == "wrongPassword")
             #expect((error?.cause as? AgentProblem)?.libraryCode != 0)
-            let said = "\(String(describing: error)) \(error?.message ?? "")"
-            #expect(!said.contains("wrong \"password") && said.contains("alice@EXAMPLE.TEST"))
+            let report = "\(String(describing: error)) \(error?.message ?? "")"
+            #expect(!report.contains("wrong \"password") && report.contains("alice@EXAMPLE.TEST"))
             let failures = try realm.log().split(separator: "\n").count { $0.contains("PREAUTH_FAILED") }
             #expect(failures == 1)
         }
@@ -88,7 +89,7 @@ struct SessionTests {
         ("refresh", #"{"principal": "nobody"}"#, 409, "noCredentials"), ("refresh", "{}", 409, "noCredentials"),
         ("logout", #"{"principal": "@@"}"#, 400, "malformedPrincipal"), ("logout", "[]", 400, "malformedRequest"),
     ])
-    func `what cannot be done is a problem`(operation: String, body: String, status: Int, code: String) async throws {
+    func `each session error has its status and code`(operation: String, body: String, status: Int, code: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let reply = try await agent.curl(["--data", body, "http://ksso/v1/\(operation)"])
@@ -99,7 +100,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `tickets of others stay without all`() async throws {
+    @Test func `a logout removes other programs' tickets only if it covers all sessions`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let kinit = try await realm.run("kinit", ["alice"], environment: ["KRB5CCNAME": agent.cacheName], input: "secret\n")
@@ -110,7 +111,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `explains as the command does`() async throws {
+    @Test func `the agent explains a URL as its engine does, without user information or fragment`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let client = try await agent.client()
@@ -126,7 +127,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `stops when asked`() async throws {
+    @Test func `a client can stop the agent`() async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             try await agent.client().stop()

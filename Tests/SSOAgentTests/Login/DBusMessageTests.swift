@@ -2,7 +2,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// Bytes of a bus, well formed and not.
+/// How well-formed and malformed D-Bus messages are decoded.
 @Suite struct DBusMessageTests {
     /// A signal as logind sends it: LockedHint has become true.
     static let signal: [UInt8] = {
@@ -26,7 +26,7 @@ import Testing
         return message(4, fields: fields.bytes, body: body.bytes)
     }()
 
-    /// Writes as a bus does.
+    /// Encodes values as D-Bus does.
     struct Bytes {
         var bytes: [UInt8] = []
         mutating func align(_ alignment: Int) { while bytes.count % alignment != 0 { bytes.append(0) } }
@@ -55,13 +55,13 @@ import Testing
         return header.bytes + body
     }
 
-    /// A message with a body of a signature.
+    /// A message with a body and its signature.
     static func message(_ signature: String, _ body: [UInt8]) -> [UInt8] {
         let text = Array(signature.utf8)
         return message(4, fields: [8, 1, 103, 0, UInt8(text.count)] + text + [0], body: body)
     }
 
-    @Test func `a signal is read`() throws {
+    @Test func `a signal is decoded`() throws {
         let message = try DBusMessage(Self.signal)
         #expect(message.kind == .signal && message.serial == 7 && message.sender == ":1.0")
         #expect(message.path == "/org/freedesktop/login1/session/_37" && message.member == "PropertiesChanged")
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    @Test func `what is sent is read as well`() throws {
+    @Test func `an encoded method call is decoded to the same values`() throws {
         let call = DBusCall(destination: "a.b", path: "/", interface: "c.d", member: "E", arguments: ["one", "", "dr\u{e9}i"])
         let message = try DBusMessage(call.encoded(serial: 9))
         #expect(message.kind == .methodCall && message.serial == 9 && message.interface == "c.d" && message.member == "E")
@@ -80,14 +80,14 @@ import Testing
         #expect(try DBusMessage(DBusCall.bus("Hello").encoded(serial: 1)).values() == [])
     }
 
-    @Test func `a big endian sender is understood`() throws {
+    @Test func `a big-endian message is decoded`() throws {
         let body: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 5]
         let fields: [UInt8] = [8, 1, 103, 0, 2, 98, 117, 0]
         let bytes = [66, 4, 1, 1, 0, 0, 0, 8, 0, 0, 0, 7, 0, 0, 0, 8] + fields + body
         #expect(try DBusMessage(bytes).values() == [.boolean(true), .unsigned(5)])
     }
 
-    @Test(arguments: [1, 3, 16, 17, 300]) func `messages come whole however they are cut`(size: Int) throws {
+    @Test(arguments: [1, 3, 16, 17, 300]) func `D-Bus messages are reassembled from fragments of any size`(size: Int) throws {
         let stream = Self.signal + Self.message("u", [5, 0, 0, 0]) + Self.signal
         var decoder = DBusFrameDecoder()
         var messages: [DBusMessage] = []
@@ -108,38 +108,38 @@ import Testing
     @Test(arguments: [
         Fault("no byte order", [0] + signal.dropFirst()),
         Fault("the protocol's second version", signal.prefix(3) + [2] + signal.dropFirst(4)),
-        Fault("no kind", [108, 0] + signal.dropFirst(2)),
+        Fault("no message type", [108, 0] + signal.dropFirst(2)),
         Fault("serial 0", signal.prefix(8) + [0] + signal.dropFirst(9)),
         Fault("a body without a signature", message(4, fields: [], body: [1])),
         Fault("a text that is longer than the body", message("s", [9, 0, 0, 0, 65, 0])),
         Fault("a text of 4 GiB", message("s", [255, 255, 255, 255, 65, 0])),
         Fault("a text without its zero", message("s", [1, 0, 0, 0, 65, 66])),
         Fault("a text with a zero", message("s", [3, 0, 0, 0, 65, 0, 65, 0])),
-        Fault("a text that is no UTF-8", message("s", [1, 0, 0, 0, 0xFF, 0])),
+        Fault("a text that is not UTF-8", message("s", [1, 0, 0, 0, 0xFF, 0])),
         Fault("a boolean of 2", message("b", [2, 0, 0, 0])),
         Fault("an array that is longer than the body", message("ay", [9, 0, 0, 0, 1])),
         Fault("an array whose last element does not fit", message("au", [6, 0, 0, 0, 1, 0, 0, 0, 2, 0])),
         Fault("padding that is not zero", message("yu", [1, 1, 0, 0, 2, 0, 0, 0])),
-        Fault("bytes behind the values", message("y", [1, 2])),
-        Fault("a value that is not there", message("yy", [1])),
-        Fault("a variant of two", message("v", [2, 121, 121, 0, 1, 1])),
-        Fault("a variant of nothing", message("v", [0, 0])),
-        Fault("variants without end", message("v", [UInt8](repeating: [1, 118, 0], count: 2000))),
-        Fault("arrays without end", message(String(repeating: "a", count: 200) + "y", [0, 0, 0, 0])),
-        Fault("an array of nothing", message("a", [0, 0, 0, 0])),
-        Fault("a structure that is open", message("(y", [1])),
+        Fault("bytes after the values", message("y", [1, 2])),
+        Fault("a missing value", message("yy", [1])),
+        Fault("a variant of two types", message("v", [2, 121, 121, 0, 1, 1])),
+        Fault("a variant without a type", message("v", [0, 0])),
+        Fault("variants nested too deeply", message("v", [UInt8](repeating: [1, 118, 0], count: 2000))),
+        Fault("arrays nested too deeply", message(String(repeating: "a", count: 200) + "y", [0, 0, 0, 0])),
+        Fault("an array without an element type", message("a", [0, 0, 0, 0])),
+        Fault("a structure that is not closed", message("(y", [1])),
         Fault("an empty structure", message("()", [])),
         Fault("a dictionary whose key is a variant", message("a{vs}", [0, 0, 0, 0])),
-        Fault("a dictionary of three", message("a{sss}", [0, 0, 0, 0])),
+        Fault("a dictionary entry of three types", message("a{sss}", [0, 0, 0, 0])),
         Fault("an entry outside of a dictionary", message("{ss}", [])),
-        Fault("a type that nobody knows", message("k", [])),
+        Fault("an unknown type", message("k", [])),
     ])
-    func `what is malformed is refused`(_ fault: Fault) {
+    func `a malformed D-Bus message is refused`(_ fault: Fault) {
         #expect(throws: DBusError.malformed) { try DBusMessage(fault.bytes).values() }
     }
 
-    /// Cut, and changed in every byte: an error or other values, and never a crash.
-    @Test func `any damage is borne`() throws {
+    /// Messages are truncated, and changed in every byte; the result is an error or other values, never a crash.
+    @Test func `a truncated or damaged D-Bus message does not crash the decoder`() throws {
         let bodies = [("a(susso)", 1), ("a{sv}v", 4)].map { Self.message($0, [UInt8](repeating: $1, count: 64)) }
         for bytes in bodies + [Self.signal, DBusCall.bus("AddMatch", "x").encoded(serial: 3)] {
             for end in 0..<bytes.count { #expect((try? DBusMessage(Array(bytes[..<end]))) == nil) }
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// A signal with a field that stands in more variants than are read.
+    /// A signal with a header field that is nested in more variants than the decoder reads.
     static func nested(to destination: String = ":1.9", depth: Int = 40) -> [UInt8] {
         foreignSignal(to: destination) { fields in
             fields.align(8)
@@ -183,7 +183,7 @@ import Testing
         return message(4, fields: fields.bytes, body: body)
     }
 
-    @Test(arguments: [5000, 1 << 16, 1 << 30]) func `what nobody reads is passed over`(size: Int) throws {
+    @Test(arguments: [5000, 1 << 16, 1 << 30]) func `D-Bus messages that cannot be read are skipped`(size: Int) throws {
         let body: [UInt8] = [1, 2, 3, 4]
         for foreign in [Self.huge(), Self.nested(), Self.message(4, fields: [], body: body)] {
             let stream = Self.signal + foreign + foreign + Self.signal
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `what is longer than the protocol allows is refused before it arrives`() throws {
+    @Test func `a D-Bus message above the protocol's length limit is refused before it arrives`() throws {
         for place in [4, 12] {
             var head = Array(Self.signal.prefix(16))
             head[place + 3] = 16
@@ -214,7 +214,7 @@ import Testing
             ("unix:abstract=/a", nil), ("unix:path=/a%2", nil), ("unix:path=/a%00", nil), ("unix:path=a", nil), ("nonsense", nil),
         ] as [(String?, String?)]
     )
-    func `the bus is where the variable says`(address: String?, path: String?) {
+    func `DBUS_SYSTEM_BUS_ADDRESS sets the path of the system bus's socket`(address: String?, path: String?) {
         #expect(DBusAddress.systemSocket(environment: address.map { ["DBUS_SYSTEM_BUS_ADDRESS": $0] } ?? [:]) == path)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// Another user of a bus, who sends what they like.
+/// Another client of a bus, which can send arbitrary bytes.
 struct ForeignBusClient {
     private let channel: any Channel
     private let handler: NIOLoopBound<DBusChannelHandler>
@@ -35,7 +35,7 @@ struct ForeignBusClient {
         return try await promise.futureResult.get().values()
     }
 
-    /// The connections of the others. What was sent before has reached them, or waits for them.
+    /// The names of the other connections. Messages sent before this call have reached them or are queued for them.
     func others() async throws -> Set<String> {
         let names = try await Self.call("ListNames", channel, handler).first?.list?.compactMap(\.string) ?? []
         return Set(names.filter { $0.hasPrefix(":") && $0 != name })

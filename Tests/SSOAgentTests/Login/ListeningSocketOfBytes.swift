@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Sends each client some bytes as soon as it says something, and closes.
+/// Sends fixed bytes to each client as soon as it sends something, and closes the connection.
 final class ListeningSocketOfBytes {
     private let path: String
     private let answer: [UInt8]

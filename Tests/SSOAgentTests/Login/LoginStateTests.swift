@@ -2,7 +2,7 @@ import Testing
 
 @testable import SSOAgent
 
-/// What a change of the login sessions means.
+/// Which changes the agent derives from the states of a user's login sessions.
 @Suite struct LoginStateTests {
     private typealias Session = LoginState.Session
 
@@ -33,29 +33,29 @@ import Testing
     private static let leaving = Session(type: "wayland", state: "closing")
 
     @Test(arguments: [
-        Case("nothing to nothing", [:], [:], []),
-        Case("the first look at nobody", nil, [:], []),
-        Case("the first look at an open screen", nil, ["a": desk], []),
+        Case("no session before and after", [:], [:], []),
+        Case("the first look without a session", nil, [:], []),
+        Case("the first look at an unlocked screen", nil, ["a": desk], []),
         Case("the first look at a locked screen", nil, ["a": locked], [.locked], isLocked: true),
         Case("locked", ["a": desk], ["a": locked], [.locked], isLocked: true),
         Case("still locked", ["a": locked], ["a": locked], [], isLocked: true),
         Case("unlocked", ["a": locked], ["a": desk], []),
-        Case("one that locks itself and does not say so", ["a": desk], ["a": desk], requests: ["a"], [.locked]),
-        Case("somebody else's session is told to lock", ["a": desk], ["a": desk], requests: ["b"], []),
-        Case("a shell beside a locked screen", ["a": desk, "b": shell], ["a": locked, "b": shell], [.locked], isLocked: true),
-        Case("an open screen beside a locked one", ["a": desk, "b": desk], ["a": locked, "b": desk], [.locked]),
-        Case("left", ["a": desk], [:], [.sessionEnded]),
-        Case("left, and a process lingers", ["a": desk], ["a": leaving], [.sessionEnded]),
-        Case("what lingered is gone too", ["a": leaving], [:], []),
-        Case("left while it is locked", ["a": locked], [:], [.sessionEnded]),
+        Case("a lock request to a session that sets no locked hint", ["a": desk], ["a": desk], requests: ["a"], [.locked]),
+        Case("a lock request to another user's session", ["a": desk], ["a": desk], requests: ["b"], []),
+        Case("a shell next to a locked screen", ["a": desk, "b": shell], ["a": locked, "b": shell], [.locked], isLocked: true),
+        Case("an unlocked screen next to a locked one", ["a": desk, "b": desk], ["a": locked, "b": desk], [.locked]),
+        Case("logged out", ["a": desk], [:], [.sessionEnded]),
+        Case("logged out with a lingering process", ["a": desk], ["a": leaving], [.sessionEnded]),
+        Case("the lingering session ends too", ["a": leaving], [:], []),
+        Case("logged out while locked", ["a": locked], [:], [.sessionEnded]),
         Case("one of two has ended", ["a": desk, "b": shell], ["b": shell], []),
-        Case("another one has begun meanwhile", ["a": desk], ["b": desk], []),
-        Case("only jobs are left", ["a": desk], ["b": Session(category: "background")], [.sessionEnded]),
+        Case("another session has begun in the meantime", ["a": desk], ["b": desk], []),
+        Case("only background jobs are left", ["a": desk], ["b": Session(category: "background")], [.sessionEnded]),
         Case("a greeter has ended", ["a": Session(category: "greeter")], [:], []),
         Case("the service manager's own session does not count", ["a": desk], ["m": Session(category: "manager")], [.sessionEnded]),
-        Case("an early session is one", ["a": desk], ["b": Session(category: "user-early")], []),
+        Case("an early session counts", ["a": desk], ["b": Session(category: "user-early")], []),
     ])
-    func `what it means`(_ item: Case) {
+    func `a change of login sessions is reported as a screen lock or a session end`(_ item: Case) {
         let after = LoginState(sessions: item.after)
         #expect(after.changes(since: item.before.map { LoginState(sessions: $0) }, requests: item.requests) == item.changes)
         #expect(after.isLocked == item.isLocked)

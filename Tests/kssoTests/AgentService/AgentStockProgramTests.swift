@@ -3,7 +3,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// Programs that know nothing of this project are signed in by `ksso login`, and what they acquire is there for all.
+/// Stock Kerberos programs use the session of `ksso login`, and share the tickets that they acquire.
 @Suite(.protectedWeb)
 struct AgentStockProgramTests {
     let station: Workstation
@@ -19,7 +19,7 @@ struct AgentStockProgramTests {
         try await station.run(["ksso", "exec", "--"] + command, input: input)
     }
 
-    @Test func `kinit lists switches and destroys`() async throws {
+    @Test func `kinit, klist, kswitch and kdestroy work on the agent's caches`() async throws {
         try await withServingAgent(at: station) {
             try await station.signIn("alice")
             #expect(try await exec("kinit", "bob", input: "secret\n").exitStatus == 0)
@@ -41,7 +41,7 @@ struct AgentStockProgramTests {
         }
     }
 
-    @Test func `kvno and curl share their tickets`() async throws {
+    @Test func `kvno, curl and ksso fetch share their service tickets`() async throws {
         try await withServingAgent(at: station) {
             try await station.signIn()
             #expect(try await exec("kvno", "HTTP/localhost").exitStatus == 0)
@@ -54,17 +54,17 @@ struct AgentStockProgramTests {
         }
     }
 
-    /// The protected page is the list of a repository's branches.
+    /// The content of the protected page is a repository's list of branches.
     @Test(.enabled(if: StockProgram.isInstalled("git"), "git is missing: package git"))
-    func `git lists a protected repository`() async throws {
+    func `git lists the branches of a protected repository`() async throws {
         let commit = String(repeating: "0123456789", count: 4)
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             try await withProtectedWebServer(realm: realm) { server in
                 let station = try Workstation(realm: realm)
                 try station.install(profile())
                 try "\(commit)\trefs/heads/main\n".write(toFile: "\(server.directory)/pages/hello", atomically: true, encoding: .utf8)
-                // git puts /info/refs behind it, into the query.
-                // Without emptyAuth it asks for a name.
+                // git appends /info/refs, which becomes part of the query.
+                // Without emptyAuth, git prompts for a user name.
                 let list = ["git", "-c", "http.emptyAuth=true", "ls-remote", "\(server.url)/hello?of="]
                 let environment = ["GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"]
                 try await withServingAgent(at: station) {
@@ -78,7 +78,7 @@ struct AgentStockProgramTests {
     }
 
     @Test(.enabled(if: StockProgram.heimdalTools != nil, "Heimdal's tools are missing: Scripts/install-packages unpacks them"))
-    func `a program with Heimdal inside shares the tickets by a file`() async throws {
+    func `a Heimdal program uses the tickets through ksso exec --file`() async throws {
         let tools = try #require(StockProgram.heimdalTools)
         let kgetcred = URL(fileURLWithPath: tools.path).deletingLastPathComponent().appending(path: "kgetcred").path
         let help = try await station.ksso("exec", "--help").output
@@ -102,12 +102,12 @@ struct AgentStockProgramTests {
         }
     }
 
-    /// Heimdal's programs look for the socket at one path alone: there a child process of the test's sees the agent's.
+    /// Heimdal's programs look for the cache socket at one fixed path, so the child process gets the agent's socket mounted there.
     @Test(
         .enabled(if: StockProgram.heimdalTools != nil, "Heimdal's tools are missing: Scripts/install-packages unpacks them"),
         .enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason))
     )
-    func `heimdals programs share the tickets`() async throws {
+    func `Heimdal programs share the tickets through the agent's cache socket`() async throws {
         let tools = try #require(StockProgram.heimdalTools)
         let settings = """
             [libdefaults]
@@ -122,7 +122,7 @@ struct AgentStockProgramTests {
         let environment = tools.variables.merging(
             ["KRB5_CONFIG": try station.write(settings, to: "heimdal.conf"), "KRB5CCNAME": "KCM:"]
         ) { $1 }
-        // It asks for the name that it was called by.
+        // heimtools selects the tool by the name that it is called by.
         for name in ["klist", "kswitch"] {
             try FileManager.default.createSymbolicLink(atPath: "\(station.directory)/\(name)", withDestinationPath: tools.path)
         }

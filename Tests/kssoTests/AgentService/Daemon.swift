@@ -1,9 +1,9 @@
 import KerberosTesting
 
-/// Runs a closure while a daemon serves, and ends the daemon on every way out, the end of this process included.
+/// Runs a closure while a daemon serves, and stops the daemon in every case, even if this process exits.
 ///
-/// - Parameter isReady: Waits until it serves.
-/// - Returns: What the closure returns, the daemon's exit status (128 and the number for a signal), and everything that it wrote.
+/// - Parameter isReady: Waits until the daemon serves.
+/// - Returns: The closure's result, the daemon's exit status (128 plus the number for a signal), and everything that the daemon wrote.
 @discardableResult
 func withDaemon<Value>(
     _ command: [String],
@@ -12,7 +12,7 @@ func withDaemon<Value>(
     isReady: (Conversation) async throws -> Void,
     _ body: () async throws -> Value
 ) async throws -> (value: Value, status: Int, output: String) {
-    // The shell ends the daemon when it is told to, or when nobody is there any more who could tell it.
+    // The shell stops the daemon when it reads a line, or when its standard input closes because the test process has exited.
     let shell = """
         exec 3<&0; "$@" </dev/null 3<&- & daemon=$!
         { read _ <&3; kill $daemon; } & reader=$!
@@ -27,7 +27,7 @@ func withDaemon<Value>(
         } catch {
             outcome = .failure(error)
         }
-        // A daemon that has ended by itself does not read it.
+        // Writing fails if the daemon has already exited.
         try? await conversation.type("\n")
     }
     guard let outcome else { throw CancellationError() }

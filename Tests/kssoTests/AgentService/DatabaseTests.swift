@@ -4,16 +4,16 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// psql signs in with the agent's tickets.
+/// PostgreSQL's psql signs in with the agent's tickets.
 @Suite(
     .enabled(if: StockProgram.isInstalled("psql"), "psql is missing: package postgresql-client"),
     .enabled(if: StockProgram.databasePrograms != nil, "PostgreSQL's server is missing: package postgresql"),
-    .enabled(if: geteuid() == 0 && getpwnam("postgres") != nil, "PostgreSQL's server runs as a user of its own: this needs root"),
+    .enabled(if: geteuid() == 0 && getpwnam("postgres") != nil, "only root can run PostgreSQL's server as the user postgres"),
     .testRealm(users: ["alice": "secret"], services: ["postgres/localhost"])
 )
 struct DatabaseTests {
     let station: Workstation
-    /// A folder of the server's own.
+    /// The server's own folder.
     private var folder: String { "\(station.directory)/postgres" }
     private let asServer = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"]
 
@@ -22,7 +22,7 @@ struct DatabaseTests {
         try station.install(profile())
     }
 
-    /// A database of alice's, whose server wants a ticket of everybody.
+    /// Creates a database for alice, whose server requires GSSAPI from every client.
     private func makeDatabase() async throws {
         let programs = try #require(StockProgram.databasePrograms)
         let script = """
@@ -43,7 +43,9 @@ struct DatabaseTests {
             .write(toFile: "\(folder)/data/pg_hba.conf", atomically: false, encoding: .utf8)
     }
 
-    /// PostgreSQL takes no port 0, so ports are tried, from below those that the kernel gives to clients.
+    /// Runs a closure while PostgreSQL serves.
+    ///
+    /// Because PostgreSQL does not accept port 0, random ports below the kernel's ephemeral range are tried.
     private func withServer(_ body: (_ port: Int) async throws -> Void) async throws {
         let programs = try #require(StockProgram.databasePrograms)
         for _ in 0..<10 {
@@ -54,7 +56,7 @@ struct DatabaseTests {
                 "shared_buffers=1MB", "dynamic_shared_memory_type=mmap", "log_destination=stderr", "logging_collector=off",
             ]
             var isTaken = false
-            // The server remembers authenticators in a folder of its own.
+            // The server's replay cache is in its own folder.
             try await withDaemon(
                 asServer + ["\(programs)/postgres", "-D", "\(folder)/data"] + settings.flatMap { ["-c", $0] },
                 on: station,
@@ -74,7 +76,7 @@ struct DatabaseTests {
         Issue.record("no port was free")
     }
 
-    @Test func `psql signs in and encrypts`() async throws {
+    @Test func `psql signs in with the agent's tickets, with and without GSSAPI encryption`() async throws {
         try await makeDatabase()
         try await withServer { port in
             func psql(encryption: String) async throws -> CommandResult {

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What `make deb` makes, of the debug binary.
+/// The Debian packages that `make deb` builds, here from the debug binary.
 @Suite(
     .enabled(
         if: StockProgram.isInstalled("dpkg-shlibdeps") && StockProgram.isInstalled("dpkg-deb"),
@@ -19,7 +19,7 @@ struct DebianPackageTests {
         station = try Workstation()
     }
 
-    /// A debug binary is large: it is not compressed.
+    /// Builds a package without compression, because a debug binary is large.
     private func makePackage(of binary: String? = nil) async throws -> String {
         let script = repositoryFile("Scripts/make-deb")
         let arguments = try [script, binary ?? CommandBinary.path(), "\(station.directory)/packages"]
@@ -28,7 +28,7 @@ struct DebianPackageTests {
         return result.output.trimmingCharacters(in: .newlines)
     }
 
-    @Test func `its contents`() async throws {
+    @Test func `the ksso package contains exactly the expected files`() async throws {
         let package = try await makePackage()
         let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
         #expect(package.contains("/ksso_\(version)-1_"))
@@ -56,7 +56,7 @@ struct DebianPackageTests {
         #expect(modes.filter { $0.value == "-rwxr-xr-x" }.map(\.key) == ["/usr/bin/ksso"])
     }
 
-    @Test func `the test realm is a package of its own`() async throws {
+    @Test func `ksso-realm is a separate package that depends on ksso`() async throws {
         let package = try await makePackage(of: CommandBinary.realmPath())
         let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
         #expect(package.contains("/ksso-realm_\(version)-1_"))
@@ -77,8 +77,8 @@ struct DebianPackageTests {
         )
     }
 
-    /// The scripts name every unit of the package, and the words that stand for them are replaced.
-    @Test func `the maintainer scripts know every unit`() async throws {
+    /// The placeholders of the scripts are replaced by the names of all units in the package.
+    @Test func `the maintainer scripts handle every systemd unit of the package`() async throws {
         let package = try await makePackage()
         let folder = "\(station.directory)/control"
         #expect(try await station.run(["dpkg-deb", "-e", package, folder]) == .done(""))
@@ -96,14 +96,14 @@ struct DebianPackageTests {
         #expect(upgrade.contains("ksso-agent@*.service") && upgrade.contains("ksso-kcm.service") && !upgrade.contains(".socket"))
     }
 
-    /// Into the machine as it is, of which nothing is changed outside of the child process.
+    /// The package is installed over the machine's own files, in overlays that only the child process sees.
     @Test(.enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason)))
-    func `it is installed used and removed`() async throws {
+    func `the package can be installed, used, removed, reinstalled and purged`() async throws {
         let package = try await makePackage()
         let script = """
             exec 2>&1
             mount -t tmpfs none /mnt
-            # Without the machine's systemd, whose units the package would stop.
+            # Hide the machine's systemd, whose units the package would stop.
             mount -t tmpfs none /run
             for folder in usr etc var; do
                 mkdir /mnt/$folder /mnt/$folder.work

@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// nginx with the configuration of `Examples/nginx-gateway`, in a folder of a station's.
+/// nginx with the configuration of `Examples/nginx-gateway`, in a station's folder.
 struct Gateway {
     private let station: Workstation
     private let upstream: String
@@ -13,7 +13,7 @@ struct Gateway {
 
     /// - Parameters:
     ///   - certificatePath: The certificate that nginx trusts instead of the system's.
-    ///   - user: Who nginx's workers are, where root starts it.
+    ///   - user: The user of nginx's worker processes if root starts nginx.
     init(_ station: Workstation, upstream: String, trusting certificatePath: String? = nil, user: String = "root") {
         self.station = station
         self.upstream = upstream
@@ -28,7 +28,7 @@ struct Gateway {
         try FileManager.default.createDirectory(atPath: "\(folder)/temporary", withIntermediateDirectories: true)
         for name in ["gateway.conf", "nginx.conf"] {
             var text = try String(contentsOfFile: repositoryFile("Examples/nginx-gateway/\(name)"), encoding: .utf8)
-            // The first line tells what is to be replaced.
+            // The comment at the top of gateway.conf lists the placeholders.
             text.replace("@UPSTREAM@", with: upstream)
             text.replace("@AGENT@", with: "\(station.directory)/run/agent.sock")
             text.replace("@LISTEN@", with: socket)
@@ -47,7 +47,7 @@ struct Gateway {
         return end.value
     }
 
-    /// What curl prints for pages: each page's text, and its status on a line.
+    /// Fetches pages with curl, which prints each page's text followed by a line with its status.
     func curl(_ paths: [String], _ options: String...) async throws -> CommandResult {
         let pages = paths.map { "http://gateway\($0)" }
         return try await station.run(
@@ -55,7 +55,7 @@ struct Gateway {
         )
     }
 
-    /// The status of a page; nil without a reply.
+    /// The HTTP status of a page; nil if there is no reply.
     func status(_ path: String, _ options: String...) async throws -> Int? {
         let words = ["curl", "-s", "--max-time", "20", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}"]
         let result = try await station.run(words + options + ["http://gateway\(path)"])

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What `make install` puts on a machine.
+/// The files that `make install` installs.
 @Suite(.testRealm())
 struct InstallationTests {
     let station: Workstation
@@ -19,7 +19,7 @@ struct InstallationTests {
         #expect(try await station.run([script, CommandBinary.path(), prefix, destination]) == .done(""))
     }
 
-    @Test func `a destination stands before every path and in no file`() async throws {
+    @Test func `DESTDIR precedes every installed path and appears in no installed file`() async throws {
         let destination = "\(station.directory)/stage"
         try await install(destination: destination)
         let files = ["bin/ksso", "lib/systemd/user/ksso-agent.service", "share/man/man1/ksso.1.gz", "share/zsh/site-functions/_ksso"]
@@ -33,7 +33,7 @@ struct InstallationTests {
         #expect(unit.contains("\nExecStart=\(prefix)/bin/ksso agent run "))
     }
 
-    @Test func `the program behind ksso realm is installed with a name of the manual page`() async throws {
+    @Test func `ksso-realm is installed with its manual page, and ksso realm finds it`() async throws {
         let script = repositoryFile("Scripts/install-files")
         let arguments = try [script, CommandBinary.realmPath(), prefix]
         #expect(try await station.run(arguments) == .done(""))
@@ -46,9 +46,9 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
-    func `systemd takes the units`() async throws {
+    func `systemd-analyze accepts the units without a warning`() async throws {
         try await install()
-        // An unknown key is a warning, and the status is 0.
+        // An unknown key is only a warning and leaves the status 0, so the output must be empty too.
         let verify = ["systemd-analyze", "verify", "--man=no"]
         let environment = ["XDG_RUNTIME_DIR": station.directory]
         let user = ["agent.service", "agent.socket", "agent-system.service"].map { "\(prefix)/lib/systemd/user/ksso-\($0)" }
@@ -60,7 +60,7 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-analyze"), "systemd-analyze is missing: package systemd"))
-    func `the system units are confined`() async throws {
+    func `the exposure level of each system unit is below its limit`() async throws {
         try await install()
         for (name, limit) in [("ksso-agent@", 2.5), ("ksso-kcm", 1.5)] { try await expectExposure(of: name, below: limit) }
     }
@@ -74,7 +74,7 @@ struct InstallationTests {
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("man"), "man is missing: package man-db"))
-    func `the manual page is there`() async throws {
+    func `the manual page renders without warnings and describes every command`() async throws {
         try await install()
         let page = try await station.run(
             ["man", "--warnings", "-l", "\(prefix)/share/man/man1/ksso.1.gz"],
@@ -89,7 +89,7 @@ struct InstallationTests {
         }
     }
 
-    @Test func `bash completes a command`() async throws {
+    @Test func `bash completes the name of a command`() async throws {
         try await install()
         let script = """
             source "$0"

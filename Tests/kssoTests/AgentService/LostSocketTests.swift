@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// An agent that runs while one of its sockets is lost: no command takes it for one that does not run.
+/// Commands detect a running agent even if one of its sockets is lost.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
 struct LostSocketTests {
     let station: Workstation
@@ -17,13 +17,13 @@ struct LostSocketTests {
         try station.install(profile())
     }
 
-    /// Puts a folder with a file in it in the place of a socket, which the agent leaves as it is.
+    /// Replaces a socket by a folder that is not empty, which the agent does not remove.
     private func obstruct(_ path: String) throws {
         #expect(unlink(path) == 0)
         try FileManager.default.createDirectory(atPath: "\(path)/folder", withIntermediateDirectories: true)
     }
 
-    @Test func `a command waits for a cache socket that the agent binds again`() async throws {
+    @Test func `a command waits until the agent has rebound a removed cache socket`() async throws {
         try await station.withAgent { _ async throws in
             try await station.signIn()
             #expect(unlink(caches) == 0)
@@ -34,7 +34,7 @@ struct LostSocketTests {
         }
     }
 
-    @Test func `a cache socket that stays lost fails every command, with what to do`() async throws {
+    @Test func `commands fail with advice if the agent cannot rebind its cache socket`() async throws {
         try await station.withAgent { agent async throws in
             try await station.signIn()
             try obstruct(caches)
@@ -56,11 +56,11 @@ struct LostSocketTests {
                 doctor.output.contains("✗ cache: the agent keeps the tickets, but programs cannot reach them at \(fault)\n"),
                 "\(doctor)"
             )
-            #expect(doctor.output.contains("\n- session: "), "nobody is told to sign in: \(doctor)")
+            #expect(doctor.output.contains("\n- session: "), "the session check is skipped: \(doctor)")
         }
     }
 
-    @Test func `tickets of the system's own cache do not wait for an agent's cache socket`() async throws {
+    @Test func `with --system, commands do not wait for the agent's cache socket`() async throws {
         try await station.signIn()
         try await station.withAgent(["--system"]) { _ async throws in
             #expect(try await station.ksso("status").output.contains("alice@EXAMPLE.TEST"))
@@ -68,7 +68,7 @@ struct LostSocketTests {
         }
     }
 
-    @Test func `an agent whose API socket is lost is found by its lock, and its log stays`() async throws {
+    @Test func `commands find an agent without its API socket by its lock, and its log is kept`() async throws {
         try await station.withBackgroundAgent { _ async throws in
             let process = try await station.agentStatus().process.processID
             let log = "\(station.runtime)/agent.log"
@@ -81,15 +81,15 @@ struct LostSocketTests {
                 #expect(try await station.run(["ksso", "agent"] + words) == .failure(1, sentence), "\(words)")
             }
             #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("what the agent has written\n"))
-            #expect(try await station.ksso("status").exitStatus == 5, "its caches are found all the same")
-            #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it is that agent's")
+            #expect(try await station.ksso("status").exitStatus == 5, "the agent's caches are still found")
+            #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "the file belongs to the running agent")
             let stop = try await station.ksso("agent", "stop")
             #expect(stop.exitStatus == 0 && stop.output.contains("(process \(process)) could not be reached at \(fault)."), "\(stop)")
             #expect(kill(process, 0) != 0)
         }
     }
 
-    @Test func `a second start finds an agent whose API socket was removed, and leaves its log`() async throws {
+    @Test func `a second start detects an agent whose API socket was removed, and keeps its log`() async throws {
         try await station.withBackgroundAgent { _ async throws in
             let log = "\(station.runtime)/agent.log"
             try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
@@ -101,7 +101,7 @@ struct LostSocketTests {
         }
         try await station.withBackgroundAgent { _ async throws in
             let text = try String(contentsOfFile: "\(station.runtime)/agent.log", encoding: .utf8)
-            #expect(!text.contains("what the agent has written"), "the log of one that is gone is emptied: \(text)")
+            #expect(!text.contains("what the agent has written"), "the log of an agent that has exited is truncated: \(text)")
         }
     }
 }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The credential caches of every user of a machine, at a socket of the test's own.
+/// `ksso agent run --machine` serves the credential caches of all users of a machine.
 @Suite(
     .enabled(if: geteuid() == 0, "only root can become other users"),
     .testRealm(users: ["alice": "secret", "bob": "secret"]),
@@ -12,7 +12,7 @@ import Testing
 )
 final class MachineCacheTests {
     let station: Workstation
-    /// Where everybody may look.
+    /// A folder that every user can read.
     private let folder: String
     private var socket: String { "\(folder)/kcm.sock" }
     private var tickets: String { "\(folder)/tickets" }
@@ -42,7 +42,7 @@ final class MachineCacheTests {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Runs the closure while the caches are served.
+    /// Runs the closure while the cache server runs.
     private func whileServed(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
         let end = try await withDaemon(command, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
@@ -62,7 +62,7 @@ final class MachineCacheTests {
         (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
     }
 
-    @Test func `each user has their own and keeps them`() async throws {
+    @Test func `each user has separate caches, which a restart of the server keeps`() async throws {
         let first = try await whileServed { () async throws in
             #expect(try mode(socket) == 0o666)
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
@@ -70,7 +70,7 @@ final class MachineCacheTests {
             let lists = (try await run(as: 12345, "klist", "-l").output, try await run(as: 12346, "klist", "-l").output)
             #expect(lists.0.contains("alice@EXAMPLE.TEST") && !lists.0.contains("bob@"), "\(lists)")
             #expect(lists.1.contains("bob@EXAMPLE.TEST") && !lists.1.contains("alice@"), "\(lists)")
-            // Root is a user as others are.
+            // Root cannot see the caches of other users either.
             #expect(try await run(as: 0, "klist", "-s").exitStatus == 1)
             for name in ["KCM:12345", "KCM:12345:default"] {
                 #expect(try await run(as: 12346, "klist", "-c", name).exitStatus == 1)
@@ -93,15 +93,15 @@ final class MachineCacheTests {
         #expect(second.status == 0, "\(second)")
     }
 
-    /// As pam_krb5 does with ccache=KCM:%u:default, before the login process becomes the user.
-    @Test func `root stores a ticket in the cache of the user whom its name names`() async throws {
+    /// pam_krb5 does so with ccache=KCM:%u:default, before the login process switches to the user.
+    @Test func `root can store a ticket in the default cache of another user`() async throws {
         let end = try await whileServed { () async throws in
             #expect(try await run(as: 0, "kinit", "-c", "KCM:12345:default", "alice", input: "secret\n").exitStatus == 0)
             let list = try await run(as: 12345, "klist")
             #expect(list.output.contains("KCM:12345:default") && list.output.contains("alice@EXAMPLE.TEST"), "\(list)")
             #expect(try await run(as: 0, "klist", "-s").exitStatus == 1, "root's own caches are empty")
             #expect(try await run(as: 12346, "klist", "-s").exitStatus == 1)
-            // No other user does so, and a number alone is a name like any other: root's own.
+            // No other user can do so. A name that is only a number is an ordinary name of root's own cache.
             let other = try await run(as: 12346, "kinit", "-c", "KCM:12345:default", "bob", input: "secret\n")
             #expect(other.exitStatus == 1, "\(other)")
             #expect(try await run(as: 0, "kinit", "-c", "KCM:12346", "bob", input: "secret\n").exitStatus == 0)
@@ -112,19 +112,19 @@ final class MachineCacheTests {
         #expect(end.status == 0, "\(end)")
     }
 
-    @Test func `it refuses where another one serves`() async throws {
+    @Test func `a second cache server on the same socket or tickets folder is refused`() async throws {
         let end = try await whileServed { () async throws in
             let other = ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", "\(folder)/other"]
             #expect(try await station.run(other) == .failure(1, "\(socket): another process listens there."))
             let same = ["ksso", "agent", "run", "--machine", "--socket", "\(folder)/second.sock", "--tickets", tickets]
             let result = try await station.run(same)
             #expect(result.exitStatus == 1 && result.errors.contains("another server stores its caches there"), "\(result)")
-            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0, "the first one goes on")
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0, "the first server still works")
         }
         #expect(end.status == 0, "\(end)")
     }
 
-    @Test func `a socket that was removed is bound again, and what takes its place is left`() async throws {
+    @Test func `the cache server rebinds a removed socket, and does not remove a folder in its place`() async throws {
         let end = try await whileServed { () async throws in
             #expect(unlink(socket) == 0)
             try await eventually { UnixSocket.isServed(socket) }
@@ -135,11 +135,11 @@ final class MachineCacheTests {
             try FileManager.default.createDirectory(atPath: "\(socket)/folder", withIntermediateDirectories: true)
         }
         #expect(end.status == 0 && end.output.contains("\(socket): the socket was lost, and was bound again."), "\(end)")
-        #expect(FileManager.default.fileExists(atPath: "\(socket)/folder"), "it is another program's")
+        #expect(FileManager.default.fileExists(atPath: "\(socket)/folder"), "the server does not remove what it did not create")
     }
 
-    /// Its tickets are every program's already: a copy would be renewed and ended apart from them.
-    @Test func `a user's own agent does not copy its tickets`() async throws {
+    /// Every program already sees these tickets, and a copy would be renewed and destroyed independently of them.
+    @Test func `a user's agent does not copy tickets from the machine's cache server`() async throws {
         try station.install(profile())
         let end = try await whileServed { () async throws in
             #expect(try await run(as: 0, "kinit", "alice", input: "secret\n").exitStatus == 0)
@@ -151,8 +151,8 @@ final class MachineCacheTests {
         #expect(end.status == 0, "\(end)")
     }
 
-    /// The user's agent beside it renews what is there, and answers from it.
-    @Test func `a users agent renews on top of it`() async throws {
+    /// The user's agent runs next to the cache server, renews its tickets and uses them for requests.
+    @Test func `a user's agent with --system renews the tickets in the machine's cache server`() async throws {
         try station.install(profile())
         let end = try await whileServed { () async throws in
             try await station.withAgent(["--system"], environment: variables) { _ async throws in
@@ -169,8 +169,8 @@ final class MachineCacheTests {
         #expect(end.status == 0, "\(end)")
     }
 
-    /// The user's agent can be asked and stopped while the machine's server is away.
-    @Test func `a users agent outlives it`() async throws {
+    /// No cache server runs in this test.
+    @Test func `a user's agent can be queried and stopped while the cache server is down`() async throws {
         #expect(try await station.ksso("agent", "run", "--system", "--background", environment: variables).exitStatus == 0)
         let status = try await station.ksso("agent", "status", environment: variables)
         #expect(status.exitStatus == 0 && status.output.contains("the sessions are unknown: "), "\(status)")
@@ -179,14 +179,14 @@ final class MachineCacheTests {
     }
 
     @Test(arguments: [["--system"], ["--keytab", "/a"], ["--idle-exit", "1h"], ["--background"], ["--profile", "a.yaml"]])
-    func `what it knows nothing of`(options: [String]) async throws {
+    func `--machine refuses the options of a user's agent`(options: [String]) async throws {
         #expect(try await station.run(["ksso", "agent", "run", "--machine"] + options).exitStatus == 64)
         #expect(try await station.run(["ksso", "agent", "run", "--socket", "/a"]).exitStatus == 64)
     }
 
-    /// As the unit starts it: the socket is systemd's, and the process has no right of root's.
+    /// The unit starts the server in this way: systemd owns the socket, and the process has no capabilities.
     @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
-    func `on a socket of systemds without rights`() async throws {
+    func `the cache server runs without capabilities on a socket that systemd passes`() async throws {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
         let names = ["PATH", "NOTIFY_SOCKET"].flatMap { ["-E", $0] }
         let activate =
@@ -195,7 +195,7 @@ final class MachineCacheTests {
             + ["--tickets", tickets]
         let end = try await withDaemon(activate, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { conversation in
             try await conversation.wait(for: "as 3.")
-            // As SocketMode says in the unit.
+            // SocketMode in the unit has the same effect.
             #expect(chmod(socket, 0o666) == 0)
         } _: {
             #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
@@ -204,6 +204,6 @@ final class MachineCacheTests {
             #expect(try await run(as: 12346, "klist", "-s").exitStatus == 1)
         }
         #expect(end.status == 0, "\(end.output)")
-        #expect(FileManager.default.fileExists(atPath: socket), "it is systemd's")
+        #expect(FileManager.default.fileExists(atPath: socket), "the socket belongs to systemd")
     }
 }

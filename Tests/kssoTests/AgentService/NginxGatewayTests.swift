@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// `Examples/nginx-gateway` as it is: a program with no Kerberos reaches a protected server through nginx, which asks the agent.
+/// With `Examples/nginx-gateway`, a program without Kerberos reaches a protected server through nginx, which gets tokens from the agent.
 @Suite(
     .enabled(if: StockProgram.nginx != nil, "nginx is missing: Scripts/install-packages unpacks it"),
     .testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/localhost"])
@@ -23,7 +23,7 @@ struct NginxGatewayTests {
         return station
     }
 
-    /// What the server has answered, which it writes down a little later.
+    /// The lines of the server's access log, which it writes a little after each response.
     private func lines(of server: ProtectedWebServer, count: Int) async throws -> [Substring] {
         var lines: [Substring] = []
         try await eventually {
@@ -35,7 +35,7 @@ struct NginxGatewayTests {
     }
 
     @Test(arguments: [false, true], [false, true])
-    func `a program without Kerberos is signed in`(connectionBound: Bool, usesTLS: Bool) async throws {
+    func `the gateway signs in to the upstream for a client without Kerberos`(connectionBound: Bool, usesTLS: Bool) async throws {
         let station = try station()
         let options = ProtectedWebServerOptions(connectionBound: connectionBound, usesTLS: usesTLS)
         try await withProtectedWebServer(realm: realm, options) { server in
@@ -43,7 +43,7 @@ struct NginxGatewayTests {
                 try await station.signIn()
                 let gateway = Gateway(station, upstream: server.url, trusting: usesTLS ? server.certificatePath : nil)
                 try await gateway.run {
-                    // Over one connection of curl's, and with a header of its own, which nginx replaces.
+                    // curl uses one connection, and sends its own Authorization field, which nginx replaces.
                     let pages = ["/hello", "/other?a=b|c&d=%20", "/hello"]
                     let replies = try await gateway.curl(pages, "-H", "Authorization: Negotiate YQ==")
                     let text = ["Hello", "Other", "Hello"].map { "\($0) alice@EXAMPLE.TEST\n200\n" }.joined()
@@ -56,10 +56,10 @@ struct NginxGatewayTests {
         }
     }
 
-    /// In bytes; in base64 it is a third more, and with that the most that fits into 64 KiB.
+    /// The sizes are in bytes. In base64, 47,000 bytes grow by a third and only just fit into 64 KiB.
     @Test(arguments: [8_192, 47_000])
-    func `a large token fits`(size: Int) async throws {
-        // The KDC's log counts: it is the test's alone.
+    func `the gateway forwards a token of almost 64 KiB`(size: Int) async throws {
+        // The test counts tickets in the KDC's log, so it needs its own realm.
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -70,13 +70,13 @@ struct NginxGatewayTests {
                     let gateway = Gateway(station, upstream: server.url)
                     let reply = try await gateway.run { try await gateway.curl(["/hello"]) }
                     #expect(reply == .done("Hello alice@EXAMPLE.TEST\n200\n"))
-                    #expect(try realm.issued(.serviceTicket) == 1, "it was the large ticket, and no other")
+                    #expect(try realm.issued(.serviceTicket) == 1, "only the large ticket was requested")
                 }
             }
         }
     }
 
-    /// Puts a ticket into the agent's cache that is as large as those of a user in many groups.
+    /// Stores a ticket in the agent's cache that is as large as that of a user in many groups.
     private func store(ticketOf size: Int, _ station: Workstation) async throws {
         let realm = station.realm
         let files = ["\(station.directory)/run/krb5.conf", realm.configurationPath]
@@ -90,29 +90,29 @@ struct NginxGatewayTests {
         try await client.store(ticket, in: cache)
     }
 
-    @Test func `nothing reaches the host without a ticket`() async throws {
+    @Test func `the gateway forwards no request without a ticket or without an agent`() async throws {
         let station = try station()
         try await withProtectedWebServer(realm: realm) { server in
             let gateway = Gateway(station, upstream: server.url)
             try await gateway.run {
                 try await withServingAgent(at: station) {
-                    #expect(try await gateway.status("/hello") == 401, "nobody is signed in")
+                    #expect(try await gateway.status("/hello") == 401, "no one is signed in")
                     try await station.signIn()
                     #expect(try await gateway.status("/hello") == 200)
-                    #expect(try await gateway.status("/.sign-in") == 404, "it is nginx's own")
+                    #expect(try await gateway.status("/.sign-in") == 404, "the location is internal to nginx")
                 }
                 #expect(try await gateway.status("/hello") == 500, "no agent runs")
                 try await withServingAgent(at: station) {
                     try await station.signIn()
-                    #expect(try await gateway.status("/hello") == 200, "nginx finds the next one")
+                    #expect(try await gateway.status("/hello") == 200, "nginx connects to the next agent")
                 }
             }
             #expect(try await lines(of: server, count: 2).allSatisfy { $0.hasPrefix("200 - alice@EXAMPLE.TEST ") })
         }
     }
 
-    /// The profile covers localhost; its address is another host.
-    @Test func `a host that no rule covers is refused`() async throws {
+    /// The profile covers localhost, but not its address 127.0.0.1.
+    @Test func `the gateway refuses an upstream that no profile covers`() async throws {
         let station = try station()
         try await withProtectedWebServer(realm: realm) { server in
             try await withServingAgent(at: station) {
@@ -130,7 +130,7 @@ struct NginxGatewayTests {
         }
     }
 
-    @Test func `two users have two gateways`() async throws {
+    @Test func `the gateways of two users sign in as different principals`() async throws {
         let alice = try station()
         let bob = try station()
         try await withProtectedWebServer(realm: realm, .init(connectionBound: true)) { server in
@@ -153,9 +153,9 @@ struct NginxGatewayTests {
         }
     }
 
-    /// The socket of the agent is opened to everybody here: that the peer is another user is what counts.
-    @Test(.enabled(if: geteuid() == 0, "another user's nginx needs root"))
-    func `another users nginx gets nothing`() async throws {
+    /// The permissions of the agent's socket admit every user here, so that only the peer's user ID decides.
+    @Test(.enabled(if: geteuid() == 0, "only root can run nginx as another user"))
+    func `an nginx of another user gets no token from the agent`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -166,7 +166,7 @@ struct NginxGatewayTests {
                     #expect(chmod("\(station.directory)/run/agent.sock", 0o666) == 0)
                     let gateway = Gateway(station, upstream: server.url, user: "nobody nogroup")
                     let status = try await gateway.run { try await gateway.status("/hello") }
-                    // The agent does not listen to it at all.
+                    // The agent closes the connection without a reply.
                     #expect(status == 500)
                     #expect(try server.accessLog() == "")
                 }

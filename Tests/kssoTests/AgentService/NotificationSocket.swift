@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// The end that systemd holds of the protocol of sd_notify(3).
+/// systemd's end of the sd_notify(3) protocol.
 final class NotificationSocket {
     let path: String
-    /// What has arrived and was looked at.
+    /// The messages received so far.
     private(set) var messages: [String] = []
     private let descriptor: Int32
 
@@ -26,7 +26,7 @@ final class NotificationSocket {
         unlink(path)
     }
 
-    /// Takes what has arrived.
+    /// Receives the pending messages without blocking.
     func look() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -36,7 +36,7 @@ final class NotificationSocket {
         }
     }
 
-    /// Waits for a message that begins so.
+    /// Waits for a message with this prefix.
     func wait(for message: String) async throws {
         try await eventually {
             look()

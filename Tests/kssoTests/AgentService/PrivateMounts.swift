@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// A mount namespace of a child process's own, in which a test changes the machine's files and nobody sees it.
+/// A private mount namespace for a child process, in which a test can change system files without affecting other processes.
 enum PrivateMounts {
-    /// Whether this machine lets the user of the tests have one, with an overlay.
+    /// Whether the user that runs the tests can create such a namespace, with an overlay, on this machine.
     static let arePossible: Bool = {
         guard geteuid() == 0 else { return false }
         let script = """
@@ -15,7 +15,7 @@ enum PrivateMounts {
 
     static let reason = "this needs root and a private mount namespace with an overlay"
 
-    /// The command that runs a shell script so; the words are its arguments.
+    /// The command that runs a shell script in such a namespace; the words are the script's arguments.
     static func command(_ script: String, _ words: [String]) -> [String] {
         ["unshare", "--mount", "sh", "-ec", script, "sh"] + words
     }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// A device that several people share: whoever locks the screen or leaves is signed out, for every program at once. logind is the real one.
+/// On a shared device, locking the screen or ending the login session signs the user out. The tests use the real systemd-logind.
 @Suite(
     .enabled(if: LoginService.isPossible, Comment(rawValue: LoginService.reason)),
     .testRealm(users: ["alice": "secret", "bob": "secret"]),
@@ -18,7 +18,7 @@ struct ScreenLockTests {
 
     private func exec(_ command: String...) async throws -> CommandResult { try await station.run(["ksso", "exec", "--"] + command) }
 
-    /// An agent for which both are signed in, and logind's bus in the home.
+    /// Runs an agent with alice and bob signed in, and logind's bus in the station's folder.
     private func withAgent(_ keys: String, _ body: (LoginService, Conversation) async throws -> Void) async throws {
         try station.install(profile() + keys)
         try await LoginService.run(in: station.directory, sessions: [desk]) { service async throws in
@@ -33,23 +33,23 @@ struct ScreenLockTests {
     }
 
     private var eventsFile: String { "\(station.directory)/events" }
-    /// What the agent's stream of events has told.
-    private func told() throws -> String {
+    /// The events that the agent has sent so far.
+    private func receivedEvents() throws -> String {
         FileManager.default.fileExists(atPath: eventsFile) ? try String(contentsOfFile: eventsFile, encoding: .utf8) : ""
     }
 
-    /// Locks the screen, and returns what the agent's stream of events tells until somebody is signed out.
+    /// Locks the screen, and returns the agent's events up to the first sign-out.
     private func lock(_ service: LoginService) async throws -> String {
         let curl = ["curl", "-sSN", "-o", eventsFile, "--unix-socket", "\(station.runtime)/agent.sock", "http://agent/v1/events"]
         try await withDaemon(curl, on: station) { _ in
-            // The stream has begun when its first comment is there.
-            try await eventually { try !told().isEmpty }
+            // The stream is open as soon as its first comment has arrived.
+            try await eventually { try !receivedEvents().isEmpty }
         } _: {
             try await service.setLocked(desk)
             _ = try await isSignedOut("alice")
-            for _ in 0..<6 { if try await comesTrue({ try told().contains("signedOut") }) { return } }
+            for _ in 0..<6 { if try await comesTrue({ try receivedEvents().contains("signedOut") }) { return } }
         }
-        return try told()
+        return try receivedEvents()
     }
 
     private func isSignedOut(_ name: String) async throws -> Bool {
@@ -59,24 +59,24 @@ struct ScreenLockTests {
         return false
     }
 
-    @Test func `a lock signs out who is not exempt`() async throws {
+    @Test func `locking the screen signs out every principal that is not exempt`() async throws {
         try await withAgent("SignOutOnLock: true\nSignOutExempt: [bob]\n") { service, _ async throws in
-            let told = try await lock(service)
-            let events = told.components(separatedBy: "\n\n").filter { !$0.contains("gotNewCredential") && $0.contains("event: ") }
-            #expect(events.map { $0.contains("sessionEnding") } == [true, false], "\(told)")
-            #expect(events.map { $0.contains("signedOut") } == [false, true] && events.allSatisfy { $0.contains("alice@") }, "\(told)")
+            let received = try await lock(service)
+            let events = received.components(separatedBy: "\n\n").filter { !$0.contains("gotNewCredential") && $0.contains("event: ") }
+            #expect(events.map { $0.contains("sessionEnding") } == [true, false], "\(received)")
+            #expect(events.map { $0.contains("signedOut") } == [false, true] && events.allSatisfy { $0.contains("alice@") }, "\(received)")
             let list = try await exec("klist", "-l").output
             #expect(list.contains("bob@EXAMPLE.TEST") && !list.contains("alice@EXAMPLE.TEST"), "\(list)")
             #expect(try await station.status().sessions.map(\.principal) == ["bob@EXAMPLE.TEST"])
         }
     }
 
-    @Test func `the end of the login session signs out`() async throws {
+    @Test func `the end of the login session signs out every principal that is not exempt`() async throws {
         try await withAgent("SignOutOnSessionEnd: true\nSignOutExempt: [alice]\n") { service, _ async throws in
-            // A lock ends nothing here.
+            // With this profile a lock signs no one out.
             try await service.setLocked(desk)
             service.leave(desk)
-            // logind tells nobody that a session is closing; its next signal is looked at.
+            // logind sends no signal when a session starts to close, so the test causes another one.
             try await service.setLocked(desk, false)
             try await service.setLocked(desk)
             #expect(try await isSignedOut("bob"))
@@ -85,7 +85,7 @@ struct ScreenLockTests {
     }
 
     @Test(arguments: ["Cancel", "DoNotHandle"])
-    func `a request behind a locked screen`(behavior: String) async throws {
+    func `requests while the screen is locked follow ScreenLockedBehavior`(behavior: String) async throws {
         try await withAgent("ScreenLockedBehavior: \(behavior)\n") { service, _ async throws in
             func ask() async throws -> CommandResult {
                 try await station.run([
@@ -104,7 +104,7 @@ struct ScreenLockTests {
     }
 
     @Test(arguments: [("SignOutOnLock: true\n", 1), ("", 0)])
-    func `without a bus the agent goes on`(keys: String, lines: Int) async throws {
+    func `without a system bus the agent still works, and warns only if it needs logind`(keys: String, lines: Int) async throws {
         try station.install(profile() + keys)
         let end = try await station.withAgent(environment: LoginService.environment(folder: "\(station.directory)/none")) { agent in
             if lines > 0 { try await agent.wait(for: "systemd-logind does not respond") }

@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// ssh signs in with the agent's tickets.
+/// OpenSSH's ssh signs in with the agent's tickets.
 @Suite(
     .enabled(if: StockProgram.isInstalled("ssh"), "ssh is missing: package openssh-client"),
     .enabled(if: StockProgram.sshd != nil, "sshd is missing: Scripts/install-packages unpacks it"),
@@ -19,7 +19,7 @@ struct SecureShellTests {
         try station.install(profile())
     }
 
-    /// A server for one connection, on standard input and output. It sees a machine with a user alice.
+    /// Creates the command of an sshd for one connection, on standard input and output, whose machine has a user alice.
     private func server() async throws -> String {
         let program = try #require(StockProgram.sshd)
         let folder = station.directory
@@ -69,7 +69,7 @@ struct SecureShellTests {
         return try await station.run(["ksso", "exec", "--"] + command)
     }
 
-    @Test func `ssh signs in as long as alice does`() async throws {
+    @Test func `ssh signs in only while alice is signed in`() async throws {
         let server = try await server()
         try await withServingAgent(at: station) {
             let refused = try await ssh(server)

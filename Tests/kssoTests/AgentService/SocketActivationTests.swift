@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// The agent as systemd starts it: with sockets that are there already, and that it leaves there.
+/// systemd starts the agent with listening sockets, which the agent uses and does not remove.
 @Suite(
     .enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"),
     .testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"])
@@ -19,14 +19,14 @@ struct SocketActivationTests {
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
-    /// A program of libkrb5's, whose default cache is at a socket.
+    /// Runs a program of libkrb5 whose default cache is at a socket.
     private func run(_ command: String..., socket: String, input: String? = nil) async throws -> CommandResult {
         let text = "[libdefaults]\n    kcm_socket = \(socket)\n"
         let configuration = try station.write(text, to: "kcm.conf") + ":\(station.realm.configurationPath)"
         return try await station.run(command, input: input, environment: ["KRB5_CONFIG": configuration, "KRB5CCNAME": "KCM:"])
     }
 
-    /// Runs a closure while somebody listens who starts the agent for the first client.
+    /// Runs a closure while systemd-socket-activate listens, which starts the agent for the first client.
     private func whileActivated(
         sockets: [String],
         arguments: [String] = [],
@@ -47,12 +47,12 @@ struct SocketActivationTests {
         return (end.status, end.output)
     }
 
-    @Test func `the first program that asks starts the agent`() async throws {
+    @Test func `the first client of a socket starts the agent`() async throws {
         let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
         let inodes = try sockets.map(inode)
         let end = try await whileActivated(sockets: sockets) { notifications in
             notifications.look()
-            #expect(notifications.messages == [], "nobody has asked yet")
+            #expect(notifications.messages == [], "no client has connected yet")
             #expect(try await run("klist", "-s", socket: sockets[0]).exitStatus == 1)
             try await notifications.wait(for: "READY=1")
             #expect(notifications.messages == ["READY=1\nSTATUS=serving in \(folder)"])
@@ -66,11 +66,11 @@ struct SocketActivationTests {
         }
         #expect(end.status == 0, "\(end.output)")
         #expect(inodes == [nil, nil])
-        for socket in sockets { #expect(try inode(socket) != nil, "it is systemd's") }
+        for socket in sockets { #expect(try inode(socket) != nil, "the socket belongs to systemd") }
     }
 
-    /// What the socket unit does before it listens: a stock program finds the way to an agent that does not run yet.
-    @Test func `a program that knows the file alone starts the agent`() async throws {
+    /// The socket unit runs `ksso agent prepare` before it listens, so that stock programs find an agent that does not run yet.
+    @Test func `a program that uses only the prepared krb5.conf starts the agent`() async throws {
         try station.install(profile())
         #expect(try await station.ksso("agent", "prepare") == .done(""))
         let variables = ["KRB5_CONFIG": "\(folder)/krb5.conf:\(station.realm.configurationPath)"]
@@ -81,7 +81,7 @@ struct SocketActivationTests {
             let list = try await station.run(command + ["klist", "-l"], environment: variables)
             #expect(list.output.contains("alice@EXAMPLE.TEST") && list.output.contains("KCM:"), "\(list)")
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
-            // It runs, and has written the file.
+            // The running agent has already written the file.
             #expect(try await station.ksso("agent", "prepare") == .done(""))
             #expect(try await station.ksso("agent", "stop").exitStatus == 0)
         }
@@ -89,8 +89,8 @@ struct SocketActivationTests {
         #expect(FileManager.default.fileExists(atPath: "\(folder)/krb5.conf"), "systemd still listens")
     }
 
-    /// The same for a program of the API, and the agent makes what it did not get.
-    @Test func `a socket that was not handed over is made`() async throws {
+    /// systemd passes only the API socket.
+    @Test func `the agent creates a socket that systemd did not pass`() async throws {
         let api = "\(folder)/agent.sock"
         let kcm = "\(folder)/kcm.sock"
         let end = try await whileActivated(sockets: [api]) { notifications in
@@ -101,10 +101,10 @@ struct SocketActivationTests {
         }
         #expect(end.status == 0, "\(end.output)")
         #expect(try inode(api) != nil)
-        #expect(try inode(kcm) == nil, "the agent's own goes with it")
+        #expect(try inode(kcm) == nil, "the agent removes the socket that it created")
     }
 
-    /// What stands before a process of the system unit: its umask, and no right to pass over the modes of files.
+    /// A command prefix with the conditions of the system unit: its umask, and no capability to bypass file permissions.
     private static func confinement() throws -> [String] {
         let unit = try String(contentsOfFile: repositoryFile("Packaging/systemd/ksso-agent@.service"), encoding: .utf8)
         let mask = try #require(unit.firstMatch(of: /\nUMask=([0-7]+)\n/)?.1)
@@ -112,12 +112,12 @@ struct SocketActivationTests {
         return ["sh", "-c", "umask \(mask); exec \(rights) \"$@\"", "sh"]
     }
 
-    /// As in the system unit, whose sockets stand beside the folder: the folder is closed, and a group may connect.
-    @Test func `sockets beside the folder serve the users own programs too`() async throws {
+    /// The system unit's sockets are next to the runtime folder, because the folder is private and a group may connect.
+    @Test func `sockets next to the runtime folder serve the user's own programs too`() async throws {
         let sockets = ["kcm", "agent"].map { "\(folder).\($0).sock" }
         let keytab = try await station.realm.keytab(for: "HTTP/localhost")
         let end = try await whileActivated(sockets: sockets, arguments: ["--keytab", keytab], prefix: Self.confinement()) { notifications in
-            // The first question starts the agent; whether it has signed in by the time of the answer is chance.
+            // The first request starts the agent, which may or may not have signed in when it replies.
             let first = try await run("klist", "-s", socket: sockets[0])
             #expect([0, 1].contains(first.exitStatus), "\(first)")
             try await notifications.wait(for: "READY=1")
@@ -133,13 +133,13 @@ struct SocketActivationTests {
             #expect(try inode(socket) != nil)
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name).sock") == socket)
         }
-        // Without systemd the same folder serves as well.
+        // An agent without systemd can use the same folder.
         let status = try await withServingAgent(at: station) { try await station.ksso("agent", "status") }
         #expect(status.exitStatus == 0, "\(status)")
     }
 
-    /// Its tickets are in the system's default cache: a program that found the other socket would look for them there.
-    @Test func `an agent of the system's caches does not take the socket of its own`() async throws {
+    /// The tickets are in the system's default cache, and a program that found the agent's cache socket would look for them there.
+    @Test func `an agent with --system removes the cache socket that systemd passes`() async throws {
         let sockets = ["kcm", "agent"].map { "\(folder)/\($0).sock" }
         try station.install(profile())
         let end = try await whileActivated(sockets: sockets, arguments: ["--system"]) { notifications in
@@ -156,13 +156,13 @@ struct SocketActivationTests {
         #expect(try inode(sockets[1]) != nil)
     }
 
-    @Test func `another socket is refused`() async throws {
+    @Test func `the agent exits if systemd passes a socket with an unknown name`() async throws {
         let other = "\(folder)/other.sock"
         let end = try await whileActivated(sockets: [other]) { _ in
-            // It is taken by the agent and never answered.
+            // The agent inherits the connection and never replies.
             let reply = try await station.run(["curl", "-s", "--max-time", "20", "--unix-socket", other, "http://agent/"])
             #expect(reply.exitStatus != 0)
-            // It lets go of the socket before it says why and ends.
+            // The connection closes before the agent prints the reason and exits.
             try await eventually { visibleStates(of: "\(station.directory)/bin/ksso", in: station.directory).isEmpty }
         }
         #expect(end.status == 1)
@@ -170,7 +170,7 @@ struct SocketActivationTests {
         #expect(try inode(other) != nil)
     }
 
-    /// The number of the file at a path; nil where none is.
+    /// The inode number of the file at a path; nil if there is no file.
     private func inode(_ path: String) throws -> Int? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         return (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.intValue

@@ -1,10 +1,10 @@
 import Foundation
 import KerberosTesting
 
-/// A program of Debian's that a test needs: installed, or unpacked by `Scripts/install-packages`.
+/// A Debian program that a test needs, either installed or unpacked by `Scripts/install-packages`.
 struct StockProgram {
     let path: String
-    /// The variables with which one that is only unpacked finds its libraries.
+    /// The environment variables that an unpacked program needs to find its libraries.
     let variables: [String: String]
 
     static let nginx = StockProgram("nginx")
@@ -12,10 +12,10 @@ struct StockProgram {
     static let pinentry = StockProgram("pinentry-tty")
     static let secretTool = StockProgram("secret-tool")
     static let keyringDaemon = StockProgram("gnome-keyring-daemon")
-    /// One program for several tools, by the name that it is called by.
+    /// A single program that acts as several tools, depending on the name that it is called by.
     static let heimdalTools = StockProgram("heimtools")
 
-    /// Looks in the system first.
+    /// Prefers an installed program to an unpacked one.
     private init?(_ name: String) {
         let root = repositoryFile(".build/unpacked")
         let unpacked = ["bin", "sbin"].map { "\(root)/usr/\($0)/\(name)" }.first(where: FileManager.default.isExecutableFile(atPath:))
@@ -30,13 +30,13 @@ struct StockProgram {
         }
     }
 
-    /// The folder of PostgreSQL's programs, of the newest version.
+    /// The folder with the programs of the newest installed PostgreSQL version.
     static let databasePrograms: String? = {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
         return versions.max().map { "\(root)/\($0)/bin" }
     }()
 
-    /// Whether the system has a program.
+    /// Whether a program is installed in the system.
     static func isInstalled(_ name: String) -> Bool { (try? Program.path(of: name)) != nil }
 }

@@ -4,8 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// One agent after another at the same sockets: systemd takes the place of an agent that was started by hand, and an agent notices that its
-/// sockets are lost or another's.
+/// Agents replace each other at the same sockets, and an agent detects that its sockets were removed or belong to another process.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct SuccessionTests {
     let station: Workstation
@@ -16,7 +15,7 @@ struct SuccessionTests {
         try station.install(profile())
     }
 
-    /// Runs a closure while systemd's own program listens at the agent's sockets, which it binds in place of those that are there.
+    /// Runs a closure while systemd-socket-activate listens at the agent's sockets, which it replaces by its own.
     private func whileSystemdListens(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
         let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
         let command =
@@ -30,14 +29,14 @@ struct SuccessionTests {
         return (end.status, end.output)
     }
 
-    /// Also of a process that has ended and that its parent has not waited for.
+    /// Whether a process has exited; true for a zombie too.
     private func hasEnded(_ process: Int32) -> Bool { String.contents(ofKernelFile: "/proc/\(process)/cmdline")?.isEmpty != false }
 
-    /// What a command may take that has an agent to ask; one that waits for a process which never answers takes half a minute.
+    /// The time limit of a command that reaches an agent. A command that waits for an unresponsive process takes half a minute.
     private let promptly = Duration.seconds(25)
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
-    func `systemd's agent takes over from one that runs in the background`() async throws {
+    func `an agent that systemd starts replaces an agent in the background`() async throws {
         try await station.withBackgroundAgent { result async throws in
             #expect(result.exitStatus == 0, "\(result)")
             let predecessor = try await station.agentStatus().process.processID
@@ -55,13 +54,13 @@ struct SuccessionTests {
             }
             #expect(end.status == 0, "\(end.output)")
             for path in sockets + ["\(station.runtime)/krb5.conf"] {
-                #expect(FileManager.default.fileExists(atPath: path), "the first agent removed \(path), which is its successor's")
+                #expect(FileManager.default.fileExists(atPath: path), "the first agent removed \(path), which belongs to its successor")
             }
         }
     }
 
     @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
-    func `systemd's agent takes over from one that is suspended`() async throws {
+    func `an agent that systemd starts terminates and replaces a suspended agent`() async throws {
         try await station.withBackgroundAgent { _ async throws in
             let predecessor = try await station.agentStatus().process.processID
             kill(predecessor, SIGSTOP)
@@ -75,8 +74,8 @@ struct SuccessionTests {
         }
     }
 
-    /// No agent answers there: the test listens, and takes no connection. The agent's engine would wait for it without a limit.
-    @Test func `an agent whose sockets another process has bound hands over and ends`() async throws {
+    /// The test process binds the sockets and accepts no connection, for which the agent's engine would wait indefinitely.
+    @Test func `an agent exits when another process has bound its sockets`() async throws {
         let end = try await station.withAgent { agent async throws in
             try await station.signIn()
             let listeners = try sockets.map {
@@ -85,14 +84,14 @@ struct SuccessionTests {
             }
             defer { for descriptor in listeners { close(descriptor) } }
             try await eventually { hasEnded(agent.process) }
-            for path in sockets { #expect(UnixSocket.isServed(path), "\(path) is the other process's") }
+            for path in sockets { #expect(UnixSocket.isServed(path), "\(path) belongs to the other process") }
         }
         #expect(end.status == 0, "\(end)")
         #expect(end.transcript.contains("(process \(getpid())) listens there now, so this agent hands over and exits."), "\(end)")
-        #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "it leads to the other process")
+        #expect(FileManager.default.fileExists(atPath: "\(station.runtime)/krb5.conf"), "the file points to the other process's socket")
     }
 
-    @Test(arguments: ["kcm.sock", "agent.sock"]) func `a socket that was removed is bound again`(name: String) async throws {
+    @Test(arguments: ["kcm.sock", "agent.sock"]) func `the agent rebinds a removed socket`(name: String) async throws {
         let path = "\(station.runtime)/\(name)"
         let end = try await station.withAgent { _ async throws in
             try await station.signIn()
@@ -102,11 +101,11 @@ struct SuccessionTests {
             #expect(try await station.run(["ksso", "exec", "--", "klist", "-s"]).exitStatus == 0)
         }
         #expect(end.status == 0 && end.transcript.contains("\(path): the socket was lost, and was bound again."), "\(end)")
-        #expect(!FileManager.default.fileExists(atPath: path), "the one that it bound is its own")
+        #expect(!FileManager.default.fileExists(atPath: path), "the agent removes the socket that it bound")
     }
 
     @Test(arguments: ["kcm.sock", "agent.sock"])
-    func `a socket that is lost three times leaves no descriptor behind`(name: String) async throws {
+    func `rebinding a removed socket three times leaks no file descriptor`(name: String) async throws {
         let path = "\(station.runtime)/\(name)"
         let end = try await station.withAgent { agent async throws in
             try await station.signIn()
@@ -116,9 +115,9 @@ struct SuccessionTests {
                 try await eventually { UnixSocket.isServed(path) }
                 try await eventually { try listenerCount(at: path) == 1 }
             }
-            // One may be open for a moment.
+            // One more descriptor may be open for a short time.
             try await eventually { try descriptors(of: agent.process) <= before + 1 }
-            // The engine uses the new socket of the caches.
+            // The engine uses the new cache socket.
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         }
         #expect(end.status == 0, "\(end)")
@@ -128,7 +127,7 @@ struct SuccessionTests {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
     }
 
-    @Test func `what stands in a socket's place is reported and left`() async throws {
+    @Test func `a folder in place of a lost socket is reported once and not removed`() async throws {
         let files = FileManager.default
         let end = try await station.withAgent { agent async throws in
             #expect(unlink(sockets[0]) == 0)
@@ -142,7 +141,7 @@ struct SuccessionTests {
         #expect(try String(contentsOfFile: "\(sockets[0])/letter", encoding: .utf8) == "mine")
     }
 
-    @Test func `the process is called ksso`() async throws {
+    @Test func `the agent's process is named ksso`() async throws {
         try await station.withBackgroundAgent { _ async throws in
             let process = try await station.agentStatus().process.processID
             #expect(String.contents(ofKernelFile: "/proc/\(process)/comm") == "ksso\n")
@@ -153,8 +152,8 @@ struct SuccessionTests {
         }
     }
 
-    /// The system's default cache is at a socket that takes connections and answers nothing, as a cache server that is stopped does.
-    @Test func `an agent of the system's caches ends though these do not answer`() async throws {
+    /// The system's default cache is at a socket that accepts connections and never responds, like that of a suspended cache server.
+    @Test func `an agent with --system exits even if the system's cache server never responds`() async throws {
         let socket = "\(station.directory)/silent.sock"
         let listener = try UnixSocket.occupy(socket)
         defer { close(listener) }
@@ -164,13 +163,13 @@ struct SuccessionTests {
         #expect(end.status == 0, "\(end)")
     }
 
-    /// Puts a copy of the program in its place in one step, as dpkg does.
+    /// Replaces the program by a copy in one step, as dpkg does.
     private func upgrade(_ program: String) throws {
         try FileManager.default.copyItem(atPath: CommandBinary.path(), toPath: "\(program).new")
         #expect(rename("\(program).new", program) == 0)
     }
 
-    @Test func `an agent whose program was replaced becomes the new one, and clients notice nothing`() async throws {
+    @Test func `an agent restarts in place when its program is replaced, and stays reachable`() async throws {
         let program = try station.installProgram()
         let end = try await station.withAgent { agent async throws in
             try await station.signIn()
@@ -179,7 +178,7 @@ struct SuccessionTests {
             let new = try #require(inode(program))
             #expect(old != new)
             try await eventually {
-                #expect(UnixSocket.isServed(sockets[0]) && UnixSocket.isServed(sockets[1]), "a client finds the sockets all the time")
+                #expect(UnixSocket.isServed(sockets[0]) && UnixSocket.isServed(sockets[1]), "clients can connect at any time")
                 return inode("/proc/\(agent.process)/exe") == new
             }
             let status = try await station.status()
@@ -189,10 +188,10 @@ struct SuccessionTests {
         }
         #expect(end.status == 0, "\(end)")
         #expect(end.transcript.contains("\(program) was replaced, so the agent restarts with the new program."), "\(end)")
-        for path in sockets { #expect(!FileManager.default.fileExists(atPath: path), "the new program removes them at its end") }
+        for path in sockets { #expect(!FileManager.default.fileExists(atPath: path), "the new program removes its sockets when it exits") }
     }
 
-    @Test func `systemd's agent ends when its program was replaced, with the status for which the units start it again`() async throws {
+    @Test func `under systemd, an agent whose program is replaced exits with the status that restarts it`() async throws {
         let program = try station.installProgram()
         let command = ["sh", "-c", "SYSTEMD_EXEC_PID=$$ exec ksso agent run"]
         let end = try await Conversation.with(command, on: station) { agent in

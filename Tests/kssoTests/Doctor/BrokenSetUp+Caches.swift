@@ -16,7 +16,7 @@ extension BrokenSetUp {
         BrokenSetUp("a stale KCM socket", failsAt: "cache", naming: "/kcm.sock is stale", "its server is no longer running") {
             try await withStation(signsIn: false) { station in
                 try await station.leaveAKilledAgent()
-                // As `ksso configure session` sets the variables.
+                // `ksso configure session` sets the variables to these values.
                 let files = "\(station.runtime)/krb5.conf:\(station.realm.configurationPath)"
                 return try await station.doctor(environment: ["KRB5_CONFIG": files, "KRB5CCNAME": "KCM:"])
             }

@@ -11,7 +11,7 @@ extension BrokenSetUp {
                 return try await station.doctor("http://localhost:9/")
             }
         },
-        BrokenSetUp("a host twice", failsAt: "profile", naming: "localhost is also in", "test.yaml") {
+        BrokenSetUp("a host in two profiles", failsAt: "profile", naming: "localhost is also in", "test.yaml") {
             try await withStation { station in
                 try station.install(profile(hosts: ["localhost", "other.example.test"]), as: "zweites.yaml")
                 return try await station.doctor()

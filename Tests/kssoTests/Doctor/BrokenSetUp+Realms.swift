@@ -7,12 +7,12 @@ extension BrokenSetUp {
         BrokenSetUp("a wrong clock", failsAt: "clock", naming: "the KDC's clock is 36", "s ahead of this machine's") {
             let options = TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(3630))
             return try await withStation(options, signsIn: false) { station in
-                // Else libkrb5 makes up for it.
+                // Otherwise libkrb5 corrects the difference.
                 let strict = try station.write("[libdefaults]\n kdc_timesync = 0\n", to: "strict.conf")
                 return try await station.doctor(environment: ["KRB5_CONFIG": "\(strict):\(station.realm.configurationPath)"])
             }
         },
-        BrokenSetUp("a KDC that swallows everything", failsAt: "kdc", naming: "KDC 127.0.0.1:", "does not answer", "no answer") {
+        BrokenSetUp("a KDC that never responds", failsAt: "kdc", naming: "KDC 127.0.0.1:", "does not answer", "no answer") {
             try await withStation { station in
                 try await station.realm.pauseKDC()
                 return try await station.doctor()
@@ -32,13 +32,13 @@ extension BrokenSetUp {
                 return try await station.doctor(environment: try station.resolving("localhost", kdcPort: station.realm.kdcPort))
             }
         },
-        BrokenSetUp("a password that has expired", failsAt: "account", naming: "alice@EXAMPLE.TEST", "the password has expired") {
+        BrokenSetUp("an expired password", failsAt: "account", naming: "alice@EXAMPLE.TEST", "the password has expired") {
             try await withStation(signsIn: false) { station in
                 _ = try await station.realm.kadmin(["modify_principal", "-pwexpire", "yesterday", "alice"])
                 return try await station.doctor()
             }
         },
-        BrokenSetUp("an account that is disabled", failsAt: "account", naming: "alice@EXAMPLE.TEST", "locked, disabled or expired") {
+        BrokenSetUp("a disabled account", failsAt: "account", naming: "alice@EXAMPLE.TEST", "locked, disabled or expired") {
             try await withStation(signsIn: false) { station in
                 _ = try await station.realm.kadmin(["modify_principal", "-allow_tix", "alice"])
                 return try await station.doctor()
@@ -48,14 +48,14 @@ extension BrokenSetUp {
 }
 
 extension Workstation {
-    /// The variables of a process for which DNS alone says where the realm's KDC is: at a port of this machine, by a name for it.
+    /// The environment of a process that finds the realm's KDC only in DNS, under a host name for this machine and at the given port.
     func resolving(_ host: String, kdcPort: Int) throws -> [String: String] {
         let records = "SRV _kerberos._tcp.\(realm.name) \(host) \(kdcPort)\n"
         let configuration = "[libdefaults]\n default_realm = \(realm.name)\n dns_lookup_kdc = true\n udp_preference_limit = 1\n"
         let libraries = [LoadableLibrary.resolver, LoadableLibrary.nameService].compactMap { $0?.path }
         return [
             "LD_PRELOAD": libraries.joined(separator: " "), "RESOLV_WRAPPER_HOSTS": try write(records, to: "records"),
-            // libkrb5 asks for the name with the dot of the root, which DNS takes for the same.
+            // libkrb5 looks up the name with a trailing dot, which is equivalent in DNS.
             "NSS_WRAPPER_HOSTS": try write("127.0.0.1 localhost \(host) \(host).\n", to: "hosts"),
             "NSS_WRAPPER_DISABLE_DEEPBIND": "1", "RESOLV_WRAPPER_DISABLE_DEEPBIND": "1",
             "KRB5_CONFIG": try write(configuration, to: "dns.conf"),

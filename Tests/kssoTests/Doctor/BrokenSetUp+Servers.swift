@@ -5,7 +5,7 @@ import Testing
 extension BrokenSetUp {
     static let servers = [
         BrokenSetUp(
-            "a proxy in between",
+            "a proxy that requires its own sign-in",
             failsAt: "challenge",
             naming: "a proxy requires its own sign-in",
             "407",
@@ -14,7 +14,7 @@ extension BrokenSetUp {
         ) {
             try await withStation { station in
                 try await withProtectedWebServer(realm: station.realm) { server in
-                    try await StockApache.with(StockApache.wantsItsOwnSignIn(before: server.port), on: station) { port in
+                    try await StockApache.with(StockApache.requiresProxySignIn(before: server.port), on: station) { port in
                         try await station.expectThePage(behind: port)
                         return try await station.doctor("http://localhost:\(port)/hello")
                     }
@@ -22,10 +22,10 @@ extension BrokenSetUp {
             }
         },
         BrokenSetUp("a server without Negotiate", failsAt: "challenge", naming: "does not offer Negotiate", "it offers Basic") {
-            try await withApache(StockApache.asksForAPassword)
+            try await withApache(StockApache.requiresPassword)
         },
-        BrokenSetUp("a server that wants NTLM", failsAt: "challenge", naming: "requires NTLM, and does not offer Negotiate") {
-            try await withApache(StockApache.asksForNTLM)
+        BrokenSetUp("a server that requires NTLM", failsAt: "challenge", naming: "requires NTLM, and does not offer Negotiate") {
+            try await withApache(StockApache.requiresNTLM)
         },
         BrokenSetUp(
             "a server whose clock is wrong",
@@ -34,7 +34,7 @@ extension BrokenSetUp {
             "s behind the KDC's",
             obstacle: LoadableLibrary.clock == nil ? "libfaketime is missing: Scripts/install-packages unpacks it" : nil
         ) {
-            // The server's clock alone is set: ksso may have been built with a sanitizer, and libfaketime deadlocks in such a program.
+            // Only the server's clock is changed, because ksso may be built with a sanitizer, and libfaketime deadlocks in such a program.
             try await withStation { station in
                 try await withProtectedWebServer(realm: station.realm, .init(clockOffset: .seconds(-3630))) { server in
                     try await station.doctor("\(server.url)/hello")
@@ -51,7 +51,7 @@ extension BrokenSetUp {
 }
 
 extension Workstation {
-    /// Who signs in to the proxy is asked for a ticket by the server behind it.
+    /// Checks that a client that signs in to the proxy gets the Negotiate challenge of the server behind it.
     fileprivate func expectThePage(behind port: Int) async throws {
         let words = ["curl", "-sS", "-i", "-H", "Proxy-Authorization: Basic eDp4", "http://localhost:\(port)/hello"]
         let answer = try await run(words).output

@@ -3,11 +3,11 @@ import KerberosTesting
 import Testing
 
 extension BrokenSetUp {
-    /// Nobody listens there: what is wrong shows before the server is asked.
+    /// No server listens at this address, because the doctor finds these faults before it contacts the server.
     private static let url = "http://localhost:9/"
 
     static let services = [
-        BrokenSetUp("a service principal that is missing", failsAt: "service", naming: "does not know the service HTTP/localhost") {
+        BrokenSetUp("a missing service principal", failsAt: "service", naming: "does not know the service HTTP/localhost") {
             try await withStation(TestRealmOptions(users: ["alice": "secret"])) { try await $0.doctor(url) }
         },
         BrokenSetUp(
@@ -17,13 +17,13 @@ extension BrokenSetUp {
             "belongs to another account"
         ) {
             try await withStation { station in
-                // The other account's key has the number that the server's has.
+                // The other account's key has the same version number as the server's key.
                 let keytab = try await station.realm.keytab(for: "HTTP/localhost")
                 try await station.realm.remake("HTTP/localhost")
                 return try await station.doctor("--keytab", keytab, url)
             }
         },
-        BrokenSetUp("a keytab of an old kvno", failsAt: "keytab", naming: "kvno 2", "has kvno 1", "the keytab is old") {
+        BrokenSetUp("a keytab with an old kvno", failsAt: "keytab", naming: "kvno 2", "has kvno 1", "the keytab is old") {
             try await withStation { station in
                 let keytab = try await station.realm.keytab(for: "HTTP/localhost")
                 _ = try await station.realm.kadmin(["change_password", "-randkey", "HTTP/localhost"])
@@ -31,7 +31,7 @@ extension BrokenSetUp {
             }
         },
         BrokenSetUp(
-            "a keytab of another encryption type",
+            "a keytab with another encryption type",
             failsAt: "keytab",
             naming: "aes256-cts-hmac-sha1-96",
             "another encryption type only: aes128-cts-hmac-sha1-96"
@@ -63,7 +63,7 @@ extension BrokenSetUp {
 }
 
 extension TestRealm {
-    /// Gives a service another key, which begins with the number 1 again.
+    /// Recreates a service principal, so that its key changes and its version number starts at 1 again.
     fileprivate func remake(_ service: String, encryption: String? = nil) async throws {
         _ = try await kadmin(["delete_principal", "-force", service])
         _ = try await kadmin(["add_principal", "-randkey"] + (encryption.map { ["-e", $0] } ?? []) + [service])

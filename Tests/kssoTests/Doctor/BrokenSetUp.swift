@@ -3,17 +3,17 @@ import HTTPNegotiate
 import KerberosTesting
 import Testing
 
-/// One thing that is wrong, made for real, and what the doctor must say of it first.
+/// A set-up with one real fault, and the first failure that the doctor must report for it.
 struct BrokenSetUp: Sendable, CustomTestStringConvertible {
-    /// What is wrong.
+    /// The fault.
     let cause: String
     /// The check that must fail first.
     let check: String
-    /// What its detail must name.
+    /// The texts that the check's detail must contain.
     let words: [String]
-    /// Why it can't be made on this machine; nil where it can.
+    /// Why the fault cannot be created on this machine; nil if it can.
     var obstacle: String?
-    /// Makes it, and runs the doctor.
+    /// Creates the fault and runs the doctor.
     let diagnose: @Sendable () async throws -> Diagnosis
 
     init(
@@ -38,7 +38,7 @@ struct BrokenSetUp: Sendable, CustomTestStringConvertible {
 }
 
 extension BrokenSetUp {
-    /// A realm with alice, and her seat with a profile for a host.
+    /// Runs a closure with a realm with alice and a station whose profile covers the hosts.
     static func withStation(
         _ options: TestRealmOptions = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"]),
         hosts: [String] = ["localhost"],
@@ -55,7 +55,7 @@ extension BrokenSetUp {
 }
 
 extension Workstation {
-    /// Runs the doctor; its status must be that of its diagnosis.
+    /// Runs the doctor, and checks that its exit status matches its diagnosis.
     func doctor(
         _ arguments: String...,
         environment: [String: String] = [:],

@@ -1,18 +1,18 @@
 import HTTPNegotiate
 import Testing
 
-/// Set-ups that are broken in one place each: the doctor's first failed line names it.
+/// For each set-up with one fault, the doctor's first failed check reports the cause.
 @Suite(.causeScore)
 struct DoctorCauseTests {
-    @Test(arguments: BrokenSetUp.possible) func `the first failure names the cause`(setUp: BrokenSetUp) async throws {
+    @Test(arguments: BrokenSetUp.possible) func `the first failed check reports the cause`(setUp: BrokenSetUp) async throws {
         let diagnosis = try await setUp.diagnose()
         let first = try #require(diagnosis.firstFailure, "\(diagnosis.checks)")
-        let isNamed = first.name == setUp.check && setUp.words.allSatisfy { first.detail.contains($0) }
-        #expect(isNamed, "\(first)")
-        if isNamed { CauseScore.current?.note(setUp.cause) }
+        let isReported = first.name == setUp.check && setUp.words.allSatisfy { first.detail.contains($0) }
+        #expect(isReported, "\(first)")
+        if isReported { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func `there are twenty`() {
+    @Test func `there are twenty distinct causes`() {
         #expect(BrokenSetUp.all.count == 20)
         #expect(Set(BrokenSetUp.all.map(\.cause)).count == 20)
     }

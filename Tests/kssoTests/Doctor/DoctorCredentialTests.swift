@@ -3,11 +3,11 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// `ksso doctor` where the profile leaves it to libkrb5's default credential who answers.
+/// `ksso doctor` with a profile that uses libkrb5's default credential.
 struct DoctorCredentialTests {
-    /// The realm of the profile is out of reach, and nobody needs it.
+    /// The realm of the profile is unreachable, which does not matter here.
     @Test(arguments: [[], ["http://localhost:1/"]])
-    func `the realm of the default credential is looked at`(arguments: [String]) async throws {
+    func `the doctor checks the realm of the default credential`(arguments: [String]) async throws {
         let second = TestRealmOptions(name: "B.TEST", users: ["bob": "secret"])
         try await withTrustedRealms(.init(name: "A.TEST"), second) { first, _ in
             let station = try Workstation(realm: first)
@@ -22,9 +22,9 @@ struct DoctorCredentialTests {
             #expect(details["account"]?.detail == "the KDC knows bob@B.TEST.", "\(checks)")
             #expect(details["session"]?.detail.hasPrefix("bob@B.TEST is signed in") == true, "\(checks)")
             #expect(checks.filter { ["kdc", "clock"].contains($0.name) }.allSatisfy { $0.verdict != .failed }, "\(checks)")
-            // Who asks for a realm has that one looked at.
-            let named = try await station.doctor("A.TEST").checks
-            #expect(named.contains { $0.name == "kdc" && $0.verdict == .failed }, "\(named)")
+            // A realm on the command line takes precedence.
+            let explicit = try await station.doctor("A.TEST").checks
+            #expect(explicit.contains { $0.name == "kdc" && $0.verdict == .failed }, "\(explicit)")
         }
     }
 }

@@ -6,7 +6,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// Where the doctor looks for KDCs beside SRV records: URI records, and KDC proxies.
+/// The doctor finds KDCs in URI records and through KDC proxies, in addition to SRV records.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct DoctorDiscoveryTests {
     let station: Workstation
@@ -16,11 +16,11 @@ struct DoctorDiscoveryTests {
         try station.install(profile())
     }
 
-    private static let isMadeUp = LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil
+    private static let canSimulateDNS = LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil
 
-    /// libkrb5 signs in by the one, and the doctor says so.
-    @Test(.enabled(if: isMadeUp, "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"))
-    func `records of both kinds`() async throws {
+    /// libkrb5 signs in through the URI record, and the doctor reports this.
+    @Test(.enabled(if: canSimulateDNS, "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"))
+    func `URI records take precedence over SRV records unless krb5.conf disables them`() async throws {
         let port = station.realm.kdcPort
         let records = """
             URI _kerberos.EXAMPLE.TEST krb5srv:m:tcp:kdc.example.test:\(port)
@@ -34,12 +34,12 @@ struct DoctorDiscoveryTests {
         let diagnosis = try await station.doctor(environment: environment)
         #expect(diagnosis.isHealthy, "\(diagnosis)")
         let dns = try #require(diagnosis.checks.first { $0.name == "dns" })
-        let passedOver = "URI records, which libkrb5 reads before SRV; so it ignores localhost:1 of the SRV records"
-        #expect(dns.detail == "DNS lists the KDCs of EXAMPLE.TEST: kdc.example.test:\(port) (\(passedOver)).")
+        let ignored = "URI records, which libkrb5 reads before SRV; so it ignores localhost:1 of the SRV records"
+        #expect(dns.detail == "DNS lists the KDCs of EXAMPLE.TEST: kdc.example.test:\(port) (\(ignored)).")
         let center = try #require(diagnosis.checks.first { $0.name == "kdc" })
         #expect(center.detail.hasPrefix("KDC kdc.example.test:\(port) (the URI record _kerberos.EXAMPLE.TEST): TCP in "), "\(center)")
 
-        // Who forbids it goes by SRV, and finds nobody.
+        // If krb5.conf disables URI records, the SRV record is used, whose KDC does not exist.
         let none = try station.write("[libdefaults]\n dns_uri_lookup = false\n", to: "none.conf")
         environment["KRB5_CONFIG"] = "\(none):\(environment["KRB5_CONFIG"] ?? "")"
         let refused = try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n", environment: environment)
@@ -56,18 +56,18 @@ struct DoctorDiscoveryTests {
         let diagnosis = try await station.doctor(in: command)
         let check = try #require(diagnosis.checks.first { $0.name == "kdc" && $0.detail.hasPrefix("KDC proxy ") }, "\(diagnosis)")
         #expect(check.detail.hasPrefix("KDC proxy \(url) (preferredKDCs of the profile)"), "\(check)")
-        // krb5.conf's KDC answers beside it.
+        // Only a warning, because the KDC in krb5.conf responds.
         #expect(check.verdict == .warning, "\(check)")
         return check
     }
 
-    @Test func `a proxy that is away`() async throws {
+    @Test func `an unreachable KDC proxy is reported`() async throws {
         #expect(try await proxyCheck("https://127.0.0.1:1/KdcProxy").detail.contains(" does not answer: "))
     }
 
-    /// The realm's KDC is reached this way alone, and its clock is told; tickets need libkrb5's plugin besides.
-    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
-    func `a proxy that passes on`() async throws {
+    /// The realm's KDC, whose clock the doctor reports, is reachable only through the proxy. Tickets also require libkrb5's plugin.
+    @Test(.enabled(if: OwnAuthorities.arePossible, "this needs a mount namespace in which the certificate is trusted"))
+    func `the doctor reaches the KDC and its clock through a KDC proxy`() async throws {
         try await withKDCProxy(realm: station.realm) { server in
             let url = server.url
             try station.install(profile(data: ["preferredKDCs: [\"\(url.replacing("https:", with: "kkdcp:"))\"]"]))
@@ -85,8 +85,8 @@ struct DoctorDiscoveryTests {
         }
     }
 
-    /// libkrb5 asks by TLS alone; so nothing else is told to anybody on the way.
-    @Test func `a proxy without TLSIs not asked`() async throws {
+    /// Because libkrb5 uses KDC proxies only over TLS, the doctor sends nothing in the clear either.
+    @Test func `the doctor sends nothing to a KDC proxy without TLS`() async throws {
         try await withProtectedWebServer(realm: station.realm) { server in
             let url = "\(server.url)/KdcProxy"
             try #require(url.hasPrefix("http://"))
@@ -98,15 +98,15 @@ struct DoctorDiscoveryTests {
         }
     }
 
-    @Test func `a server that this machine does not trust`() async throws {
+    @Test func `a KDC proxy with an untrusted certificate is reported with advice on http_anchors`() async throws {
         try await withKDCProxy(realm: station.realm) { server in
             let check = try await proxyCheck(server.url)
             #expect(check.remedy?.contains("http_anchors") == true, "\(check)")
         }
     }
 
-    @Test(.enabled(if: OwnAuthorities.arePossible, "no mount namespace can be made, in which a certificate is trusted"))
-    func `what is no proxy`() async throws {
+    @Test(.enabled(if: OwnAuthorities.arePossible, "this needs a mount namespace in which the certificate is trusted"))
+    func `a web server that is not a KDC proxy is reported`() async throws {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { server in
             let other = try await proxyCheck("\(server.url)/KdcProxy") {
                 OwnAuthorities.command(trusting: server.certificatePath, $0)

@@ -3,17 +3,17 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// What is said of tickets that the realm's KDC can't read: it was set up anew since, or its key was changed.
+/// Tickets that the KDC cannot decrypt, because the realm was reinstalled or its key was changed, are reported with advice.
 struct DoctorFormerTicketTests {
     enum Change: String, CaseIterable {
-        case anew, anotherKey
+        case reinstallation, newKey
     }
 
     private func withFormerTicket(_ change: Change, _ body: (Workstation) async throws -> Void) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"])
         try await withTestRealm(options) { former in
             let before = try await signedIn(former)
-            guard change == .anew else {
+            guard change == .reinstallation else {
                 try await former.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
                 return try await body(before)
             }
@@ -37,7 +37,7 @@ struct DoctorFormerTicketTests {
     private static let command = "ksso login --force alice@EXAMPLE.TEST"
 
     @Test(arguments: Change.allCases)
-    func `the doctor has the person sign in again`(change: Change) async throws {
+    func `the doctor advises to sign in again if the KDC cannot decrypt the TGT`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let checks = try await station.doctor("http://localhost:1/").checks
             let service = try #require(checks.first { $0.name == "service" })
@@ -47,7 +47,7 @@ struct DoctorFormerTicketTests {
             )
             #expect(!service.detail.contains("password") && !service.detail.contains("ign in"), "\(service)")
             #expect(service.remedy?.hasSuffix("Sign in again: \(Self.command)") == true, "\(service)")
-            // So it does.
+            // The advice works.
             let words = Self.command.split(separator: " ").map(String.init) + ["--password-stdin"]
             #expect(try await station.run(words, input: "secret\n").exitStatus == 0)
             #expect(try await station.ksso("header", "http://localhost:1/").exitStatus == 0)
@@ -56,7 +56,7 @@ struct DoctorFormerTicketTests {
     }
 
     @Test(arguments: Change.allCases)
-    func `a request says so too`(change: Change) async throws {
+    func `a request fails with advice to sign in again if the KDC cannot decrypt the TGT`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
             try await ScriptedServer.with({ _, _ in challenge }) { server in
@@ -71,7 +71,7 @@ struct DoctorFormerTicketTests {
     }
 
     @Test(arguments: Change.allCases)
-    func `so does a renewal`(change: Change) async throws {
+    func `a renewal fails with advice to sign in again if the KDC cannot decrypt the TGT`(change: Change) async throws {
         try await withFormerTicket(change) { station in
             let result = try await station.ksso("refresh")
             #expect(result.exitStatus == 5 && result.errors.hasPrefix("ksso: alice@EXAMPLE.TEST: the KDC cannot read"), "\(result)")

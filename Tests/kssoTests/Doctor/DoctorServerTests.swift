@@ -5,7 +5,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// What the doctor says of servers, programs and caches beyond the twenty causes.
+/// The doctor's checks of servers, programs and caches, in addition to the twenty causes.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct DoctorServerTests {
     let station: Workstation
@@ -15,7 +15,7 @@ struct DoctorServerTests {
         try station.install(profile())
     }
 
-    /// The doctor waits ten times as long as for a person, so that a busy machine does not change what it finds.
+    /// Runs the doctor with ten times its usual timeouts, so that a busy machine does not change the result.
     private func diagnose(
         _ arguments: String...,
         environment: [String: String] = [:],
@@ -33,7 +33,7 @@ struct DoctorServerTests {
         try #require(diagnosis.checks.first { $0.name == name }, "\(diagnosis)")
     }
 
-    @Test func `a server that does not prove itself`() async throws {
+    @Test func `a missing mutual authentication token fails the mutualAuthentication check`() async throws {
         try await station.signIn()
         try await withAcceptorServer(realm: station.realm, .init(finalToken: .dropped)) { server in
             let diagnosis = try await diagnose("\(server.url)/")
@@ -46,7 +46,7 @@ struct DoctorServerTests {
     @Test(arguments: [
         ("oRQwEqADCgEAoQsGCSqGSIb3EgECAg==", "OptionalMutualAuthenticationHosts"), ("bm90IGEgdG9rZW4=", "NoMutualAuthenticationHosts"),
     ])
-    func `an answer without a valid proof names the key of the profile that helps`(token: String, key: String) async throws {
+    func `an invalid mutual authentication token is reported with the profile key that helps`(token: String, key: String) async throws {
         try await station.signIn()
         let bytes = Array(try #require(Data(base64Encoded: token)))
         try await withAcceptorServer(realm: station.realm, .init(finalToken: .replaced(bytes))) { server in
@@ -58,7 +58,7 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func `a SPNEGO reject fails the token and skips mutual authentication`() async throws {
+    @Test func `a SPNEGO reject fails the token check and skips the mutualAuthentication check`() async throws {
         try await station.signIn()
         let reject = Array(try #require(Data(base64Encoded: "oQcwBaADCgEC")))
         let options = AcceptorServerOptions(finalToken: .replaced(reject), answer: { $0.initiator == nil ? .judged : .status(401) })
@@ -71,8 +71,8 @@ struct DoctorServerTests {
         }
     }
 
-    /// The reason is the server's alone: its clock is right, and its keytab is not here.
-    @Test func `a server with another key`() async throws {
+    /// Only the server knows the reason: its clock is right, and its keytab is not on this machine.
+    @Test func `a server with another key fails the token check with advice to check the keytab`() async throws {
         try await station.signIn()
         _ = try await station.realm.kadmin(["add_principal", "-randkey", "HTTP/other.example.test"])
         let keytab = try await station.realm.keytab(for: "HTTP/other.example.test")
@@ -85,8 +85,8 @@ struct DoctorServerTests {
         }
     }
 
-    /// Its key was changed, and its keytab has the new one only.
-    @Test func `a cached ticket from before the server's key changed is named, with what replaces it`() async throws {
+    /// The server's key was changed, and its keytab contains only the new one.
+    @Test func `a cached ticket older than the server's key is reported with the command to replace it`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -105,23 +105,23 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func `a page that asks for no sign in`() async throws {
+    @Test func `a page that requires no sign-in causes a warning, and no token is sent`() async throws {
         try await station.signIn()
         try await ScriptedServer.with({ _, _ in .response("200 OK", [], "open\n") }) { server in
             let diagnosis = try await diagnose("http://localhost:\(server.port)/")
             #expect(diagnosis.isHealthy, "\(diagnosis)")
             #expect(try check("challenge", diagnosis).verdict == .warning)
             #expect(try check("token", diagnosis).verdict == .skipped)
-            // A ticket was got, and none was sent.
+            // The doctor acquired a ticket but did not send it.
             #expect(try check("service", diagnosis).verdict == .ok)
             #expect(server.requests.allSatisfy { !$0.contains("Authorization") })
         }
     }
 
-    @Test func `a proxy that takes the challenge away`() async throws {
+    @Test func `a proxy that removes the challenge is reported`() async throws {
         try await station.signIn()
         try await withProtectedWebServer(realm: station.realm) { server in
-            try await StockApache.with(StockApache.takesChallengesAway(before: server.port), on: station) { port in
+            try await StockApache.with(StockApache.removesChallenges(before: server.port), on: station) { port in
                 let first = try #require(try await diagnose("http://localhost:\(port)/hello").firstFailure)
                 #expect(first.name == "challenge", "\(first)")
                 #expect(first.detail.contains("does not offer Negotiate: it offers nothing."), "\(first)")
@@ -131,7 +131,7 @@ struct DoctorServerTests {
     }
 
     @Test(.enabled(if: LoadableLibrary.nameService != nil, "nss_wrapper is missing: Scripts/install-packages unpacks it"))
-    func `a host without an address`() async throws {
+    func `a host name without an address fails the name check`() async throws {
         try station.install(profile(hosts: ["nowhere.example.test"]))
         try await station.signIn()
         let environment = [
@@ -143,7 +143,7 @@ struct DoctorServerTests {
         #expect(first.name == "name" && first.detail.contains("nowhere.example.test"), "\(first)")
     }
 
-    @Test func `a Negotiate that is NTLM`() async throws {
+    @Test func `a Negotiate challenge with an NTLM token is reported as NTLM`() async throws {
         let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
             let challenge = try check("challenge", try await diagnose("http://localhost:\(server.port)/"))
@@ -156,7 +156,7 @@ struct DoctorServerTests {
         ("Negotiate f!sh", "cannot be parsed: "), ("Negotiate fish", "first Negotiate challenge carries a token"),
         ("negotiate aGVsbG8=", "first Negotiate challenge carries a token"),
     ])
-    func `a challenge that no ticket can answer fails`(field: String, detail: String) async throws {
+    func `a malformed or premature Negotiate challenge fails the challenge check`(field: String, detail: String) async throws {
         try await station.signIn()
         try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: \(field)"]) }) { server in
             let diagnosis = try await diagnose("http://localhost:\(server.port)/")
@@ -174,7 +174,7 @@ struct DoctorServerTests {
         #expect(checks.first?.detail.contains(".com covers the domains of every organization under it") == true, "\(checks)")
     }
 
-    @Test func `a browser that no policy tells`() async throws {
+    @Test func `a browser whose policy does not allow the host causes a warning`() async throws {
         let path = try station.write("#!/bin/sh\n", to: "bin/chromium")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         let browser = try check("browser", try await diagnose("http://localhost:9/"))
@@ -182,14 +182,14 @@ struct DoctorServerTests {
         #expect(browser.detail.contains("Chromium: no policy allows localhost") || browser.detail.contains("Chromium, "))
     }
 
-    @Test func `a principal that is only guessed`() async throws {
+    @Test func `an unknown principal is only a warning if it is derived from the user name`() async throws {
         let account = try check("account", try await diagnose(environment: ["USER": "nobody"]))
         #expect(account.verdict == .warning)
         #expect(account.detail.hasPrefix("nobody@EXAMPLE.TEST: the KDC does not know this principal"))
     }
 
-    /// The tickets are with the agent, and a program that is started from here would look elsewhere.
-    @Test func `tickets that other programs do not see`() async throws {
+    /// The agent has the tickets, but programs with this environment use another cache.
+    @Test func `the doctor warns if other programs do not see the agent's tickets`() async throws {
         try await station.withAgent { _ in
             try await station.signIn()
             let diagnosis = try await diagnose()
@@ -201,7 +201,7 @@ struct DoctorServerTests {
         }
     }
 
-    @Test func `what an agent that was killed leaves`() async throws {
+    @Test func `the doctor warns of the socket that a killed agent left`() async throws {
         try await station.signIn()
         try await station.leaveAKilledAgent()
         let cache = try check("cache", try await diagnose())

@@ -4,7 +4,7 @@ import KerberosTesting
 import TestSupport
 import Testing
 
-/// `ksso doctor` where nothing is broken, and what it leaves behind.
+/// `ksso doctor` on a working set-up and with common faults, its output and its side effects.
 @Suite(.protectedWeb)
 struct DoctorTests {
     let station: Workstation
@@ -20,7 +20,7 @@ struct DoctorTests {
         Dictionary(diagnosis.checks.map { ($0.name, $0.verdict) }) { $1 }
     }
 
-    @Test func `nothing fails`() async throws {
+    @Test func `no check fails on a working set-up`() async throws {
         try await station.signIn()
         let diagnosis = try await station.doctor(url)
         #expect(diagnosis.isHealthy, "\(diagnosis)")
@@ -30,8 +30,8 @@ struct DoctorTests {
         #expect(verdicts["dns"] == .skipped)
     }
 
-    /// Each layer in the order in which a sign-on passes it, as the documentation has them.
-    @Test func `the order`() async throws {
+    /// The layers are checked in the order in which a sign-on uses them.
+    @Test func `the checks run in the documented order`() async throws {
         try await station.signIn()
         let names = try await station.doctor(url).checks.map(\.name)
         #expect(
@@ -52,9 +52,9 @@ struct DoctorTests {
         ("-pwexpire \"3 days\"", ["performKerberosOnly: true"], .ok, "The password expires on "),
     ]
 
-    /// A password's end that nobody knows is never told as one that has passed.
+    /// An unknown expiration date is not reported as one in the past.
     @Test(arguments: expiries)
-    func `when the password expires`(
+    func `the doctor warns of a password that expires within pwNotificationDays`(
         _ expiry: (flag: String, keys: [String], verdict: DiagnosticCheck.Verdict, words: String)
     ) async throws {
         let user = "user\(UUID().uuidString.prefix(8))"
@@ -67,7 +67,7 @@ struct DoctorTests {
         #expect(check.remedy == (expiry.verdict == .ok ? nil : "Change it with: ksso passwd \(user)@EXAMPLE.TEST"))
     }
 
-    @Test func `it changes nothing`() async throws {
+    @Test func `the doctor changes neither the credential cache nor the account`() async throws {
         try await station.signIn()
         let cache = try Data(contentsOf: URL(fileURLWithPath: "\(station.directory)/cache"))
         #expect(try await station.doctor(url).isHealthy)
@@ -75,7 +75,7 @@ struct DoctorTests {
         #expect(try await station.realm.failedAttempts(of: "alice") == 0)
     }
 
-    @Test func `what a person reads`() async throws {
+    @Test func `the text output lists the checks with their remedies and ends with the first failure`() async throws {
         let result = try await station.ksso("doctor", "EXAMPLE.TEST")
         #expect(result.exitStatus == 1)
         #expect(result.errors == "")
@@ -87,28 +87,29 @@ struct DoctorTests {
         #expect(!result.output.contains("challenge"))
     }
 
-    @Test func `a host that no rule covers`() async throws {
+    @Test func `a host that no profile covers fails the host check`() async throws {
         try await station.signIn()
         let first = try #require(try await station.doctor("https://elsewhere.example.test/").firstFailure)
         #expect(first.name == "host")
         #expect(first.detail.contains("elsewhere.example.test is not answered"))
     }
 
-    @Test func `a profile that was named and is not there`() async throws {
+    @Test func `a --profile file that does not exist fails the profile check`() async throws {
         let first = try #require(try await station.doctor("--profile", "/nonexistent.yaml").firstFailure)
         #expect(first.name == "profile")
         #expect(first.detail.contains("/nonexistent.yaml"))
     }
 
-    @Test(arguments: ["[libdefaults\n", "[realms]\n }\n"]) func `a configuration with a fault`(text: String) async throws {
+    @Test(arguments: ["[libdefaults\n", "[realms]\n }\n"]) func `a krb5.conf with a syntax error fails the configuration check`(
+        text: String
+    ) async throws {
         let path = try station.write(text, to: "broken.conf")
         let first = try #require(try await station.doctor(environment: ["KRB5_CONFIG": path]).firstFailure)
         #expect(first.name == "configuration", "\(first)")
         #expect(first.detail.contains("krb5.conf is invalid"))
     }
 
-    /// The KDC swallows everything, and so does the server: the doctor goes on from one to the other, and ends.
-    @Test func `a clock that libkrb 5 makes up for is no failure`() async throws {
+    @Test func `a clock difference that libkrb5 corrects causes only a warning`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-3630))) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -118,7 +119,7 @@ struct DoctorTests {
         }
     }
 
-    @Test func `the times of one line are by this machine's clock, and the KDC's difference is said`() async throws {
+    @Test func `the expiry check prints times by this machine's clock and reports the KDC's offset`() async throws {
         try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(-3630))) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -137,8 +138,8 @@ struct DoctorTests {
         }
     }
 
-    /// The limit is for all of it. A slow machine starts and prints more slowly.
-    @Test func `an agent that hangs is named and the rest is looked at`() async throws {
+    /// The limit of 30 seconds is for the whole command, and has a margin for slow machines.
+    @Test func `a suspended agent is reported, and the checks that need it are skipped`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -159,7 +160,8 @@ struct DoctorTests {
         }
     }
 
-    @Test func `everything is dead`() async throws {
+    /// Both accept connections and never respond.
+    @Test func `the doctor finishes if neither the KDC nor the server responds`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
@@ -176,14 +178,14 @@ struct DoctorTests {
         }
     }
 
-    /// Where DNS alone says where the KDC is, our look-up and libkrb5's find the same.
+    /// If only DNS lists the KDC, ksso and libkrb5 find the same one.
     @Test(
         .enabled(
             if: LoadableLibrary.resolver != nil && LoadableLibrary.nameService != nil,
             "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them"
         )
     )
-    func `a KDC that DNS names`() async throws {
+    func `a KDC that only DNS lists is used by a sign-in and found by the doctor`() async throws {
         let environment = try station.resolving("kdc.example.test", kdcPort: station.realm.kdcPort)
         let login = try await station.ksso("login", "alice", "--password-stdin", "-q", input: "secret\n", environment: environment)
         #expect(login == .done(""))

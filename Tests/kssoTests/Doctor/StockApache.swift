@@ -2,15 +2,15 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Apache on a port of 127.0.0.1, with no more than a test's own directives: no Kerberos and no pages.
+/// Apache on a port of 127.0.0.1 with only a test's own directives, without Kerberos and without pages.
 enum StockApache {
     private static let modules = ["mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "headers", "rewrite"]
     private static let proxyModules = ["proxy", "proxy_http"]
 
-    /// Runs a closure, which gets the port, while Apache serves.
+    /// Runs a closure, which receives the port, while Apache serves.
     static func with<Value>(_ directives: String, on station: Workstation, _ body: (Int) async throws -> Value) async throws -> Value {
         let program = try Program.path(of: "apache2")
-        // Apache refuses to listen on port 0: ports are tried until one is free, below those that the kernel gives to clients.
+        // Because Apache refuses port 0, random ports below the kernel's ephemeral range are tried until one is free.
         for _ in 0..<20 {
             let port = Int.random(in: 20_000..<32_000)
             let file = try station.write(configuration(directives, port: port, station), to: "apache-\(port).conf")
@@ -31,7 +31,7 @@ enum StockApache {
 
     private struct NoPort: Error {}
 
-    /// Where root starts it, the parent alone reads and writes files, and those who answer are `www-data`.
+    /// If root starts Apache, only the parent process reads and writes files, and the processes that serve requests run as `www-data`.
     private static func configuration(_ directives: String, port: Int, _ station: Workstation) -> String {
         let loading = (modules + proxyModules).map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
         let account = geteuid() == 0 ? ["User www-data", "Group www-data"] : []
@@ -46,8 +46,8 @@ enum StockApache {
 }
 
 extension StockApache {
-    /// Pages for those with a password alone.
-    static let asksForAPassword = """
+    /// Requires a password, with Basic authentication only.
+    static let requiresPassword = """
         <Location "/">
             AuthType Basic
             AuthName "x"
@@ -56,16 +56,16 @@ extension StockApache {
         </Location>
         """
 
-    /// Pages for Windows alone. No module for NTLM is packaged for Debian, so that Apache is told what such a one would ask for.
-    static let asksForNTLM = """
+    /// Requires NTLM. Because Debian packages no NTLM module, Apache sends the challenge that such a module would send.
+    static let requiresNTLM = """
         Header always set WWW-Authenticate NTLM
         RewriteRule ^ - [R=401,L]
         """
 
-    /// A proxy that nobody chose: it takes what is meant for a server, and lets those through who sign in to it.
+    /// A transparent proxy that forwards requests to a server only for clients that sign in to the proxy.
     ///
-    /// Apache answers 407 by itself only to those who know that they speak to a proxy.
-    static func wantsItsOwnSignIn(before port: Int) -> String {
+    /// Apache by itself sends 407 only to clients that use it as an explicit proxy.
+    static func requiresProxySignIn(before port: Int) -> String {
         """
         Header always set Proxy-Authenticate "Basic realm=gate" "expr=%{REQUEST_STATUS} == 407"
         Header always set Via "1.1 gate" "expr=%{REQUEST_STATUS} == 407"
@@ -75,8 +75,8 @@ extension StockApache {
         """
     }
 
-    /// A proxy that takes the server's challenges away, as those do that know no sign-in which holds for a connection.
-    static func takesChallengesAway(before port: Int) -> String {
+    /// A proxy that removes the server's challenges, as proxies do that do not support connection-based authentication.
+    static func removesChallenges(before port: Int) -> String {
         """
         Header always unset WWW-Authenticate
         Header onsuccess unset WWW-Authenticate

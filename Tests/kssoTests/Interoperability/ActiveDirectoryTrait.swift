@@ -2,7 +2,7 @@ import Foundation
 import KerberosTesting
 import Testing
 
-/// Gives a suite the domain that the folder in `INTEROP_AD` describes, in `TestRealm.current`.
+/// Sets `TestRealm.current` of a suite to the domain that the folder in `INTEROP_AD` describes.
 struct ActiveDirectoryTrait: SuiteTrait, TestScoping {
     var isRecursive: Bool { false }
 
@@ -10,18 +10,18 @@ struct ActiveDirectoryTrait: SuiteTrait, TestScoping {
         let folder = try #require(Self.folder)
         let configuration = "\(folder)/krb5.conf"
         let text = try String(contentsOfFile: configuration, encoding: .utf8)
-        let name = try #require(text.firstMatch(of: /default_realm\s*=\s*(\S+)/)?.1, "\(configuration) names no default_realm")
+        let name = try #require(text.firstMatch(of: /default_realm\s*=\s*(\S+)/)?.1, "\(configuration) sets no default_realm")
         let domain = ExistingRealm(String(name), configurationPath: configuration, keytabPath: "\(folder)/http.keytab")
         try await withExistingRealm(domain) { _ in try await function() }
     }
 
-    /// The folder with krb5.conf, http.keytab and alice's password.
+    /// The folder with krb5.conf, http.keytab and the file with alice's password.
     static var folder: String? {
         let folder = ProcessInfo.processInfo.environment["INTEROP_AD"] ?? ""
         return folder.isEmpty ? nil : folder
     }
 
-    /// Alice's: the first line of the file.
+    /// Alice's password: the first line of the file.
     static func password() throws -> String {
         let text = try String(contentsOfFile: "\(#require(folder))/password", encoding: .utf8)
         return String(text.prefix { !$0.isNewline })
@@ -29,6 +29,6 @@ struct ActiveDirectoryTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == ActiveDirectoryTrait {
-    /// The domain of Active Directory that the tests were given.
+    /// The Active Directory domain of `INTEROP_AD`.
     static var activeDirectory: ActiveDirectoryTrait { ActiveDirectoryTrait() }
 }

@@ -13,10 +13,10 @@ import SSOAgentClient
 import Testing
 
 extension InteroperabilityCell {
-    /// Signs alice in with her password, by the client of the cell, and fetches the page of its server.
+    /// Signs alice in with her password, using the cell's client, and fetches the page of the cell's server.
     ///
-    /// - Parameter settings: Further lines of the profile.
-    /// - Returns: What the page says.
+    /// - Parameter settings: Additional lines of the profile.
+    /// - Returns: The text of the page.
     func greeting(of realm: TestRealm, password: String, settings: String = "") async throws -> String {
         let station = try Workstation(realm: realm)
         let profile = try station.install("\(profile(realm: realm.name))\(settings)\n")
@@ -39,12 +39,12 @@ extension InteroperabilityCell {
 }
 
 extension Workstation {
-    /// In this process, which keeps the tickets and makes the tokens itself.
+    /// Fetches in this process, which holds the tickets and creates the tokens itself.
     fileprivate func fetchInProcess(_ url: String, profile: String, password: String) async throws -> String {
         try await text(url, signedBy: signedIn(profile: profile, password: password))
     }
 
-    /// With an agent that has the tickets and makes the tokens.
+    /// Fetches through an agent, which holds the tickets and creates the tokens.
     fileprivate func fetchByAgent(_ url: String, password: String) async throws -> String {
         try await withServingAgent(at: self) {
             try await signInByCommand(password)
@@ -52,7 +52,7 @@ extension Workstation {
         }
     }
 
-    /// With curl as it is, whose cache is the agent's.
+    /// Fetches with an unmodified curl, whose cache is the agent's.
     fileprivate func fetchByCurl(_ url: String, password: String) async throws -> String {
         try await withServingAgent(at: self) {
             try await signInByCommand(password)
@@ -64,7 +64,7 @@ extension Workstation {
         }
     }
 
-    /// In this process, by Foundation's own client.
+    /// Fetches in this process with Foundation's own client.
     fileprivate func fetchByURLSession(_ url: String, profile: String, password: String) async throws -> String {
         let sso = try await signedIn(profile: profile, password: password)
         let session = NegotiatingURLSession(extension: sso, unboundTLS: .allowed)

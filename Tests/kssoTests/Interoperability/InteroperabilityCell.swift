@@ -1,14 +1,14 @@
 import Testing
 
-/// One cell of the matrix in the documentation's page on interoperability, for a KDC: a server and a client.
+/// One cell of the matrix on the documentation page Interoperability, for one KDC: a server and a client.
 struct InteroperabilityCell: Sendable, CustomTestStringConvertible {
-    /// What judges the tokens.
+    /// The server that verifies the tokens.
     enum Server: String, CaseIterable, Sendable {
         case apache = "mod_auth_gssapi"
         case acceptor = "our acceptor"
     }
 
-    /// What holds the tickets and makes the tokens.
+    /// The client that holds the tickets and creates the tokens.
     enum Client: String, CaseIterable, Sendable {
         case inProcess = "in process"
         case agent
@@ -19,9 +19,9 @@ struct InteroperabilityCell: Sendable, CustomTestStringConvertible {
     let server: Server
     let client: Client
 
-    /// Such as `mod_auth_gssapi / in process`, as Scripts/interop reads it.
+    /// Such as `mod_auth_gssapi / in process`. Scripts/interop parses it.
     var testDescription: String { "\(server.rawValue) / \(client.rawValue)" }
 
-    /// Every server with every client.
+    /// All combinations of a server and a client.
     static let all = Server.allCases.flatMap { server in Client.allCases.map { InteroperabilityCell(server: server, client: $0) } }
 }

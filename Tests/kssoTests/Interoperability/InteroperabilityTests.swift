@@ -4,7 +4,7 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-/// MIT's KDC as it comes.
+/// Every server and client with an MIT KDC in its default configuration.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct InteroperabilityMITTests {
     @Test("MIT KDC", arguments: InteroperabilityCell.all)
@@ -14,7 +14,7 @@ struct InteroperabilityMITTests {
     }
 }
 
-/// A KDC that takes a password only in armor.
+/// Every server and client with a KDC that accepts a password only in FAST armor.
 @Suite(.testRealm(TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], demandsFAST: true)))
 struct InteroperabilityFASTTests {
     @Test("KDC that demands FAST", arguments: InteroperabilityCell.all)
@@ -24,8 +24,8 @@ struct InteroperabilityFASTTests {
         #expect(greeting == "Hello alice@EXAMPLE.TEST\n")
     }
 
-    /// The armor of the other tests is not there in vain.
-    @Test func `without armor nobody signs in`() async throws {
+    /// Shows that the other tests of this suite need the armor.
+    @Test func `a KDC that demands FAST refuses a sign-in without armor`() async throws {
         let station = try Workstation()
         try station.install(profile())
         let login = try await station.ksso("login", "alice", "--password-stdin", "--quiet", input: "secret\n")
@@ -33,8 +33,8 @@ struct InteroperabilityFASTTests {
     }
 }
 
-/// Active Directory: the domain that the folder in `INTEROP_AD` describes, as the documentation's page on interoperability says.
-@Suite(.enabled(if: ActiveDirectoryTrait.folder != nil, "INTEROP_AD names no folder that describes a domain"), .activeDirectory)
+/// Every server and client with Active Directory: the domain that the folder in `INTEROP_AD` describes (page Interoperability).
+@Suite(.enabled(if: ActiveDirectoryTrait.folder != nil, "INTEROP_AD is not set to a folder that describes a domain"), .activeDirectory)
 struct InteroperabilityADTests {
     @Test("Samba AD", arguments: InteroperabilityCell.all)
     func `greets`(cell: InteroperabilityCell) async throws {

@@ -3,36 +3,37 @@
 
 typedef struct cfloor cfloor;
 
-/// Holds a credential over a cache (a copy of one ticket in MEMORY) and a target name; NULL when that fails.
+/// Opens a credential for a cache (a copy of one ticket in MEMORY) and a target name; NULL on failure.
 cfloor *cfloor_open(const char *source_cache, const char *service);
 /// Makes one token and drops the context; returns the token's length, 0 on failure.
 unsigned long cfloor_token(cfloor *self);
 void cfloor_close(cfloor *self);
 
-/// Tokens a second of so many threads (64 at most), each with a credential of its own and `count` tokens; negative on failure.
+/// Tokens per second of this many threads (at most 64), each with its own credential and `count` tokens; negative on failure.
 double cfloor_threads(const char *source_cache, const char *service, unsigned threads, unsigned count);
 
 /// Microseconds of processor time for each step of one exchange.
 typedef struct {
     /// The client's first leg.
     double token;
-    /// The server's check of the token and the name of the client, with a credential that is held.
+    /// The server's check of the token and the client's name, with a credential that stays open.
     double accept;
-    /// The client's check of the server's answer.
+    /// The client's check of the server's token.
     double verify;
     /// Opening the server's credential, which mod_auth_gssapi does for each request.
     double acquire;
 } cfloor_times;
 
-/// Makes `count` tokens, accepts each once with the keytab and no replay cache, and verifies the answers; 0 on failure.
+/// Makes `count` tokens, accepts each once with the keytab and without a replay cache, and verifies the server's tokens; 0 on failure.
 int cfloor_exchanges(cfloor *self, const char *keytab, unsigned count, cfloor_times *times);
 
-/// The least that a client can do: sends `count` requests over kept connections, each with a token made ahead or, with `self` NULL, with
-/// none, and reads each answer whole. Returns the microseconds for a request, negative on failure; an answer without `expected` is one.
+/// The minimum work of a client: sends `count` requests over persistent connections, each with a token made beforehand or, if `self` is NULL,
+/// without one, and reads each response completely. Returns the microseconds per request, negative on failure; a response without `expected`
+/// is a failure.
 double cfloor_requests(cfloor *self, int port, const char *path, const char *expected, unsigned count);
 
-/// Sends `count` requests with one libcurl handle, as `curl --negotiate` does, or without signing in. Returns the microseconds for a request, negative on failure;
-/// an answer without `expected` is one.
+/// Sends `count` requests with one libcurl handle, as `curl --negotiate` does, or without authentication. Returns the microseconds per
+/// request, negative on failure; a response without `expected` is a failure.
 double cfloor_libcurl(const char *url, const char *certificate, int signs_in, const char *expected, unsigned count);
 
 #endif

@@ -4,7 +4,7 @@ import SSOAgentClient
 
 /// Prints the `Authorization` field for a URL: `curl -H "$(agent-client https://…)" https://…`
 ///
-/// The agent holds the tickets and makes the token; this program links no Kerberos library.
+/// The agent keeps the tickets and makes the token; this program is not linked with a Kerberos library.
 @main enum AgentClientExample {
     static func main() async {
         guard CommandLine.arguments.count == 2, let url = URL(string: CommandLine.arguments[1]) else {

@@ -2,10 +2,10 @@ import Foundation
 import Kerberos
 import KerberosSSO
 
-/// A command line tool of one's own that signs in when it has to: `login-prompt [PRINCIPAL]`
+/// A command line tool that signs in if necessary: `login-prompt [PRINCIPAL]`
 ///
-/// Who is signed in already is not asked. Else the question is on the terminal, also where standard input and output lead elsewhere, and
-/// the ticket is for every Kerberos program of the user.
+/// If the user is already signed in, it does not prompt. Otherwise it prompts on the terminal, even if standard input and output are
+/// redirected. Every Kerberos program of the user can use the ticket.
 @main enum LoginPromptExample {
     static func main() async {
         do {

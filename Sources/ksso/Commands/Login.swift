@@ -68,14 +68,14 @@ struct Login: AsyncParsableCommand {
         try LoginFiles.checkCertificate(certificate)
         try await common.run(armorCache: armorCache) { sso in
             if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
-                say("\(session.principal) is signed in already, until \(Console.text(session.ticketExpires)). To sign in again: --force")
+                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
                 tell(session, sso)
                 return
             }
             let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
             if let kept, !quiet { Console.note(kept.note) }
             let (session, place) = try await signIn(sso)
-            say("\(session.principal) is signed in until \(Console.text(session.ticketExpires)), in \(session.cache).")
+            say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             tell(session, sso)
         }

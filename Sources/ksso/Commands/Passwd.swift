@@ -40,7 +40,7 @@ struct Passwd: AsyncParsableCommand {
             } catch let error as KerberosError where error.code == .wrongPassword {
                 throw CommandFailure(.failed, "\(whom): the current password is wrong (preauthentication failed). Nothing was changed.")
             }
-            let expiry = change.expires.map { "; the new one expires on \(Console.text($0))" } ?? ""
+            let expiry = change.expires.map { "; the new one expires on \($0.localText)" } ?? ""
             Console.print("The password of \(change.principal) was changed\(expiry).")
         }
     }
@@ -67,7 +67,7 @@ extension Session {
         let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
         let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
         let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
-        return "the password expires \(left), on \(Console.text(passwordExpires)).\(advice)"
+        return "the password expires \(left), on \(passwordExpires.localText).\(advice)"
     }
 
     /// Says where to change the password; nil if the profile does not permit it.

@@ -108,7 +108,7 @@ struct Refresh: AsyncParsableCommand {
             for session in sessions {
                 do {
                     let renewed = try await sso.refresh(session, prompter: prompter)
-                    if !quiet { Console.print("\(renewed.principal) is signed in until \(Console.text(renewed.ticketExpires)).") }
+                    if !quiet { Console.print("\(renewed.principal) is signed in until \(renewed.ticketExpires.localText).") }
                 } catch {
                     if let earlier = failure { earlier.report() }
                     failure = CommandFailure(error, verbose: common.isVerbose)

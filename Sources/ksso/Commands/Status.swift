@@ -72,11 +72,11 @@ struct Status: AsyncParsableCommand {
         for session in list.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.isSignedIn ? "signed in until" : "expired at"
-            Console.print("\(session.principal)\(mark): \(verb) \(Console.text(session.ticketExpires))")
-            if let limit = session.renewUntil { Console.print("    renewable until \(Console.text(limit))") }
+            Console.print("\(session.principal)\(mark): \(verb) \(session.ticketExpires.localText)")
+            if let limit = session.renewUntil { Console.print("    renewable until \(limit.localText)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
             if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }
-            for service in session.services { Console.print("    \(service.principal) until \(Console.text(service.expires))") }
+            for service in session.services { Console.print("    \(service.principal) until \(service.expires.localText)") }
         }
     }
 }
@@ -147,13 +147,13 @@ struct StatusWatch {
 
     private func show(_ document: StatusDocument) throws {
         if json { return try Console.printJSONLine(document) }
-        let now = Console.text(Date())
+        let now = Date().localText
         if document.sessions.isEmpty { Console.print("\(now)  no one is signed in") }
         for session in document.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.signedIn ? "signed in until" : "expired at"
             let services = session.services.isEmpty ? "" : ", \(session.services.count) service tickets"
-            Console.print("\(now)  \(session.principal)\(mark): \(verb) \(Console.text(session.ticketExpires))\(services)")
+            Console.print("\(now)  \(session.principal)\(mark): \(verb) \(session.ticketExpires.localText)\(services)")
         }
     }
 }

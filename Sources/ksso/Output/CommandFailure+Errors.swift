@@ -42,3 +42,29 @@ extension CommandFailure {
         self.init(status, text, details: verbose && error.libraryCode != 0 ? [detail] : [])
     }
 }
+
+extension ExitStatus {
+    init(_ code: KerberosError.Code) {
+        self =
+            switch code {
+            case .kdcUnreachable, .realmUnknown: .kdcUnreachable
+            case .noCredentials, .ticketExpired, .ticketRefused: .notSignedIn
+            case .notInteractive: .notInteractive
+            case .canceled: .canceled
+            default: .failed
+            }
+    }
+
+    init(_ code: AuthorizationError.Code) {
+        self =
+            switch code {
+            case .kdcUnreachable: .kdcUnreachable
+            case .notSignedIn: .notSignedIn
+            case .notInteractive: .notInteractive
+            case .notHandled: .notHandled
+            case .canceled: .canceled
+            case .invalidURL: .usage
+            default: .failed
+            }
+    }
+}

@@ -44,7 +44,7 @@ struct AgentStatus: AsyncParsableCommand {
         guard let process = document.process else { return }
         let loss = document.cacheMode == "agent" && !runtime.servesCaches ? runtime.loss(of: .caches) : nil
         let state = loss == nil ? "serves in" : "is running, but programs cannot reach its tickets, in"
-        Console.print("The agent \(state) \(runtime.path): process \(process.processID), since \(Console.text(process.started)).")
+        Console.print("The agent \(state) \(runtime.path): process \(process.processID), since \(process.started.localText).")
         if let loss { Console.print("    \(loss.fault). \(loss.remedy)") }
         if document.cacheMode == "agent" {
             let caches = process.caches ?? 0
@@ -56,10 +56,10 @@ struct AgentStatus: AsyncParsableCommand {
         if let failure = document.failure { Console.print("    the sessions are unknown: \(failure)") }
         if let date = process.profilesRead {
             let files = process.profiles ?? []
-            Console.print("    profiles read \(Console.text(date)): \(files.isEmpty ? "none" : files.joined(separator: ", "))")
+            Console.print("    profiles read \(date.localText): \(files.isEmpty ? "none" : files.joined(separator: ", "))")
         }
         if let failure = process.messages?.last(where: \.isFailure) {
-            Console.print("    last failure \(Console.text(failure.date)): \(failure.text)")
+            Console.print("    last failure \(failure.date.localText): \(failure.text)")
         }
         if let log = process.log { Console.print("    log: \(log)") }
     }

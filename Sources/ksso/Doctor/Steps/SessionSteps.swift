@@ -37,7 +37,7 @@ extension DiagnosticStep {
         guard session.isSignedIn else {
             let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
             return .failed(
-                "the ticket of \(session.principal) expired at \(Console.text(end)) by this machine's clock.",
+                "the ticket of \(session.principal) expired at \(end.localText) by this machine's clock.",
                 remedy: remedy
             )
         }
@@ -54,8 +54,8 @@ extension DiagnosticStep {
         // The KDC's times are by its own clock. They are converted to this machine's clock, which users see.
         func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
         let (now, end, passwordEnd) = (Date(), local(session.ticketExpires), session.passwordExpires.map(local))
-        let renewal = session.renewUntil.map { ", and can be renewed until \(Console.text(local($0)))" } ?? ", and cannot be renewed"
-        let text = "the ticket is valid until \(Console.text(end))\(renewal). \(password(passwordEnd, now))\(clock(session))"
+        let renewal = session.renewUntil.map { ", and can be renewed until \(local($0).localText)" } ?? ", and cannot be renewed"
+        let text = "the ticket is valid until \(end.localText)\(renewal). \(password(passwordEnd, now))\(clock(session))"
         let isTicketDoubtful = end.timeIntervalSince(now) < 600
         let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }
         guard isTicketDoubtful || isPasswordDoubtful == true else { return .ok(text) }
@@ -69,7 +69,7 @@ extension DiagnosticStep {
     /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.
     private static func password(_ expires: Date?, _ now: Date) -> String {
         guard let expires else { return "The password's expiration date is unknown." }
-        return "The password \(expires > now ? "expires" : "expired") on \(Console.text(expires))."
+        return "The password \(expires > now ? "expires" : "expired") on \(expires.localText)."
     }
 
     /// Describes the clock that the times are by, if the clocks differ.

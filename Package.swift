@@ -49,11 +49,12 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CKerberos", providers: [.apt(["libkrb5-dev"]), .yum(["krb5-devel"])]),
-        .target(name: "UnixSystem", swiftSettings: safeSettings),
-        .target(name: "Kerberos", dependencies: ["CKerberos"], swiftSettings: settings),
+        .target(name: "SystemSupport", swiftSettings: safeSettings),
+        .target(name: "Kerberos", dependencies: ["CKerberos", "SystemSupport"], swiftSettings: settings),
+        .target(name: "SignOnPolicy", swiftSettings: safeSettings),
         .target(
             name: "HTTPNegotiate",
-            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["SignOnPolicy", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: safeSettings
         ),
         .target(
@@ -67,18 +68,18 @@ let package = Package(
         .target(
             name: "KCM",
             dependencies: [
-                "UnixSystem", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                "SystemSupport", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: safeSettings
         ),
         .target(
             name: "ExtensionProfile",
-            dependencies: ["HTTPNegotiate", .product(name: "Yams", package: "Yams")],
+            dependencies: ["SystemSupport", "SignOnPolicy", .product(name: "Yams", package: "Yams")],
             swiftSettings: safeSettings
         ),
         .target(
             name: "KerberosEngine",
-            dependencies: ["UnixSystem", "Kerberos", "HTTPNegotiate"],
+            dependencies: ["SignOnPolicy", "SystemSupport", "Kerberos", "HTTPNegotiate"],
             swiftSettings: safeSettings
         ),
         .target(
@@ -104,7 +105,7 @@ let package = Package(
         .target(
             name: "SSOAgentClient",
             dependencies: [
-                "UnixSystem",
+                "SignOnPolicy", "SystemSupport",
                 "HTTPNegotiate",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -130,13 +131,15 @@ let package = Package(
         .target(name: "KerberosTestingTraits", dependencies: ["KerberosTesting"], swiftSettings: settings),
         .target(
             name: "KerberosSSO",
-            dependencies: ["UnixSystem", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient"],
+            dependencies: [
+                "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient",
+            ],
             swiftSettings: safeSettings
         ),
         .target(
             name: "SSOAgent",
             dependencies: [
-                "UnixSystem",
+                "SignOnPolicy", "SystemSupport",
                 "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -150,14 +153,27 @@ let package = Package(
             swiftSettings: safeSettings
         ),
         .target(
+            name: "SignOnDiagnosis",
+            dependencies: [
+                "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
+                "NegotiateAsyncHTTPClient",
+                "SignOnPolicy", "SSOAgentClient",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "CommandSupport",
-            dependencies: ["Kerberos", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: ["Kerberos", "SystemSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: settings
         ),
         .executableTarget(
             name: "ksso",
             dependencies: [
-                "UnixSystem", "CommandSupport",
+                "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport",
                 "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "SSOAgent",
                 "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -190,7 +206,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "HTTPNegotiate", "Kerberos", "KerberosTesting",
+                "SignOnPolicy", "HTTPNegotiate", "Kerberos", "KerberosTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -200,6 +216,14 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "SignOnPolicyTests",
+            dependencies: ["SignOnPolicy", "TestSupport"],
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "SignOnDiagnosisTests", dependencies: ["SignOnDiagnosis"], swiftSettings: settings),
         .testTarget(
             name: "HTTPNegotiateTests",
             dependencies: ["HTTPNegotiate", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")],
@@ -209,7 +233,7 @@ let package = Package(
         .testTarget(
             name: "KCMTests",
             dependencies: [
-                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "UnixSystem",
+                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
@@ -220,7 +244,7 @@ let package = Package(
         .testTarget(
             name: "SSOAgentClientTests",
             dependencies: [
-                "SSOAgentClient", "HTTPNegotiate", "TestSupport", "UnixSystem",
+                "SignOnPolicy", "SSOAgentClient", "HTTPNegotiate", "SignOnPolicy", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -232,8 +256,9 @@ let package = Package(
         .testTarget(
             name: "SSOAgentTests",
             dependencies: [
-                "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "KerberosTesting",
-                "KerberosTestingTraits", "TestSupport", "UnixSystem",
+                "SignOnPolicy", "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
+                "KerberosTesting",
+                "KerberosTestingTraits", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -254,7 +279,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ExtensionProfileTests",
-            dependencies: ["ExtensionProfile", "HTTPNegotiate", "TestSupport"],
+            dependencies: ["SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "TestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -266,7 +291,8 @@ let package = Package(
         .testTarget(
             name: "NegotiateClientTests",
             dependencies: [
-                "NegotiateAsyncHTTPClient", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
+                "SignOnPolicy", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine",
+                "KerberosTesting",
                 "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -278,7 +304,7 @@ let package = Package(
         .testTarget(
             name: "NegotiateAsyncHTTPClientTests",
             dependencies: [
-                "NegotiateAsyncHTTPClient", "HTTPNegotiate", "KerberosTesting", "TestSupport",
+                "SignOnPolicy", "NegotiateAsyncHTTPClient", "HTTPNegotiate", "KerberosTesting", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -293,7 +319,8 @@ let package = Package(
         .testTarget(
             name: "NegotiateURLSessionTests",
             dependencies: [
-                "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting", "KerberosTestingTraits",
+                "SignOnPolicy", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
+                "KerberosTestingTraits",
                 "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
@@ -301,14 +328,14 @@ let package = Package(
         ),
         .testTarget(
             name: "KerberosTests",
-            dependencies: ["Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
+            dependencies: ["SystemSupport", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
         .testTarget(
             name: "KerberosEngineTests",
             dependencies: [
-                "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
+                "SignOnPolicy", "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -327,7 +354,8 @@ let package = Package(
             name: "kssoTests",
             // The tests run the built commands as a user does.
             dependencies: [
-                "ksso", "ksso-realm", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO", "KerberosTesting",
+                "SignOnDiagnosis", "SignOnPolicy", "ksso", "ksso-realm", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO",
+                "KerberosTesting",
                 "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding", "KerberosTestingTraits",
                 "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -339,7 +367,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient",
+                "SignOnPolicy", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting", "NegotiateAsyncHTTPClient",
                 "TLSChannelBinding", "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,6 +1,7 @@
 public import Foundation
-public import HTTPNegotiate
 internal import Kerberos
+public import SignOnPolicy
+internal import SystemSupport
 
 extension KerberosExtension {
     /// Explains the decision for a URL and which credential would answer a challenge. Uses no network.

@@ -1,4 +1,4 @@
-package import HTTPNegotiate
+package import SignOnPolicy
 
 /// The profiles as a krb5.conf for programs that use stock libkrb5. The system's krb5.conf supplies what it does not set.
 package struct KerberosConfigurationFile: Sendable {

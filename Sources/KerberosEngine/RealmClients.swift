@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 internal import Kerberos
+internal import SignOnPolicy
 internal import Synchronization
 
 /// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for other users' requests.

@@ -1,9 +1,9 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 package import SSOAgentClient
-internal import UnixSystem
+internal import SignOnPolicy
+internal import SystemSupport
 
 extension RuntimeDirectory {
     /// The socket of the agent that keeps the tickets; nil if there is no such agent, or if other users can write to the directory.

@@ -1,6 +1,7 @@
 public import Foundation
 public import Kerberos
 public import KerberosEngine
+internal import SystemSupport
 
 extension SingleSignOn {
     /// Signs in, and prompts for what libkrb5 asks for: a password, a code. Stores the tickets in the shared credential cache.
@@ -103,5 +104,22 @@ extension SingleSignOn {
     public func principal(_ name: String?, realm: String? = nil) async throws(KerberosError) -> Principal {
         guard let name else { return try await kerberos.defaultPrincipal(realm: realm) }
         return try await kerberos.principal(name, realm: realm)
+    }
+}
+
+extension Session {
+    /// Returns the notice about a password that expires soon; nil if it is not due.
+    package func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
+        guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
+        let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
+        let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
+        let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
+        return "the password expires \(left), on \(passwordExpires.localText).\(advice)"
+    }
+
+    /// Says where to change the password; nil if the profile does not permit it.
+    package func passwordAdvice(_ rules: PasswordRules) -> String? {
+        if let url = rules.changeURL { return "Change it at: \(url)" }
+        return rules.isChangeAllowed ? "Change it with: ksso passwd \(principal)" : nil
     }
 }

@@ -4,6 +4,7 @@ public import HTTPNegotiate
 public import Kerberos
 public import KerberosEngine
 internal import SSOAgentClient
+internal import SystemSupport
 
 /// Signs in a user once for all requests to the hosts that the profile lists.
 ///

@@ -1,12 +1,12 @@
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import KCM
 internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
-internal import UnixSystem
+internal import SystemSupport
 
 /// One user's agent: a process that serves the credential caches and the API, and keeps the sessions alive.
 ///

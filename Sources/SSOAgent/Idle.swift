@@ -3,7 +3,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 internal import Synchronization
-internal import UnixSystem
+internal import SystemSupport
 
 extension Agent {
     /// The idle time after which the agent returns unused memory.

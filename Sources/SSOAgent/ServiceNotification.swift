@@ -1,5 +1,5 @@
 internal import Foundation
-internal import UnixSystem
+internal import SystemSupport
 
 /// Reports to the service manager that the agent is ready or stopping, by the datagram protocol of sd_notify(3).
 package struct ServiceNotification: Sendable {

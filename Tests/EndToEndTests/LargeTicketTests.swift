@@ -1,12 +1,12 @@
 import AsyncHTTPClient
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosSSO
 import KerberosTesting
 import KerberosTestingTraits
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPNegotiate
+import SignOnPolicy
 import Testing
 
 @testable import ExtensionProfile

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPNegotiate
@@ -27,7 +28,7 @@ struct AuthenticationChallengeTests {
         }
     }
 
-    @Test(arguments: try Fixture.load("challenges", as: [Vector].self))
+    @Test(arguments: try FixtureFile.load("challenges", in: .module, as: [Vector].self))
     func `a field is parsed into its challenges`(_ vector: Vector) {
         #expect(AuthenticationChallenge.parse(vector.fields) == vector.expected)
     }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import HTTPNegotiate
@@ -13,8 +14,8 @@ struct NegotiateChallengeTests {
         var testDescription: String { name }
     }
 
-    @Test(arguments: try Fixture.load("negotiate", as: [Vector].self))
-    func `a Negotiate challenge is found in the fields`(_ vector: Vector) {
+    @Test(arguments: try FixtureFile.load("negotiate", in: .module, as: [Vector].self))
+    func `a Negotiate challenge is found in the fields`(_ vector: Vector) throws {
         let result = NegotiateChallenge.find(in: vector.fields)
         switch result {
         case .absent: #expect(vector.result == "absent")
@@ -23,7 +24,7 @@ struct NegotiateChallengeTests {
             #expect(!clause.isEmpty)
         case .found(let challenge):
             #expect(vector.result == (challenge.token == nil ? "bare" : "token"))
-            #expect(challenge.token == vector.tokenHex.map(bytes(hex:)))
+            #expect(try challenge.token == vector.tokenHex.map(bytes(hexadecimal:)))
         }
     }
 
@@ -68,13 +69,13 @@ struct Base64Tests {
         let invalid: [Invalid]
     }
 
-    @Test(arguments: try Fixture.load("base64", as: Vectors.self).valid)
-    func `valid base64 is decoded and encoded`(_ vector: Vectors.Valid) {
-        #expect(Base64.decode(vector.text.utf8) == bytes(hex: vector.hex))
-        #expect(Base64.encode(bytes(hex: vector.hex)) == vector.text)
+    @Test(arguments: try FixtureFile.load("base64", in: .module, as: Vectors.self).valid)
+    func `valid base64 is decoded and encoded`(_ vector: Vectors.Valid) throws {
+        #expect(try Base64.decode(vector.text.utf8) == bytes(hexadecimal: vector.hex))
+        #expect(try Base64.encode(bytes(hexadecimal: vector.hex)) == vector.text)
     }
 
-    @Test(arguments: try Fixture.load("base64", as: Vectors.self).invalid)
+    @Test(arguments: try FixtureFile.load("base64", in: .module, as: Vectors.self).invalid)
     func `invalid base64 is refused`(_ vector: Vectors.Invalid) {
         #expect(Base64.decode(vector.text.utf8) == nil)
     }

@@ -1,4 +1,5 @@
 import HTTPNegotiate
+import TestSupport
 import Testing
 
 /// The state machine of a Negotiate exchange.
@@ -19,7 +20,7 @@ struct NegotiateExchangeTests {
         var testDescription: String { name }
     }
 
-    @Test(arguments: try Fixture.load("exchanges", as: [Vector].self))
+    @Test(arguments: try FixtureFile.load("exchanges", in: .module, as: [Vector].self))
     func `an exchange returns the expected action for every step`(_ vector: Vector) throws {
         var exchange = NegotiateExchange(
             maximumLegs: vector.maximumLegs ?? 4,

@@ -1,4 +1,5 @@
 import HTTPNegotiate
+import TestSupport
 import Testing
 
 /// Single responses from the tests of other clients: the meaning of a challenge depends on whether the Authorization header was already
@@ -25,7 +26,7 @@ struct NegotiateExchangeVectorTests {
         var testDescription: String { "\(name), \(round)" }
     }
 
-    @Test(arguments: try Fixture.load("responses", as: [Vector].self))
+    @Test(arguments: try FixtureFile.load("responses", in: .module, as: [Vector].self))
     func `an exchange handles single responses as other clients do`(_ vector: Vector) {
         var exchange = NegotiateExchange()
         switch vector.round {

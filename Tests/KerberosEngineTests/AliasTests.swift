@@ -1,7 +1,7 @@
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import TestSupport
 import Testing
 

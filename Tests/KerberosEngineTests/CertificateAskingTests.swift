@@ -1,7 +1,7 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
+import SignOnPolicy
 import TestSupport
 import Testing
 

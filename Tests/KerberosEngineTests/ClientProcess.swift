@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import SignOnPolicy
 
 /// The settings that a child process needs to act as a client: the profile's lists, the caches, and the krb5.conf that its GSSAPI reads.
 struct ClientProcess: Codable, Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import Kerberos
 import KerberosTesting
+import SignOnPolicy
 import TestSupport
 import Testing
 

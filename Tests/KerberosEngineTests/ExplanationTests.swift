@@ -1,9 +1,9 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import TestSupport
 import Testing
 

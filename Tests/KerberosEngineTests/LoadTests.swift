@@ -3,6 +3,7 @@ import Kerberos
 import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

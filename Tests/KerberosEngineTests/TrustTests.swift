@@ -3,6 +3,7 @@ import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import KerberosTesting
 import KerberosTestingTraits
+import SystemSupport
 import TestSupport
 import Testing
 

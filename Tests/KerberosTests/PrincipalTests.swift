@@ -1,4 +1,5 @@
 import Kerberos
+import TestSupport
 import Testing
 
 @Suite struct PrincipalTests {
@@ -22,7 +23,7 @@ import Testing
         var testDescription: String { "\(text.debugDescription), \(defaultRealm.debugDescription)" }
     }
 
-    @Test(arguments: try fixture("principals", as: Table.self).accepted)
+    @Test(arguments: try FixtureFile.load("principals", in: .module, as: Table.self).accepted)
     func `principal names are parsed and printed again`(row: Accepted) throws {
         let principal = try Principal(row.text, defaultRealm: row.defaultRealm)
         #expect(principal.components == row.components)
@@ -31,7 +32,7 @@ import Testing
         #expect(try Principal(principal.description) == principal)
     }
 
-    @Test(arguments: try fixture("principals", as: Table.self).refused)
+    @Test(arguments: try FixtureFile.load("principals", in: .module, as: Table.self).refused)
     func `malformed principal names are rejected`(row: Refused) async {
         let error = await expectFailure(.malformedPrincipal) { _ = try Principal(row.text, defaultRealm: row.defaultRealm) }
         #expect(error?.subject == row.text)

@@ -22,7 +22,7 @@ import Testing
 
     /// Another mechanism selected (CVE-2014-4343), an unknown one, request-mic, reject, "accepted" without an AP-REP: each is an error,
     /// and nothing is sent.
-    @Test(arguments: try fixture("answers", as: [Answer].self))
+    @Test(arguments: try FixtureFile.load("answers", in: .module, as: [Answer].self))
     func `the client rejects every reply without proof of the server's identity`(answer: Answer) async throws {
         let (credential, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
@@ -33,7 +33,7 @@ import Testing
         _ = try establish(credential, acceptor)
     }
 
-    @Test(arguments: try fixture("answers", as: [Answer].self))
+    @Test(arguments: try FixtureFile.load("answers", in: .module, as: [Answer].self))
     func `the server rejects an invalid first token`(answer: Answer) async throws {
         let (_, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
@@ -98,7 +98,7 @@ import Testing
     /// Repeats the error paths, also with incomplete contexts, so that the address sanitizer can find leaks.
     @Test func `the credentials still work after many failures`() async throws {
         let (credential, acceptor) = try await ends()
-        let answers = try fixture("answers", as: [Answer].self).map { try bytes(hexadecimal: $0.bytes) }
+        let answers = try FixtureFile.load("answers", in: .module, as: [Answer].self).map { try bytes(hexadecimal: $0.bytes) }
         for _ in 0..<25 {
             for answer in answers {
                 #expect(throws: KerberosError.self) { _ = try initiatorEnd(from: credential, answer: answer) }
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// DCE style has three legs instead of two, so the acceptor waits for a second token.
-    @Test(arguments: try fixture("answers", as: [Answer].self))
+    @Test(arguments: try FixtureFile.load("answers", in: .module, as: [Answer].self))
     func `the server rejects an invalid second token`(answer: Answer) async throws {
         let (credential, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)

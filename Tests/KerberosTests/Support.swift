@@ -71,16 +71,3 @@ func expectFailure(
     }
     return error
 }
-
-func fixture<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
-    let url = try #require(Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Fixtures"))
-    return try JSONDecoder().decode(Value.self, from: Data(contentsOf: url))
-}
-
-/// Decodes hexadecimal digits; whitespace is ignored.
-func bytes(hexadecimal text: String) throws -> [UInt8] {
-    let digits = text.filter { !$0.isWhitespace }.map(String.init)
-    return try stride(from: 0, to: digits.count, by: 2).map { index in
-        try #require(UInt8(digits[index] + digits[index + 1], radix: 16))
-    }
-}

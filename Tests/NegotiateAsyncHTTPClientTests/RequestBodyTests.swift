@@ -1,8 +1,8 @@
 import AsyncHTTPClient
-import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

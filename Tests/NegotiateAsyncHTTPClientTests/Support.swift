@@ -1,7 +1,7 @@
 import AsyncHTTPClient
-import HTTPNegotiate
 import NIOCore
 import NegotiateAsyncHTTPClient
+import SignOnPolicy
 import TestSupport
 
 extension ScriptedServer {

@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
 import FoundationNetworking
-import HTTPNegotiate
 import NegotiateURLSession
+import SignOnPolicy
 import Testing
 
 extension NegotiatingURLSession: Client {

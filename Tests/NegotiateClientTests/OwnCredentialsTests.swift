@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import HTTPNegotiate
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import HTTPNegotiate
 import NegotiateURLSession
+import SignOnPolicy
 import TestSupport
 import Testing
 

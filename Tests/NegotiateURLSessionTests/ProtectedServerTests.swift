@@ -6,6 +6,7 @@ import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
 import NegotiateURLSession
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -4,9 +4,9 @@ import NIOCore
 import NIOPosix
 import SSOAgentClient
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
-import UnixSystem
 
 /// How the client handles an agent that is gone, does not answer or answers incorrectly.
 @Suite struct ClientFaultTests {

@@ -1,7 +1,7 @@
 import ExtensionProfile
 import Foundation
-import HTTPNegotiate
 import SSOAgentClient
+import SignOnPolicy
 import Testing
 
 @testable import SSOAgent

@@ -1,7 +1,7 @@
 import Foundation
 import SSOAgentClient
+import SystemSupport
 import Testing
-import UnixSystem
 
 /// How the holder of the agent's lock is identified.
 struct AgentLockTests {

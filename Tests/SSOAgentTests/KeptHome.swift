@@ -1,9 +1,9 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
 import SSOAgentClient
+import SignOnPolicy
 import Synchronization
 
 @testable import SSOAgent

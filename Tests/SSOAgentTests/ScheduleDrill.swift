@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import KerberosEngine
 import SSOAgent
 import SSOAgentClient
+import SignOnPolicy
 
 /// A schedule whose clocks a test moves; times are seconds since its start.
 struct ScheduleDrill {

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPNegotiate
 import SSOAgent
 import SSOAgentClient
+import SignOnPolicy
 import Testing
 
 private typealias Drill = ScheduleDrill

@@ -1,10 +1,10 @@
 import Foundation
-import HTTPNegotiate
 import KCM
 import Kerberos
 import KerberosEngine
 import KerberosTesting
 import SSOAgentClient
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

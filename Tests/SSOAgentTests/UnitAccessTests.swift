@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import KCM
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-public import HTTPNegotiate
+public import SignOnPolicy
 
 extension ExtensionConfiguration {
     /// A configuration in which every field differs from its default.

@@ -3,6 +3,7 @@ import HTTPNegotiate
 import KerberosTesting
 import KerberosTestingTraits
 import SSOAgentClient
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
+import SignOnDiagnosis
+import SignOnPolicy
 import TestSupport
 import Testing
 

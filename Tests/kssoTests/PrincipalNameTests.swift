@@ -1,7 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnDiagnosis
+import SignOnPolicy
 import Testing
 
 /// Principal names as users of Active Directory type them: a realm in any case, `DOMAIN\\user`.

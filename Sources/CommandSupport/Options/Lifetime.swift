@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CommandSupport
 
 /// A length of time as kinit takes it: `10h`, `1d12h`, `30m`, `90s`, `7:30` (hours and minutes) or seconds.
 package struct Lifetime {
@@ -49,14 +48,14 @@ package struct Lifetime {
 }
 
 /// How long to keep what has expired: a ``Lifetime``, or `never` for no removal.
-struct ExpiredPeriod {
+package struct ExpiredPeriod {
     /// Nil keeps it for ever.
-    let duration: Duration?
+    package let duration: Duration?
 
     /// The value of an option.
     ///
     /// - Throws: `ValidationError` with the form that it must have.
-    static func option(_ argument: String) throws -> ExpiredPeriod {
+    package static func option(_ argument: String) throws -> ExpiredPeriod {
         guard argument.lowercased() != "never" else { return ExpiredPeriod(duration: nil) }
         // It decides what is removed: seven days must not be seven seconds.
         guard !argument.allSatisfy(\.isNumber), let lifetime = Lifetime(argument: argument) else {

@@ -1,5 +1,6 @@
 package import Foundation
 internal import Kerberos
+internal import SystemSupport
 
 /// The output of a command: results go to standard output, everything else to standard error.
 package enum Console {

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPNegotiate
+import SignOnPolicy
 
 /// Checks one key: its name, the type of its value, and the value.
 enum KeyChecker {

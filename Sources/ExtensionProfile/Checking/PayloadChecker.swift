@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// Checks the keys of one payload, and their combinations.
 struct PayloadChecker {

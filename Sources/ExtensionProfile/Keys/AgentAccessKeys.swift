@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// `AllowedPeers`: other local users, each with the hosts for which the user gets tokens.
 enum AllowedPeerEntry {

@@ -1,5 +1,5 @@
 public import Foundation
-public import HTTPNegotiate
+public import SignOnPolicy
 
 /// The 38 keys of a payload's `ExtensionData`. Each is nil if the payload does not have it, or if its value has another type.
 ///

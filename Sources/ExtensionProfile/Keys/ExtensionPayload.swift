@@ -1,4 +1,4 @@
-public import HTTPNegotiate
+public import SignOnPolicy
 
 /// One payload for the Kerberos extension, with typed keys.
 public struct ExtensionPayload: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// The keys of this project that list hosts. They define how hosts are answered that `Hosts` covers.
 enum HostList: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// One entry of `ServicePrincipals`: an origin, and the service principal for it.
 struct ServicePrincipalEntry {

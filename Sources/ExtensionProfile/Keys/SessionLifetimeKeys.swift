@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// The keys of this project that end sessions without a sign-out.
 enum SessionLimitKey: String, Sendable, Hashable, CaseIterable {

@@ -1,5 +1,5 @@
 public import Foundation
-public import HTTPNegotiate
+public import SignOnPolicy
 
 /// A configuration profile: the file that defines, on Macs and here on Linux, which realm answers which hosts.
 ///

@@ -1,6 +1,6 @@
 import Dispatch
 public import Foundation
-public import HTTPNegotiate
+public import SignOnPolicy
 
 /// Finds the profiles and decides which of them are used.
 ///

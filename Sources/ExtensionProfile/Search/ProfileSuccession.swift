@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 
 /// Combines the files of a repeated search with the profiles that are active.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-internal import HTTPNegotiate
+internal import SystemSupport
 
 /// The signers of a profile (CMS SignedData, RFC 5652), and whether they are trusted. The signature matches the content: a file whose
 /// signature does not match is refused.

@@ -1,3 +1,5 @@
+public import SignOnPolicy
+
 /// The state machine of one request that may be challenged. It has no clock and no I/O, and the number of its steps is bounded.
 ///
 /// Pass it each response's status and `WWW-Authenticate` lines, and perform the action that it returns:

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import SignOnPolicy
 
 /// The headers that answer a challenge, and the security context that created them.
 public struct AuthorizationGrant: Sendable {

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import SignOnPolicy
 
 public import struct Foundation.Date
 public import struct Foundation.URL

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import SignOnPolicy
 
 extension NegotiatingCall {
     /// A token for a request, and the kind of connection to send it over.

@@ -1,3 +1,5 @@
+internal import SignOnPolicy
+
 /// An error of a request that got no usable response, with a message that names the host and says what to do.
 ///
 /// Compare by ``code-swift.property``; new codes may be added. ``cause`` is the underlying library's error.
@@ -75,4 +77,7 @@ extension HTTPTransportError {
             }
         self.init(code, message, cause: cause)
     }
+
+    /// Whether no trusted authority issued the server's certificate.
+    package var isUntrustedCertificate: Bool { code == .tls && message.contains("certificate is not trusted") }
 }

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import SignOnPolicy
 
 internal import struct Foundation.URL
 internal import struct Foundation.URLComponents

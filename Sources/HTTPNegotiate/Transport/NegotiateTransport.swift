@@ -1,4 +1,5 @@
 package import HTTPTypes
+package import SignOnPolicy
 
 /// The features that answering challenges requires of a client library: classes of connections that are never mixed.
 package protocol NegotiateTransport: Sendable {

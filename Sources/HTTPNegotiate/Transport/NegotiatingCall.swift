@@ -1,3 +1,5 @@
+internal import SignOnPolicy
+
 /// One call of a client: a series of hops, each with its own decision, exchange and security context.
 package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
     /// A response that was delivered or followed, and its request without a token.

@@ -1,3 +1,4 @@
+internal import SignOnPolicy
 internal import Synchronization
 
 /// What requests have learned about servers: hints that save a round trip, never a reason to trust a server.

@@ -1,3 +1,5 @@
+internal import SignOnPolicy
+
 internal import struct Foundation.URL
 
 /// The request that follows from a 3xx response (RFC 9110 section 15.4), without I/O; each hop is decided separately.

@@ -1,3 +1,4 @@
+internal import SignOnPolicy
 internal import Synchronization
 
 /// The running calls of one client: each has a time limit, and all end when the client is shut down.

@@ -1,5 +1,5 @@
 internal import Synchronization
-package import UnixSystem
+package import SystemSupport
 
 #if canImport(Glibc)
     internal import Glibc

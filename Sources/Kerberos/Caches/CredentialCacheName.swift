@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 package import struct Foundation.Date
 
 /// The name of a credential cache, type and residual: `FILE:/tmp/krb5cc_1000`, `KCM:1000`, `KEYRING:persistent:1000`, `MEMORY:x`.

@@ -1,4 +1,5 @@
 internal import CKerberos
+internal import SystemSupport
 
 internal import struct Foundation.Date
 

@@ -1,4 +1,5 @@
 internal import CKerberos
+internal import SystemSupport
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// An error from libkrb5 or GSSAPI. It is complete when thrown: nothing is looked up later.
 public struct KerberosError: Error, Sendable {
     /// The kind of failure; compare errors by this value.

@@ -1,4 +1,5 @@
 internal import CKerberos
+internal import SystemSupport
 
 extension KerberosError {
     /// The operation in which libkrb5 returned a status; determines the advice in the message.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import Synchronization
+internal import SystemSupport
 
 /// Limits the prompts: one at a time per principal, a few at a time in total, and none for a while after one was canceled or timed out.
 ///

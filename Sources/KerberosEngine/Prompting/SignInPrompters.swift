@@ -1,6 +1,7 @@
-internal import HTTPNegotiate
 internal import Kerberos
+internal import SignOnPolicy
 internal import Synchronization
+internal import SystemSupport
 
 /// Forwards prompts, and remembers the last password during one sign-in, so that no one types it twice.
 final class PasswordMemory: Prompter {

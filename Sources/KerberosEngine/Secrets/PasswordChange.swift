@@ -1,5 +1,6 @@
-public import HTTPNegotiate
 public import Kerberos
+public import SignOnPolicy
+internal import SystemSupport
 
 public import struct Foundation.Date
 

@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 public import Kerberos
+internal import SignOnPolicy
 
 extension KerberosExtension {
     /// The result of a sign-in whose password was stored.

@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 public import Kerberos
+internal import SignOnPolicy
 internal import Synchronization
 
 extension KerberosExtension {

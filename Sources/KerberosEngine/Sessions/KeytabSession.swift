@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 internal import Kerberos
+internal import SignOnPolicy
 
 internal import struct Foundation.Date
 

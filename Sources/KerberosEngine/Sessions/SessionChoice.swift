@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 public import Kerberos
+internal import SignOnPolicy
 
 extension KerberosExtension {
     /// All sessions in the credential caches. Uses no network.

@@ -1,5 +1,5 @@
-package import HTTPNegotiate
 package import Kerberos
+package import SignOnPolicy
 
 extension KerberosError {
     /// No one, or not this principal, is signed in.

@@ -1,6 +1,6 @@
 package import Foundation
-internal import HTTPNegotiate
 package import Kerberos
+internal import SignOnPolicy
 
 /// The marks that this project writes to a cache. A program that overwrites the cache, such as kinit, removes them.
 enum SessionMark {

@@ -1,6 +1,6 @@
-internal import HTTPNegotiate
 internal import Kerberos
-internal import UnixSystem
+internal import SignOnPolicy
+internal import SystemSupport
 
 internal import struct Foundation.Date
 

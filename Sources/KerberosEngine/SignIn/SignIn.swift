@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 public import Kerberos
+internal import SignOnPolicy
 
 extension KerberosExtension {
     /// Signs in a principal and stores its tickets in the shared credential cache, where every program finds them.

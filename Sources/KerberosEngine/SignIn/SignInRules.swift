@@ -1,6 +1,6 @@
 internal import Foundation
-internal import HTTPNegotiate
 public import Kerberos
+internal import SignOnPolicy
 
 extension KerberosExtension {
     /// The source of a person's sign-in to a realm. It is the certificate if one is configured and the profile prefers certificates or

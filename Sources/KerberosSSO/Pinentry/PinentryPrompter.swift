@@ -1,6 +1,7 @@
 public import Foundation
 public import Kerberos
 internal import Synchronization
+internal import SystemSupport
 
 /// Prompts in a window or on a given terminal, using one of GnuPG's pinentry programs. Intended for processes without a terminal, such as
 /// an agent.

@@ -1,6 +1,7 @@
 public import Foundation
 public import Kerberos
 public import KerberosEngine
+internal import SystemSupport
 
 /// Stores passwords in the desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC), using Debian's `secret-tool`.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 public import Kerberos
 internal import Synchronization
+internal import SystemSupport
 
 /// Prompts on the controlling terminal, `/dev/tty`, so that standard input and output may be redirected.
 ///

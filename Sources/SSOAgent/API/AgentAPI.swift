@@ -1,4 +1,3 @@
-internal import HTTPNegotiate
 internal import Hummingbird
 package import KCM
 internal import KerberosEngine
@@ -6,6 +5,7 @@ internal import Logging
 package import NIOCore
 internal import NIOPosix
 package import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
 
 internal import struct Foundation.Date

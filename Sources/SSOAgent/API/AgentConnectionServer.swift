@@ -1,4 +1,3 @@
-internal import HTTPNegotiate
 internal import Hummingbird
 internal import HummingbirdCore
 internal import KCM
@@ -6,6 +5,7 @@ internal import KerberosEngine
 internal import Logging
 internal import NIOCore
 internal import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
 
 /// The server side of one API connection.

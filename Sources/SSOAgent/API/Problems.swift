@@ -1,9 +1,9 @@
-internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
 internal import Kerberos
 internal import NIOHTTP1
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 extension AgentProblem {
     /// Maps an error to the problem that clients receive.

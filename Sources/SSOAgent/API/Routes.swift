@@ -1,10 +1,10 @@
-internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Kerberos
 internal import NIOCore
 internal import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
 
 internal import struct Foundation.Data

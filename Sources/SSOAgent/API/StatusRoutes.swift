@@ -1,11 +1,11 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Kerberos
 package import KerberosEngine
 package import SSOAgentClient
+internal import SignOnPolicy
 
 extension AgentAPI {
     /// `GET /v1/status`

@@ -1,8 +1,8 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import KCM
 internal import Kerberos
 internal import KerberosEngine
+internal import SystemSupport
 
 extension Agent {
     /// How long expired caches are kept. The primary cache is always kept, because an agent runs only while its user is present.

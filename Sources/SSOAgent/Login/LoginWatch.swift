@@ -1,6 +1,6 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import KerberosEngine
+internal import SignOnPolicy
 internal import Synchronization
 
 /// Detects through systemd-logind that the user locks the screen or logs out.

@@ -1,11 +1,12 @@
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import KCM
 internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
+internal import SystemSupport
 
 /// The profiles that the agent uses, and the decision about what a new search finds.
 struct ActiveProfiles: Sendable {

@@ -1,9 +1,9 @@
 internal import Foundation
-internal import HTTPNegotiate
 internal import KCM
 internal import Kerberos
 package import KerberosEngine
 internal import SSOAgentClient
+internal import SignOnPolicy
 internal import Synchronization
 
 /// The active extension and its access policy. A change of the profiles replaces both: requests in progress finish with the old ones, and

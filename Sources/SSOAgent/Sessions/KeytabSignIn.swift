@@ -1,6 +1,6 @@
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
+internal import SignOnPolicy
 internal import Synchronization
 
 /// Signs in with a keytab when the agent starts, and retries while that fails. After that, the keeper renews the session. If the session

@@ -1,5 +1,5 @@
-internal import HTTPNegotiate
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 extension SessionSchedule {
     /// Records a change of the network. The KDCs are probed soon, and after failures again for about 15 seconds.

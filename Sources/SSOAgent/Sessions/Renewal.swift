@@ -1,6 +1,6 @@
-internal import HTTPNegotiate
 package import Kerberos
 internal import KerberosEngine
+internal import SignOnPolicy
 
 internal import struct Foundation.Date
 

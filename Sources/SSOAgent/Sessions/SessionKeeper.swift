@@ -1,6 +1,6 @@
-package import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
+package import SignOnPolicy
 internal import Synchronization
 
 /// Keeps the sessions alive, and ends them when the profiles require it: carries out the actions of a ``SessionSchedule``, and sends its

@@ -1,5 +1,5 @@
-package import HTTPNegotiate
 internal import SSOAgentClient
+package import SignOnPolicy
 
 internal import struct Foundation.Date
 internal import struct Foundation.DateComponents

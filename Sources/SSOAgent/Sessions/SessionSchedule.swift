@@ -1,5 +1,5 @@
-package import HTTPNegotiate
 package import SSOAgentClient
+package import SignOnPolicy
 
 package import struct Foundation.Calendar
 package import struct Foundation.Date

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KCM
 internal import SSOAgentClient
-internal import UnixSystem
+internal import SystemSupport
 
 /// The two sockets of an agent: inherited from systemd or from the previous program of this process, or else bound in the runtime
 /// directory.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import KCM
 package import SSOAgentClient
 internal import Synchronization
-internal import UnixSystem
+internal import SystemSupport
 
 extension Agent {
     /// The time limit for a predecessor to stop after SIGTERM; longer than a complete shutdown takes.
@@ -201,18 +201,7 @@ extension Agent {
     /// - Returns: Whether the work has finished.
     @discardableResult
     static func wait(atMost limit: Duration, _ work: @escaping @Sendable () async -> Void) async -> Bool {
-        let ends = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
-        Task {
-            await work()
-            ends.continuation.yield(true)
-        }
-        let timer = Task {
-            try await Task.sleep(for: limit)
-            ends.continuation.yield(false)
-        }
-        defer { timer.cancel() }
-        for await hasEnded in ends.stream { return hasEnded }
-        return false
+        await firstResult(within: limit, cancelsLateWork: false, work) != nil
     }
 }
 

@@ -1,6 +1,6 @@
 public import Foundation
-public import HTTPNegotiate
 internal import NIOHTTP1
+public import SignOnPolicy
 
 extension AgentClient {
     /// Returns the sessions and the agent's state, without using the network. Throws `AuthorizationError`.

@@ -1,7 +1,7 @@
-internal import HTTPNegotiate
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import SignOnPolicy
 
 #if canImport(Glibc)
     internal import Glibc

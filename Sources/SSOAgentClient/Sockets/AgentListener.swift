@@ -1,5 +1,5 @@
 internal import Foundation
-package import UnixSystem
+package import SystemSupport
 
 /// The process that listens at an agent's socket, as reported by the kernel, so that it is known even if the process is stopped or hangs.
 package struct AgentListener: Sendable, Hashable {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import UnixSystem
+internal import SystemSupport
 
 /// The directory of the user's sockets and additional caches: `$KSSO_RUNTIME_DIR`, or else `$XDG_RUNTIME_DIR/ksso`, or else
 /// `/run/user/UID/ksso`, or else a private folder in `/tmp`.
@@ -30,6 +30,14 @@ package struct RuntimeDirectory: Sendable, Hashable {
             path = "/tmp/ksso-\(user)"
         }
     }
+
+    /// Returns the files of `KRB5_CONFIG`, or else the system's krb5.conf, without those in this directory, so that a nested `ksso exec`,
+    /// or one inside an agent's session, does not list them twice.
+    package static func systemConfigurationFiles(environment: [String: String]) -> [String] {
+        guard let list = environment["KRB5_CONFIG"] else { return ["/etc/krb5.conf"] }
+        let runtime = RuntimeDirectory(environment: environment).path
+        return list.split(separator: ":").map(String.init).filter { !$0.hasPrefix("\(runtime)/krb5") }
+    }
 }
 
 extension RuntimeDirectory {
@@ -53,5 +61,31 @@ extension RuntimeDirectory {
         var size = socklen_t(12)
         guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 else { return false }
         return peer.1 == geteuid() || peer.1 == 0
+    }
+}
+
+/// Tickets on disk of an agent that is not running: programs do not find them until it runs again.
+package struct KeptTickets {
+    /// The directory with the tickets.
+    package let path: String
+
+    /// For the end of a command that fails for that reason.
+    package var sentence: String { "the agent \(facts)" }
+
+    /// A line of its own.
+    package var note: String { "The agent \(facts)" }
+
+    private var facts: String {
+        "is not running, and has tickets in \(path). To use or destroy them, first run: ksso agent run --background"
+    }
+}
+
+extension RuntimeDirectory {
+    /// The tickets of an agent that is not running; nil if there are none, or if an agent runs.
+    package var keptTickets: KeptTickets? {
+        guard !hasAgent else { return nil }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/tickets/\(geteuid())")) ?? []
+        guard names.contains(where: { $0.hasSuffix(".ccache") }) else { return nil }
+        return KeptTickets(path: "\(path)/tickets")
     }
 }

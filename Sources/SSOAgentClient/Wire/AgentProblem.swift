@@ -1,4 +1,4 @@
-internal import HTTPNegotiate
+internal import SignOnPolicy
 
 /// A failure reported by the agent (`application/problem+json`, RFC 9457).
 public struct AgentProblem: Error, Codable, Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import HTTPNegotiate
+package import SignOnPolicy
 
 /// The answer to `GET /v1/configuration`: what the agent's verdicts are made of, so that a client's are the same.
 package struct ConfigurationReply: Codable, Sendable {

@@ -1,4 +1,4 @@
-public import HTTPNegotiate
+public import SignOnPolicy
 
 internal import struct Foundation.URLComponents
 

@@ -1,10 +1,10 @@
 internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
-internal import HTTPNegotiate
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import CommandSupport
-internal import HTTPNegotiate
 internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

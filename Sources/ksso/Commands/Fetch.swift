@@ -64,7 +64,7 @@ struct Fetch: AsyncParsableCommand {
     ) async throws -> NegotiatedResponse {
         do {
             return try await client.negotiate(request, timeout: timeout)
-        } catch let error as HTTPTransportError where error.isOfTrust {
+        } catch let error as HTTPTransportError where error.isUntrustedCertificate {
             throw CommandFailure(.failed, "\(error.message) \(TrustOptions.advice)")
         }
     }

@@ -4,6 +4,7 @@ internal import Foundation
 internal import Kerberos
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SystemSupport
 
 struct Login: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

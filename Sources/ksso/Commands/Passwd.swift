@@ -1,10 +1,11 @@
 internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
+internal import SignOnPolicy
+internal import SystemSupport
 
 struct Passwd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -57,22 +58,5 @@ struct Passwd: AsyncParsableCommand {
             throw CommandFailure(.notInteractive, message)
         }
         return try await sso.changePassword(of: whom.description, prompt: .terminal)
-    }
-}
-
-extension Session {
-    /// Returns the notice about a password that expires soon; nil if it is not due.
-    func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
-        guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
-        let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
-        let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
-        let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
-        return "the password expires \(left), on \(passwordExpires.localText).\(advice)"
-    }
-
-    /// Says where to change the password; nil if the profile does not permit it.
-    func passwordAdvice(_ rules: PasswordRules) -> String? {
-        if let url = rules.changeURL { return "Change it at: \(url)" }
-        return rules.isChangeAllowed ? "Change it with: ksso passwd \(principal)" : nil
     }
 }

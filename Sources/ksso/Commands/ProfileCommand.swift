@@ -2,9 +2,10 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosSSO
+internal import SignOnPolicy
+internal import SystemSupport
 
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

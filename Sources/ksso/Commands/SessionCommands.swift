@@ -5,6 +5,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SystemSupport
 
 struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,7 +66,7 @@ struct SystemSignOut {
     func run(_ principal: Principal?, realm: String?) async throws -> [Principal] {
         guard RuntimeDirectory(environment: environment).cacheSocket != nil else { return [] }
         var settings = SingleSignOn.Settings()
-        settings.base = .files(KerberosConfigurationFile.systemFiles(environment: environment))
+        settings.base = .files(RuntimeDirectory.systemConfigurationFiles(environment: environment))
         let name = try await KerberosClient(RealmConfiguration(realm: "", base: settings.base)).defaultCacheName()
         guard name.type != "KCM" else { return [] }
         settings.defaultCacheName = name.rawValue

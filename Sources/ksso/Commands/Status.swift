@@ -1,12 +1,13 @@
 internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
+internal import SignOnPolicy
+internal import SystemSupport
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

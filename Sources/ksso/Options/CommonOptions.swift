@@ -2,11 +2,11 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 /// The options of every command.
 struct CommonOptions: ParsableArguments {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
-internal import HTTPNegotiate
 internal import NIOSSL
 
 /// The certificate authorities to trust for https servers.
@@ -64,9 +63,4 @@ struct TrustOptions: ParsableArguments {
         var isDirectory: ObjCBool = false
         return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory.boolValue
     }
-}
-
-extension HTTPTransportError {
-    /// Whether the server's certificate is not trusted.
-    var isOfTrust: Bool { code == .tls && message.contains("certificate is not trusted") }
 }

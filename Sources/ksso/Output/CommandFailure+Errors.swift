@@ -1,8 +1,9 @@
 internal import CommandSupport
 internal import ExtensionProfile
-internal import HTTPNegotiate
 internal import Kerberos
 internal import NegotiateAsyncHTTPClient
+internal import SignOnPolicy
+internal import SystemSupport
 
 extension CommandFailure {
     /// Creates the failure for an error of any layer. If `verbose` is true, the library's message and code follow.

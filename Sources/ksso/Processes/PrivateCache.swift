@@ -5,7 +5,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
-internal import UnixSystem
+internal import SystemSupport
 
 /// A FILE cache for one process whose program supports no other type. It contains the ticket-granting tickets of the session that answers.
 ///

@@ -3,7 +3,7 @@ internal import CommandSupport
 internal import Foundation
 internal import KerberosSSO
 internal import SSOAgentClient
-internal import UnixSystem
+internal import SystemSupport
 
 struct ConfigureSession: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

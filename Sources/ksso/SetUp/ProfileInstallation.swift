@@ -1,8 +1,9 @@
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import Kerberos
+internal import SignOnPolicy
+internal import SystemSupport
 
 /// Installs a profile where `ksso` finds it.
 struct ProfileInstallation {

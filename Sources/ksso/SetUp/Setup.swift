@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
-internal import HTTPNegotiate
 internal import KerberosEngine
 internal import KerberosSSO
+internal import SignOnDiagnosis
 internal import Subprocess
 internal import SystemPackage
 

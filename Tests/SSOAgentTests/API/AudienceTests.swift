@@ -1,10 +1,10 @@
 import Foundation
-import HTTPNegotiate
 import HTTPTypes
 import KCM
 import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
 import KerberosTestingTraits
 import SSOAgentClient
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import HTTPNegotiate
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

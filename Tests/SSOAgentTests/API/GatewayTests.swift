@@ -1,9 +1,9 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import SSOAgentClient
+import SignOnPolicy
 import TestSupport
 import Testing
 

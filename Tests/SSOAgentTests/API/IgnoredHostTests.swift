@@ -1,10 +1,10 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
 import SSOAgentClient
+import SignOnPolicy
 import TestSupport
 import Testing
 

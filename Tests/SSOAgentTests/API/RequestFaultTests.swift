@@ -1,10 +1,10 @@
 import Foundation
-import HTTPNegotiate
 import KCM
 import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
 import SSOAgentClient
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import SSOAgentClient
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
+import SignOnPolicy
 import Testing
 
 extension BrokenSetUp {

@@ -1,5 +1,5 @@
-import HTTPNegotiate
 import KerberosTesting
+import SignOnPolicy
 import Testing
 
 extension BrokenSetUp {

@@ -1,5 +1,5 @@
-import HTTPNegotiate
 import KerberosTesting
+import SignOnDiagnosis
 import Testing
 
 extension BrokenSetUp {

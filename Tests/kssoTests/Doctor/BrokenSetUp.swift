@@ -1,6 +1,6 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
+import SignOnDiagnosis
 import Testing
 
 /// A set-up with one real fault, and the first failure that the doctor must report for it.

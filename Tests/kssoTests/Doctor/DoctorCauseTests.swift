@@ -1,4 +1,5 @@
-import HTTPNegotiate
+import SignOnDiagnosis
+import SignOnPolicy
 import Testing
 
 /// For each set-up with one fault, the doctor's first failed check reports the cause.

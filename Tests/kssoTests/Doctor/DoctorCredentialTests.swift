@@ -1,5 +1,6 @@
-import HTTPNegotiate
 import KerberosTesting
+import SignOnDiagnosis
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
-import HTTPNegotiate
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnDiagnosis
 import TestSupport
 import Testing
 

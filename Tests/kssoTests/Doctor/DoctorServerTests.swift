@@ -1,7 +1,7 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnDiagnosis
 import TestSupport
 import Testing
 

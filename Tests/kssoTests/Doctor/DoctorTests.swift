@@ -1,6 +1,6 @@
 import Foundation
-import HTTPNegotiate
 import KerberosTesting
+import SignOnDiagnosis
 import TestSupport
 import Testing
 

@@ -6,6 +6,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
+internal import SystemSupport
 
 /// `ksso agent`: the process that stores and renews the tickets for all programs of the user.
 struct AgentCommand: AsyncParsableCommand {
@@ -164,7 +165,7 @@ struct AgentImport: AsyncParsableCommand {
             throw CommandFailure(.failed, "no agent keeps tickets in \(runtime.path). Start one with: ksso agent run --background")
         }
         if let listener = await RunningAgent(runtime).silent() { throw CommandFailure(.failed, listener.silence) }
-        let base = RealmConfiguration.Base.files(KerberosConfigurationFile.systemFiles(environment: environment))
+        let base = RealmConfiguration.Base.files(RuntimeDirectory.systemConfigurationFiles(environment: environment))
         let source = RealmConfiguration(realm: "", base: base, defaultCacheName: name)
         let target = RealmConfiguration(realm: "", libdefaults: ["kcm_socket": socket], base: base, defaultCacheName: "KCM:")
         do {

@@ -209,7 +209,7 @@ struct AgentRun: AsyncParsableCommand {
         if let maxCaches { options.maximumCaches = maxCaches }
         options.idleExit = idleExit?.duration
         options.keytab = keytab.map { AgentOptions.Keytab(path: KeytabName.path($0) ?? $0, principal: principal) }
-        options.systemConfiguration = KerberosConfigurationFile.systemFiles(environment: environment)
+        options.systemConfiguration = RuntimeDirectory.systemConfigurationFiles(environment: environment)
         options.logFile = Self.logFile
         if let keepExpired { options.expiredCachePeriod = keepExpired.duration }
         let configuration = KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment)

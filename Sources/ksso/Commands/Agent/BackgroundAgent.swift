@@ -2,7 +2,7 @@ internal import CommandSupport
 internal import Foundation
 internal import SSOAgent
 internal import SSOAgentClient
-internal import UnixSystem
+internal import SystemSupport
 
 /// Starts an agent as a background process in its own session, and waits until it serves.
 struct BackgroundAgent {

@@ -3,7 +3,7 @@ internal import Foundation
 internal import SSOAgent
 internal import Subprocess
 internal import SystemPackage
-internal import UnixSystem
+internal import SystemSupport
 
 /// The program of `ksso agent run --on-event`: started for each event, without a shell, in its own session.
 ///

@@ -1,9 +1,9 @@
 internal import CommandSupport
-internal import HTTPNegotiate
 internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
-internal import UnixSystem
+internal import SignOnPolicy
+internal import SystemSupport
 
 /// The agent of a runtime directory, as seen by the commands that inspect or stop it.
 struct RunningAgent {

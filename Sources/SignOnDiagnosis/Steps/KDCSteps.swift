@@ -1,0 +1,136 @@
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SystemSupport
+
+extension DiagnosticStep {
+    /// Finds the realm's KDCs: those that are configured, and those in DNS if it is used.
+    static let locations = DiagnosticStep.check("dns") { findings in
+        guard let client = findings.client, let realm = findings.realm else { return .skipped("no realm is known.") }
+        let order: KDCOrder
+        do throws(KerberosError) {
+            order = try await client.kdcOrder()
+            findings.clockTolerance = try await client.clockTolerance()
+            findings.followsClock = try await client.libdefault("kdc_timesync").map { $0 != "0" } ?? true
+        } catch {
+            return .failed(error.description)
+        }
+        let profile = findings.sso.kerberos.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
+        for entry in order.named {
+            findings.add(entry, source: profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf")
+        }
+        guard order.asksDNS else {
+            guard !order.named.isEmpty else {
+                return .failed(
+                    "the KDCs of \(realm) are unknown: krb5.conf lists none, and dns_lookup_kdc is false.",
+                    remedy: "List them in preferredKDCs of the profile, or in kdc in [realms] of krb5.conf."
+                )
+            }
+            return .skipped("DNS is not queried for KDCs, because the profile or krb5.conf lists \(order.named.count) for \(realm).")
+        }
+        let isAskedForURI = (try? await client.libdefault("dns_uri_lookup")).map { KDCRecords.isTrue($0) } ?? true
+        let records = await KDCRecords(of: realm, asksForURI: isAskedForURI)
+        findings.add(records)
+        return order.named.isEmpty ? records.finding : records.finding(after: order.named)
+    }
+
+    /// Checks each KDC over UDP and TCP, and each KDC proxy.
+    static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(6)) { findings in
+        guard let client = findings.client, let realm = findings.realm else { return [] }
+        let places = Array(findings.locations.prefix(4))
+        let proxies = findings.proxies.prefix(2)
+        guard !places.isEmpty || !proxies.isEmpty else { return [] }
+        let session =
+            await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm)
+            } ?? nil
+        let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
+        findings.isGuess = session == nil && configured == nil
+        let probe: KDCProbe
+        do throws(KerberosError) {
+            let standard = if let session { session.principal } else { try await findings.sso.kerberos.defaultPrincipal(realm: realm) }
+            probe = try await client.probe(for: standard)
+        } catch {
+            return [DiagnosticCheck("kdc", .failed, error.description)]
+        }
+        async let proxied = proxies.concurrentlyMapped { await KDCProxyReport($0, probe) }
+        let reports = await places.concurrentlyMapped { await KDCReport($0, probe) }
+        let proxyReports = await proxied
+        let answers = reports.flatMap(\.answers) + proxyReports.compactMap(\.answer)
+        if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first { findings.answer = (probe.principal, answer) }
+        let isReached = reports.contains { !$0.answers.isEmpty } || proxyReports.contains(where: \.isUsable)
+        return reports.map { $0.check(hasOthers: isReached) } + proxyReports.map { $0.check(hasOthers: isReached) }
+    }
+
+    /// Compares the KDC's clock with this machine's.
+    static let clock = DiagnosticStep.check("clock") { findings in
+        guard let answer = findings.answer?.answer else { return .skipped("no KDC answered.") }
+        guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not contain its time.") }
+        let difference = clockText(offset)
+        let allowed = Int(findings.clockTolerance)
+        let remedy = "Set this machine's clock: timedatectl set-ntp true"
+        if abs(offset) > findings.clockTolerance {
+            let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
+            guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
+            // libkrb5 goes by the KDC's clock then. Certificates, Java and others do not.
+            return .warning("\(text), which libkrb5 corrects (kdc_timesync); other libraries may not.", remedy: remedy)
+        }
+        if abs(offset) > min(60, findings.clockTolerance / 2) {
+            return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
+        }
+        return .ok("the KDC's clock is \(difference) this machine's.")
+    }
+
+    /// Returns a text such as `12 s ahead of`.
+    static func clockText(_ offset: Double) -> String {
+        let seconds = Int(offset.rounded())
+        return seconds == 0 ? "less than a second from" : "\(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind")"
+    }
+
+    /// Checks whether the KDC would issue a ticket to the principal.
+    static let account = DiagnosticStep.check("account") { findings in
+        guard let (principal, answer) = findings.answer else { return .skipped("no KDC answered.") }
+        guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
+        let sentence = "\(principal): \(refusal.message)"
+        if refusal.code == .unknownPrincipal, findings.isGuess {
+            return .warning(sentence, remedy: "Specify the principal: ksso login NAME, or principalName in the profile.")
+        }
+        return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
+    }
+}
+
+extension Collection where Self: Sendable, Element: Sendable {
+    /// Returns the results in the order of the elements.
+    fileprivate func concurrentlyMapped<Result: Sendable>(_ transform: @escaping @Sendable (Element) async -> Result) async -> [Result] {
+        await withTaskGroup(of: (Int, Result).self) { group in
+            for (index, element) in enumerated() { group.addTask { (index, await transform(element)) } }
+            return await group.reduce(into: [Result?](repeating: nil, count: count)) { $0[$1.0] = $1.1 }.compactMap { $0 }
+        }
+    }
+}
+
+extension DiagnosticStep {
+    /// Checks whether the host's name resolves, and to which canonical name.
+    static let name = DiagnosticStep.check("name") { findings in
+        guard let plan = findings.plan else { return .nothing }
+        let host = plan.origin.host
+        guard let answer = await firstResult(within: Duration.seconds(3).patient, { await NameService.host(host) }) else {
+            return .failed(
+                "the name service does not answer for \(host).",
+                remedy: "Check the network, and the name servers of /etc/resolv.conf: getent hosts \(host)"
+            )
+        }
+        guard let found = answer else {
+            return .failed(
+                "the name \(host) does not resolve.",
+                remedy: "Check the spelling, the network, and whether the VPN provides its name servers: getent hosts \(host)"
+            )
+        }
+        let addresses = found.addresses.prefix(3).joined(separator: ", ")
+        guard found.canonicalName.lowercased() != host else { return .ok("\(host) is \(addresses).") }
+        findings.canonicalName = found.canonicalName.lowercased()
+        return .ok(
+            "\(host) is an alias (CNAME) of \(found.canonicalName), \(addresses). The ticket is requested for HTTP/\(host); "
+                + "programs that canonicalize names would request HTTP/\(found.canonicalName)."
+        )
+    }
+}

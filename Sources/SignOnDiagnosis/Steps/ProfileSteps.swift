@@ -1,0 +1,111 @@
+internal import ExtensionProfile
+internal import Foundation
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgentClient
+
+extension DiagnosticCheck {
+    /// Returns the checks of the profiles that were found.
+    static func profiles(_ found: ProfileSearchResult) -> [DiagnosticCheck] {
+        var checks = found.warnings.map { warning in
+            // A misspelled key has no effect, so it is a failure.
+            let isFault = warning.code != .severalDefaultRealms
+            let remedy = "Fix the file. To check all its keys: ksso profile check \(warning.source)"
+            return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
+        }
+        for profile in found.profiles {
+            for rule in profile.configurations.flatMap(\.hosts) where rule.isPublicSuffix {
+                let remedy = "Change Hosts in the file, then check it: ksso profile check \(profile.source)"
+                checks.append(DiagnosticCheck("profile", .warning, "\(profile.source): \(rule.publicSuffixWarning)", remedy: remedy))
+            }
+        }
+        if !found.profiles.isEmpty {
+            checks.append(DiagnosticCheck("profile", .ok, "active: \(found.profiles.map(\.source).joined(separator: ", "))."))
+        } else if checks.isEmpty {
+            checks.append(
+                DiagnosticCheck(
+                    "profile",
+                    .warning,
+                    "no profile is installed, so no host is answered.",
+                    remedy: "Install the organization's profile: ksso setup FILE"
+                )
+            )
+        }
+        return checks
+    }
+
+    /// The check if the profiles were not read in time.
+    static let silentProfiles = DiagnosticCheck(
+        "profile",
+        .failed,
+        "the profiles could not be read in time: a disk or a signature check does not respond.",
+        remedy: "Check that the folders can be listed: ls /etc/ksso ~/.config/ksso"
+    )
+
+    /// The check if an explicitly named profile cannot be used.
+    static func profile(_ error: ProfileError) -> DiagnosticCheck {
+        DiagnosticCheck(
+            "profile",
+            .failed,
+            error.message,
+            remedy: "Fix the file. To check all its keys: ksso profile check \(error.source)"
+        )
+    }
+}
+
+extension DiagnosticStep {
+    /// Checks krb5.conf and the default realm, which it or the profile sets.
+    static let configuration = DiagnosticStep.check("configuration") { findings in
+        let files = RuntimeDirectory.systemConfigurationFiles(environment: findings.environment)
+        if let file = files.first(where: { access($0, F_OK) == 0 && access($0, R_OK) != 0 }) {
+            return .failed("\(file) is not readable by this user.", remedy: "Make it readable: chmod a+r \(file)")
+        }
+        let present = files.filter { access($0, R_OK) == 0 }
+        var credential: Principal?
+        do throws(KerberosError) {
+            // This reads krb5.conf for the first time, with every file that it includes.
+            _ = try await findings.sso.kerberos.cacheClient.defaultRealm()
+            let standard = try await findings.sso.kerberos.defaultRealm()
+            if findings.realm == nil {
+                findings.realm = standard
+                credential = await findings.followDefaultCredential()
+            }
+        } catch {
+            return .failed(error.description, remedy: "Fix the file; kinit and curl fail because of it too.")
+        }
+        let names = present.isEmpty ? "there is no krb5.conf, and none is required" : "\(present.joined(separator: ", ")): readable"
+        guard let realm = findings.realm else {
+            return .failed(
+                "no realm is known: neither a profile nor krb5.conf sets a default realm.",
+                remedy: "Install the organization's profile, or specify the realm: ksso doctor EXAMPLE.COM"
+            )
+        }
+        return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")
+    }
+
+    /// Checks whether a rule covers the host.
+    static let host = DiagnosticStep.check("host") { findings in
+        guard let url = findings.url else { return .nothing }
+        switch findings.sso.decision(for: url) {
+        case .answer(let plan):
+            findings.plan = plan
+            findings.realm = plan.realm
+            let rule = "\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm)"
+            guard let credential = await findings.followDefaultCredential() else { return .ok("\(rule).") }
+            return .ok("\(rule); the default credential \(credential) answers (credentialUseMode: kerberosDefault).")
+        case .ignore(let reasons):
+            let reason = reasons.last { $0.verdict == .failed }
+            let mend =
+                switch reason?.rule {
+                case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile."
+                case "hostRule": "Add the host to Hosts of the profile."
+                default: "Use the URL of a page that the profile covers."
+                }
+            return .failed(
+                "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
+                remedy: "\(mend) To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
+            )
+        }
+    }
+}

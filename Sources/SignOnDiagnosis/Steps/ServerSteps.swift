@@ -1,0 +1,216 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import NegotiateAsyncHTTPClient
+
+extension DiagnosticStep {
+    /// Checks the server's response to a request without a ticket.
+    static let challenge = DiagnosticStep.check("challenge", limit: .seconds(5)) { findings in
+        guard let url = findings.url, let plan = findings.plan else { return .nothing }
+        let response: HTTPClientResponse
+        do {
+            response = try await ask(url, NobodyAnswers(), findings.tls).response
+        } catch {
+            return unreachable(error, "\(plan.origin)")
+        }
+        if let text = response.headers.first(name: "Date"), let date = HTTPDate.date(text) {
+            // The `Date` field has a resolution of one second.
+            let offset = date.timeIntervalSinceNow
+            findings.serverClockOffset = abs(offset) < 2 ? 0 : offset
+        }
+        let answer = ServerAnswer(
+            status: Int(response.status.code),
+            challenges: response.headers["WWW-Authenticate"],
+            proxyChallenges: response.headers["Proxy-Authenticate"],
+            via: response.headers["Via"]
+        )
+        findings.isChallenged = answer.isChallenge
+        return answer.finding(of: "\(plan.origin)")
+    }
+
+    private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
+        let transport = error as? HTTPTransportError
+        if let transport, transport.code == .tls {
+            let advice = transport.isUntrustedCertificate ? " To trust another authority, use: --cacert FILE" : ""
+            return .failed(
+                "\(error)",
+                remedy:
+                    "A proxy that intercepts TLS presents its own certificate. To see its issuer: "
+                    + "openssl s_client -connect HOST:443.\(advice)"
+            )
+        }
+        let isLate = transport?.code == .timedOut || (error as? AuthorizationError)?.code == .timedOut
+        return .failed(
+            isLate ? "\(origin) does not answer in time." : "\(error)",
+            remedy: "Check that the server is running, and that this network reaches it: curl -v \(origin)"
+        )
+    }
+
+    /// Checks the server's response to a request with a ticket.
+    static let token = DiagnosticStep("token", limit: .seconds(5)) { findings in
+        guard let url = findings.url, let plan = findings.plan else { return [] }
+        guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
+            let reason = findings.isChallenged ? "there is no ticket for the server." : "the server did not ask for Negotiate."
+            return [DiagnosticCheck("token", .skipped, reason), DiagnosticCheck("mutualAuthentication", .skipped, reason)]
+        }
+        let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not accept the ticket.")
+        do {
+            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.tls)
+            guard case .authenticated = answer.delivery else {
+                var reason = "the server did not request a ticket in this attempt."
+                if case .refused(let text) = answer.delivery { reason = text }
+                return [refusal(reason, findings), unproven]
+            }
+            let status = Int(answer.response.status.code)
+            let taken = DiagnosticCheck("token", .ok, "the server accepted the ticket, and responded with status \(status).")
+            let isProven = plan.mutualAuthentication == .required
+            let detail =
+                isProven ? "the server proved its identity." : "the profile does not require mutual authentication from this server."
+            return [taken, DiagnosticCheck("mutualAuthentication", isProven ? .ok : .skipped, detail)]
+        } catch {
+            return failure(error, findings, unproven)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ findings: DiagnosticFindings, _ unproven: DiagnosticCheck) -> [DiagnosticCheck] {
+        guard let error = error as? AuthorizationError, error.code == .mutualAuthenticationFailed || error.code == .invalidResponse else {
+            return [refusal("\(error)", findings), unproven]
+        }
+        // A profile can accept a missing proof; an invalid one can only be accepted by not checking it at all.
+        let key = error.code == .invalidResponse ? "NoMutualAuthenticationHosts" : "OptionalMutualAuthenticationHosts"
+        return [
+            DiagnosticCheck("token", .ok, "the server responded to the ticket."),
+            DiagnosticCheck(
+                "mutualAuthentication",
+                .failed,
+                error.message,
+                remedy: "Another server may be responding in its place. "
+                    + "If it is the right one and cannot prove its identity, list its host in "
+                    + "\(key) of the profile."
+            ),
+        ]
+    }
+
+    /// Returns the check for a refused ticket. The server does not say why it refuses, but its `Date` field shows a wrong clock.
+    private static func refusal(_ reason: String, _ findings: DiagnosticFindings) -> DiagnosticCheck {
+        let center = findings.answer?.answer.clockOffset ?? 0
+        if let server = findings.serverClockOffset, abs(server - center) > findings.clockTolerance {
+            return DiagnosticCheck(
+                "token",
+                .failed,
+                "the server did not accept the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
+                    + "\(Int(findings.clockTolerance)) seconds.",
+                remedy: "Set the server's clock."
+            )
+        }
+        return DiagnosticCheck(
+            "token",
+            .failed,
+            reason,
+            remedy:
+                "Check on the server that its keytab has the KDC's key: ksso doctor --keytab FILE URL; and check the server's log."
+        )
+    }
+
+    private static func ask(
+        _ url: URL,
+        _ credentials: any CredentialExtension,
+        _ tls: TLSConfiguration?
+    ) async throws -> NegotiatedResponse {
+        var configuration = NegotiatingHTTPClient.Configuration()
+        configuration.maximumRedirects = 0
+        configuration.connections.timeout.connect = .seconds(3)
+        configuration.connections.tlsConfiguration = tls
+        var request = HTTPClientRequest(url: url.absoluteString)
+        request.headers.add(name: "User-Agent", value: "ksso")
+        return try await NegotiatingHTTPClient.withClient(extension: credentials, configuration: configuration) { [request] client in
+            try await client.negotiate(request, timeout: Duration.milliseconds(4500).patient)
+        }
+    }
+}
+
+/// Answers no challenge, so that the server's response is visible as it was sent.
+struct NobodyAnswers: CredentialExtension {
+    func decision(for url: URL) -> AuthorizationDecision { .ignore([]) }
+
+    func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome { .notHandled([]) }
+}
+
+/// Parses the date of a response (RFC 9110 section 5.6.7) in the form that servers send.
+private enum HTTPDate {
+    static func date(_ text: String) -> Date? {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.date(from: text)
+    }
+}
+
+/// The server's response to a request without a ticket.
+struct ServerAnswer {
+    let status: Int
+    let challenges: [String]
+    let proxyChallenges: [String]
+    let via: [String]
+
+    /// The start of each NTLM token ([MS-NLMP] section 2.2.1).
+    private static let ntlm = Array("NTLMSSP\0".utf8)
+
+    private var negotiate: NegotiateChallenge.Result { NegotiateChallenge.find(in: challenges) }
+
+    /// Whether the server requests a ticket. A first challenge that already carries a token belongs to no exchange of this client.
+    var isChallenge: Bool {
+        guard status == 401, case .found(let challenge) = negotiate else { return false }
+        return challenge.token == nil
+    }
+
+    func finding(of origin: String) -> Finding {
+        let proxy = via.isEmpty ? "" : " The response came through a proxy (Via: \(via.joined(separator: ", ")))."
+        if status == 407 || !proxyChallenges.isEmpty {
+            return .failed(
+                "a proxy requires its own sign-in: it responds with status \(status), and offers \(Self.schemes(proxyChallenges)).\(proxy)",
+                remedy: "Exclude \(origin) from the proxy (no_proxy), or sign in to the proxy. ksso sends no ticket to a proxy."
+            )
+        }
+        guard status == 401 else {
+            return .warning(
+                "\(origin) requires no sign-in at this address: it responds with status \(status).\(proxy)",
+                remedy: "Specify a page that requires one. If the server is not meant to require a sign-in, nothing is wrong."
+            )
+        }
+        switch negotiate {
+        case .found(let challenge) where challenge.token?.starts(with: Self.ntlm) == true:
+            return .failed("\(origin) requires NTLM: its Negotiate token begins with NTLMSSP.\(proxy)", remedy: Self.serverRemedy)
+        case .found(let challenge) where challenge.token != nil:
+            let text = "\(origin)'s first Negotiate challenge carries a token, so no ticket can answer it.\(proxy)"
+            return .failed(text, remedy: Self.serverRemedy)
+        case .found:
+            return via.isEmpty ? .ok("\(origin) offers Negotiate.") : .warning("\(origin) offers Negotiate.\(proxy)")
+        case .malformed(let reason):
+            return .failed(
+                "\(origin) requires a sign-in, but its challenge cannot be parsed: \(reason).\(proxy)",
+                remedy: Self.serverRemedy
+            )
+        case .absent:
+            let offered = AuthenticationChallenge.parse(challenges)
+            let wantsNTLM = offered.contains { $0.hasScheme("NTLM") }
+            let text = wantsNTLM ? "requires NTLM, and does not offer Negotiate" : "does not offer Negotiate"
+            return .failed("\(origin) \(text): it offers \(Self.schemes(challenges)).\(proxy)", remedy: Self.serverRemedy)
+        }
+    }
+
+    private static let serverRemedy =
+        "Ask the server's administrator to enable Kerberos (Negotiate). ksso cannot sign in to a server without it."
+
+    private static func schemes(_ fields: [String]) -> String {
+        let schemes = AuthenticationChallenge.parse(fields).map { String($0.scheme.prefix(40)) }
+        return schemes.isEmpty ? "nothing" : schemes.prefix(4).joined(separator: ", ")
+    }
+}

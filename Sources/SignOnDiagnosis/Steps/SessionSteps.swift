@@ -1,0 +1,80 @@
+internal import Foundation
+internal import Kerberos
+internal import KerberosEngine
+internal import KerberosSSO
+internal import SSOAgentClient
+internal import SystemSupport
+
+extension DiagnosticStep {
+    /// Checks whether a principal of the realm is signed in.
+    static let session = DiagnosticStep.check("session") { findings in
+        guard let realm = findings.realm else { return .skipped("no realm is known.") }
+        let list: SessionList
+        let wanted: Principal?
+        do throws(KerberosError) {
+            list = try await findings.sso.sessions()
+            let configuration = findings.configuration
+            wanted =
+                if configuration?.credentialUseMode == .kerberosDefault {
+                    list.primary?.principal
+                } else {
+                    try configuration?.principalName.map { name throws(KerberosError) in
+                        try Principal(typed: name, defaultRealm: configuration?.realm ?? realm)
+                    }
+                }
+        } catch {
+            return .failed(error.description)
+        }
+        let whom = wanted.map { "\($0) is" } ?? "no principal of \(realm) is"
+        let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
+        let kept = RuntimeDirectory(environment: findings.environment).keptTickets
+        let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
+        guard let session = list.session(realm: wanted?.realm ?? realm, principal: wanted) else {
+            if let damage = list.damagedCaches.first { return .failed("\(damage)") }
+            return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)
+        }
+        guard session.isSignedIn else {
+            let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
+            return .failed(
+                "the ticket of \(session.principal) expired at \(end.localText) by this machine's clock.",
+                remedy: remedy
+            )
+        }
+        findings.session = session
+        return .ok("\(session.principal) is signed in, in \(session.cache).")
+    }
+}
+
+extension DiagnosticStep {
+    /// Checks when the ticket and the password expire.
+    static let expiry = DiagnosticStep.check("expiry") { findings in
+        guard let session = findings.session else { return .skipped("no one is signed in.") }
+        let rules = findings.sso.kerberos.passwordRules(for: session.realm)
+        // The KDC's times are by its own clock. They are converted to this machine's clock, which users see.
+        func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
+        let (now, end, passwordEnd) = (Date(), local(session.ticketExpires), session.passwordExpires.map(local))
+        let renewal = session.renewUntil.map { ", and can be renewed until \(local($0).localText)" } ?? ", and cannot be renewed"
+        let text = "the ticket is valid until \(end.localText)\(renewal). \(password(passwordEnd, now))\(clock(session))"
+        let isTicketDoubtful = end.timeIntervalSince(now) < 600
+        let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }
+        guard isTicketDoubtful || isPasswordDoubtful == true else { return .ok(text) }
+        let remedies = [
+            isTicketDoubtful ? "Reacquire the ticket: ksso refresh, or ksso login --force" : nil,
+            isPasswordDoubtful == true ? session.passwordAdvice(rules) : nil,
+        ].compactMap(\.self)
+        return .warning(text, remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n    "))
+    }
+
+    /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.
+    private static func password(_ expires: Date?, _ now: Date) -> String {
+        guard let expires else { return "The password's expiration date is unknown." }
+        return "The password \(expires > now ? "expires" : "expired") on \(expires.localText)."
+    }
+
+    /// Describes the clock that the times are by, if the clocks differ.
+    private static func clock(_ session: Session) -> String {
+        guard abs(session.clockOffset) >= 1 else { return "" }
+        return " These times are by this machine's clock; "
+            + "the KDC's clock was \(clockText(session.clockOffset)) it when the ticket was issued."
+    }
+}

@@ -1,0 +1,45 @@
+internal import CommandSupport
+internal import SignOnDiagnosis
+
+/// A diagnosis in readable form: a line for each layer, its remedy below it, and a summary at the end.
+struct DiagnosisReport {
+    let diagnosis: Diagnosis
+
+    init(_ diagnosis: Diagnosis) { self.diagnosis = diagnosis }
+
+    func show() { for line in lines { Console.print(line) } }
+
+    var lines: [String] {
+        var lines: [String] = []
+        for check in diagnosis.checks {
+            lines.append("\(check.verdict.mark) \(check.name): \(check.detail)")
+            lines += check.remedyLines.map { "    \($0)" }
+        }
+        return lines + [summary]
+    }
+
+    private var summary: String {
+        if let cause = diagnosis.firstFailure { return "The check \(cause.name) failed: \(cause.detail)" }
+        let doubts = diagnosis.checks.count { $0.verdict == .warning }
+        return doubts == 0
+            ? "All checks passed." : "No check failed; \(doubts == 1 ? "there is 1 warning" : "there are \(doubts) warnings")."
+    }
+}
+
+extension DiagnosticCheck {
+    /// The remedy, one line for each action.
+    var remedyLines: [String] {
+        (remedy ?? "").split(separator: "\n").map { String($0.drop { $0 == " " }) }
+    }
+}
+
+extension DiagnosticCheck.Verdict {
+    fileprivate var mark: String {
+        switch self {
+        case .ok: "✓"
+        case .warning: "!"
+        case .failed: "✗"
+        case .skipped: "-"
+        }
+    }
+}

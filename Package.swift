@@ -16,20 +16,17 @@ let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
+    // What a user imports by name. KerberosSSO re-exports the engine and the profiles, HTTPNegotiate the policy. The programs ksso and
+    // ksso-realm need no product to be built and installed from this package.
     products: [
-        .library(name: "Kerberos", targets: ["Kerberos"]),
-        .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
-        .library(name: "ExtensionProfile", targets: ["ExtensionProfile"]),
-        .library(name: "KerberosEngine", targets: ["KerberosEngine"]),
         .library(name: "KerberosSSO", targets: ["KerberosSSO"]),
-        .library(name: "TLSChannelBinding", targets: ["TLSChannelBinding"]),
         .library(name: "NegotiateAsyncHTTPClient", targets: ["NegotiateAsyncHTTPClient"]),
         .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
         .library(name: "SSOAgentClient", targets: ["SSOAgentClient"]),
+        .library(name: "Kerberos", targets: ["Kerberos"]),
+        .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
-        .executable(name: "ksso", targets: ["ksso"]),
-        .executable(name: "ksso-realm", targets: ["ksso-realm"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -244,7 +241,7 @@ let package = Package(
         .testTarget(
             name: "SSOAgentClientTests",
             dependencies: [
-                "SignOnPolicy", "SSOAgentClient", "HTTPNegotiate", "SignOnPolicy", "TestSupport", "SystemSupport",
+                "SignOnPolicy", "SSOAgentClient", "HTTPNegotiate", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -29,7 +29,7 @@ let package = Package(
                 "CFloor",
                 .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
                 .product(name: "Kerberos", package: "swift-kerberos-sso"),
-                .product(name: "KerberosEngine", package: "swift-kerberos-sso"),
+                .product(name: "KerberosSSO", package: "swift-kerberos-sso"),
                 .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
             ]
         ),
@@ -40,7 +40,7 @@ let package = Package(
                 "CFloor",
                 .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
                 .product(name: "Kerberos", package: "swift-kerberos-sso"),
-                .product(name: "KerberosEngine", package: "swift-kerberos-sso"),
+                .product(name: "KerberosSSO", package: "swift-kerberos-sso"),
                 .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
                 .product(name: "NegotiateAsyncHTTPClient", package: "swift-kerberos-sso"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers. They are a separate package so that users of the libraries do not build them. HTTPNegotiate and KCM are built here as part
-// of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is fetched.
+// The fuzzers. They are a separate package so that users of the libraries do not build them. SignOnPolicy, HTTPNegotiate and KCM are built here as
+// part of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is fetched.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -16,9 +16,10 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(url: "https://github.com/apple/swift-http-types", from: "1.8.0")],
     targets: [
+        .target(name: "SignOnPolicy", swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]),
         .target(
             name: "HTTPNegotiate",
-            dependencies: [.product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["SignOnPolicy", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]
         ),
         // Without the parts that need SwiftNIO: sockets and the server.
@@ -28,9 +29,9 @@ let package = Package(
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),
         .target(name: "FuzzerSupport", swiftSettings: settings),
-        .executableTarget(name: "ChallengeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate"], swiftSettings: settings),
-        .executableTarget(name: "HostFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate"], swiftSettings: settings),
-        .executableTarget(name: "ExchangeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate"], swiftSettings: settings),
+        .executableTarget(name: "ChallengeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
+        .executableTarget(name: "HostFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
+        .executableTarget(name: "ExchangeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
         .executableTarget(name: "KCMFuzzer", dependencies: ["FuzzerSupport", "KCM"], swiftSettings: settings),
     ]
 )

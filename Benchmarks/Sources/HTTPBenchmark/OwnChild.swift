@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import BenchmarkSupport
 import Foundation
 import HTTPNegotiate
-import KerberosEngine
+import KerberosSSO
 import NIOCore
 import NIOSSL
 import NegotiateAsyncHTTPClient

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import CFloor
 import Foundation
 import HTTPNegotiate
-import KerberosEngine
+import KerberosSSO
 
 /// Measures how many tokens for one service a process makes, with one task and with many, on one core and on all, compared with C.
 enum TokenScaling {

@@ -2,7 +2,7 @@ import CFloor
 import Foundation
 import HTTPNegotiate
 import Kerberos
-import KerberosEngine
+import KerberosSSO
 import KerberosTesting
 
 /// The median of a few rounds, which one interruption does not change.

@@ -14,10 +14,10 @@ public protocol CredentialExtension: Sendable {
 
     /// Performs a request.
     ///
-    /// Throws an ``AuthorizationError``: ``AuthorizationError/Code/notSignedIn`` without a valid ticket,
-    /// ``AuthorizationError/Code/kdcUnreachable`` or ``AuthorizationError/Code/timedOut`` if the realm does not answer,
-    /// ``AuthorizationError/Code/notInteractive`` if the user must be prompted and may not be,
-    /// ``AuthorizationError/Code/canceled`` if the task was canceled.
+    /// Throws an `AuthorizationError`: `AuthorizationError.Code.notSignedIn` without a valid ticket,
+    /// `AuthorizationError.Code.kdcUnreachable` or `AuthorizationError.Code.timedOut` if the realm does not answer,
+    /// `AuthorizationError.Code.notInteractive` if the user must be prompted and may not be,
+    /// `AuthorizationError.Code.canceled` if the task was canceled.
     func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome
 
     /// The identity that would answer a request now, without creating a token; nil if the request would not be handled.

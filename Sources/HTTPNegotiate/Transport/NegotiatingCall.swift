@@ -102,7 +102,7 @@ package struct CallSettings: Sendable {
 public enum UnboundTLS: String, Sendable, Hashable {
     /// Send it without channel bindings.
     case allowed
-    /// Send nothing and throw ``AuthorizationError/Code/channelBindingsUnavailable``, except for hosts in `NoChannelBindingHosts` and for
+    /// Send nothing and throw `AuthorizationError.Code.channelBindingsUnavailable`, except for hosts in `NoChannelBindingHosts` and for
     /// plain http.
     case refused
 }

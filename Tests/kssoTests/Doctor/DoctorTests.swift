@@ -40,7 +40,7 @@ struct DoctorTests {
                 "service", "keytab", "challenge", "token", "mutualAuthentication", "browser",
             ]
         )
-        let page = try String(contentsOfFile: repositoryFile("Sources/HTTPNegotiate/HTTPNegotiate.docc/Checks.md"), encoding: .utf8)
+        let page = try String(contentsOfFile: repositoryFile("Sources/KerberosSSO/KerberosSSO.docc/Checks.md"), encoding: .utf8)
         #expect(page.matches(of: /(?m)^\| `(\w+)`/).map { String($0.output.1) } == names)
     }
 

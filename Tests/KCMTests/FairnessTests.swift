@@ -169,4 +169,25 @@ struct FairnessTests {
             }
         }
     }
+
+    /// Connections that wait for their turn refer to the service, and the service's queue to them.
+    @Test func `a server that stops before it answered every request releases its caches`() async throws {
+        final class Marker: Sendable {}
+        weak var held: Marker?
+        do {
+            let marker = Marker()
+            held = marker
+            var options = KCMServer.Options.forEveryone(now: { withExtendedLifetime(marker) { 1500 } })
+            // One request a turn, with a pause after each: the requests below take longer than the server waits when it stops.
+            options.limits.turnTime = .zero
+            try await withServer(options) { running in
+                for _ in 0..<20 {
+                    let channel = try await connect(running)
+                    let requests = (0..<3000).flatMap { _ in requestBytes(.noOperation) }
+                    try await channel.writeAndFlush(ByteBuffer(bytes: requests)).get()
+                }
+            }
+        }
+        #expect(try await comesTrue { held == nil })
+    }
 }

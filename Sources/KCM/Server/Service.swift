@@ -131,8 +131,11 @@ final class Service {
         storage?.removeFolder(of: user)
     }
 
-    /// Unlocks the directory.
-    func close() { storage?.close() }
+    /// Unlocks the directory, and forgets the connections whose requests were not answered: they would keep this service alive.
+    func close() {
+        storage?.close()
+        turns = TurnQueue()
+    }
 
     /// Adds a listening channel, and closes the former one at the same path. Connections that are open stay open.
     func add(listener: any Channel, at path: String, on loop: any EventLoop) {

@@ -44,7 +44,7 @@ public final class SingleSignOn: CredentialExtension {
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
             self.init(found, credential: .sessions, settings: settings, cacheSocket: usesAgent ? cacheSocket : nil)
         case .inProcess(let profiles, let credential):
-            // A service's tickets are its own; whoever names a cache gets that one.
+            // A service uses tickets of its own; a caller that names a cache gets that one.
             let usesAgent = credential.isSessions && settings.defaultCacheName == nil
             let cacheSocket = usesAgent ? RuntimeDirectory(environment: settings.environment).cacheSocket : nil
             self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings, cacheSocket: cacheSocket)

@@ -2,11 +2,11 @@ package import ArgumentParser
 internal import Foundation
 
 extension AsyncParsableCommand {
-    /// Runs the process's arguments as a command line, and ends the process with the status that the command line contract names.
+    /// Runs the process's arguments as a command line, and exits with the documented status.
     ///
     /// - Parameters:
     ///   - arguments: What to parse instead of the process's own arguments.
-    ///   - prepare: What is done between parsing and running.
+    ///   - prepare: Called between parsing and running.
     package static func runProgram(_ arguments: [String]? = nil, prepare: () -> Void = {}) async -> Never {
         var status = ExitStatus.done
         do {
@@ -23,7 +23,7 @@ extension AsyncParsableCommand {
         } catch {
             exit(withError: error)
         }
-        // At once: libkrb5 takes its locks down at exit, and a call that nobody waits for any more may still be inside it.
+        // exit(3) would run libkrb5's cleanup, which destroys locks that an abandoned call may still hold.
         fflush(nil)
         _exit(status.rawValue)
     }

@@ -261,7 +261,7 @@ extension ProfileKey {
         key(
             "delayUserSetup",
             .boolean,
-            .notApplicable("nobody is asked to set anything up before the first sign-in"),
+            .notApplicable("there is no setup before the first sign-in that could be delayed"),
             default: .boolean(false)
         ),
         key("identityIssuerAutoSelectFilter", .string, .used),

@@ -75,10 +75,11 @@ final class CacheFile {
         return early.position(of: serial).map { UInt64($0) }
     }
 
-    /// Overwrites the keys and the tickets of credentials that are gone, once that is written; the records' form stays. Their times say
-    /// that they are gone to libkrb5 too, which knows nothing of a ``Tombstone``.
+    /// Overwrites the keys and tickets of removed credentials, after their ``Tombstone`` is written. The records stay readable, with times
+    /// that mark them as removed for libkrb5 too, which ignores tombstones.
     ///
-    /// Whenever the process ends meanwhile, the records count as gone. Where it fails the bytes are there until the file is written anew.
+    /// The records count as removed even if the process is terminated in between. If overwriting fails, the bytes stay until the file is
+    /// rewritten.
     func wipeSecrets(of gone: [(serial: UInt64, credential: MarshalledCredential)]) {
         // One request may remove thousands.
         guard !gone.isEmpty, let file = try? directory.open(name) else { return }
@@ -87,7 +88,7 @@ final class CacheFile {
                 var present = try? file.read(credential.bytes.count, at: offsets[number])
             else { continue }
             defer { present.wipe() }
-            // Nothing else is ever overwritten, whatever the numbers say.
+            // Guards against wrong numbers: only the record itself is overwritten.
             guard present == credential.bytes else { continue }
             file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
         }

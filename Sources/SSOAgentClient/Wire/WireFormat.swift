@@ -1,4 +1,5 @@
 package import Foundation
+package import SignOnPolicy
 
 /// Encodes and decodes the API's JSON: dates are ISO 8601 in UTC, bytes are base64.
 package enum AgentJSON {
@@ -55,4 +56,17 @@ package enum AgentHeader {
     package static let reason = "KSSO-Reason"
     /// The URL that nginx's `auth_request` is about.
     package static let originalURL = "X-Original-URL"
+}
+
+/// The response to `GET /v1/configuration`: the agent's configurations, so that its clients decide as the agent does.
+package struct ConfigurationReply: Codable, Sendable {
+    /// A version that changes with the configurations.
+    package var version: String
+    /// The active configurations, in order.
+    package var configurations: [ExtensionConfiguration]
+
+    package init(version: String, configurations: [ExtensionConfiguration]) {
+        self.version = version
+        self.configurations = configurations
+    }
 }

@@ -96,7 +96,7 @@ extension DiagnosticStep {
             return .ok("\(rule); the default credential \(credential) answers (credentialUseMode: kerberosDefault).")
         case .ignore(let reasons):
             let reason = reasons.last { $0.verdict == .failed }
-            let mend =
+            let fix =
                 switch reason?.rule {
                 case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile."
                 case "hostRule": "Add the host to Hosts of the profile."
@@ -104,7 +104,7 @@ extension DiagnosticStep {
                 }
             return .failed(
                 "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
-                remedy: "\(mend) To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
+                remedy: "\(fix) To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
             )
         }
     }

@@ -1,6 +1,6 @@
 /// Another local user who gets tokens for some hosts from this user's agent: one entry of `AllowedPeers`.
 public struct AllowedPeer: Sendable, Hashable, Codable {
-    /// Who is meant.
+    /// The user or group of an entry.
     public enum Peer: Sendable, Hashable {
         /// The user with this ID.
         case user(UInt32)

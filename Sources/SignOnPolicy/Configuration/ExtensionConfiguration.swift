@@ -1,66 +1,66 @@
 /// A profile's configuration of one realm, from a profile parser or created directly.
 ///
-/// The lists of hosts after ``hosts`` and the service principals are the profile's own keys: they narrow or widen what is done for a host
-/// that ``hosts`` covers, and say nothing of others.
+/// The host lists after ``hosts`` change how a host is answered. They have no effect on a host that ``hosts`` does not cover.
 ///
-/// Its coded form is also the agent's message. Entries are coded as a profile writes them.
+/// The coded form is also the message that the agent sends to its clients. Entries are coded in profile syntax.
 public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     /// The realm that the user signs in to.
     public var realm: String
     /// The hosts whose challenges are answered.
     public var hosts: [HostRule] = []
-    /// The hosts that are answered over plain http as well: `PlainHTTPHosts`.
+    /// The hosts that are also answered over plain http: `PlainHTTPHosts`.
     public var plainHTTPHosts: [HostRule] = []
-    /// The hosts that get a ticket without asking for it, once they have asked for one: `PreemptiveHosts`.
+    /// The hosts that, after their first challenge, get a ticket with each request without a challenge: `PreemptiveHosts`.
     public var preemptiveHosts: [HostRule] = []
-    /// The hosts that get the user's own ticket if the KDC vouches for them: `DelegationHosts`.
+    /// The hosts to which the user's ticket is delegated if the KDC trusts them for delegation: `DelegationHosts`.
     public var delegationHosts: [HostRule] = []
-    /// The hosts that get the user's own ticket whatever the KDC says of them: `UnconditionalDelegationHosts`.
+    /// The hosts to which the user's ticket is delegated without the KDC's approval: `UnconditionalDelegationHosts`.
     public var unconditionalDelegationHosts: [HostRule] = []
-    /// The hosts that need not prove themselves, but whose proof must hold: `OptionalMutualAuthenticationHosts`.
+    /// The hosts that may omit mutual authentication, but whose final token must be valid: `OptionalMutualAuthenticationHosts`.
     public var optionalMutualAuthenticationHosts: [HostRule] = []
-    /// The hosts that are not asked to prove themselves: `NoMutualAuthenticationHosts`.
+    /// The hosts for which mutual authentication is not requested: `NoMutualAuthenticationHosts`.
     public var noMutualAuthenticationHosts: [HostRule] = []
-    /// The hosts whose TLS ends before the server, so that a ticket can't be bound to it: `NoChannelBindingHosts`.
+    /// The hosts behind a TLS proxy, whose tickets cannot be bound to the TLS certificate: `NoChannelBindingHosts`.
     public var noChannelBindingHosts: [HostRule] = []
-    /// The service principals that differ from `HTTP/host`, each for one origin: `ServicePrincipals`.
+    /// The service principals of origins that do not use `HTTP/host`: `ServicePrincipals`.
     public var servicePrincipals: [Origin: String] = [:]
-    /// The principal to sign in as, if the profile names one.
+    /// The principal that signs in, if the profile sets one: `principalName`.
     public var principalName: String?
-    /// Whether this is the realm when nothing else decides.
+    /// Whether this is the default realm: `isDefaultRealm`.
     public var isDefaultRealm = false
-    /// DNS suffixes by the realm that their services are in.
+    /// The DNS suffixes whose services are in another realm, by realm: `domainRealmMapping`.
     ///
     /// `example.com` covers itself and its subdomains, `.example.com` the subdomains only.
     public var domainRealmMapping: [String: [String]] = [:]
-    /// The KDCs to try first, in their order.
+    /// The KDCs to try first, in order: `preferredKDCs`.
     public var preferredKDCs: [PreferredKDC] = []
-    /// When its sessions end although nobody signs out.
+    /// When sessions end without a sign-out.
     public var sessionLimits = SessionLimits()
-    /// After which part of its life a ticket is got anew, from 0.1 to 0.95: `RenewAtFraction`. Nil: after two thirds.
+    /// The fraction of its lifetime after which a ticket is renewed or reacquired: `RenewAtFraction`. Nil means two thirds.
     ///
-    /// Values outside the range count as the nearer limit, and NaN as nil.
+    /// Values are limited to the range from 0.1 to 0.95; NaN counts as nil.
     public var renewalFraction: Double?
-    /// What happens to a request while the screen is locked: `ScreenLockedBehavior`. Nil answers it as usual.
+    /// How to answer a request while the screen is locked: `ScreenLockedBehavior`. Nil answers it as usual.
     public var screenLockedBehavior: ScreenLockedBehavior?
-    /// The other local users who get tokens from this user's agent: `AllowedPeers`.
+    /// The other local users who can get tokens from this user's agent: `AllowedPeers`.
     public var allowedPeers: [AllowedPeer] = []
-    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil: each of the user's.
+    /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil allows every program of the user.
     public var credentialCallers: [CredentialCaller]?
-    /// What it says of passwords.
+    /// The rules for passwords.
     public var passwords = PasswordRules()
-    /// The programs that get none of the agent's tickets: `DeniedBundleIdentifiers`.
+    /// The programs that must not use the agent's tickets: `DeniedBundleIdentifiers`.
     public var deniedCallers: [CredentialCaller] = []
-    /// Whose credential answers: `credentialUseMode`. Nil is as ``CredentialUseMode/whenNotSpecified``.
+    /// Which credential answers: `credentialUseMode`. Nil means ``CredentialUseMode/whenNotSpecified``.
     public var credentialUseMode: CredentialUseMode?
-    /// Whether an agent gets tickets anew by itself: `monitorCredentialsCache`. Else when a request needs them, or the network changes.
+    /// Whether an agent renews tickets before a request needs them: `monitorCredentialsCache`. Otherwise it renews them when a request
+    /// needs them or the network changes.
     public var monitorsCredentials = true
-    /// With what a user may sign in.
+    /// The permitted ways to sign in.
     public var signIn = SignInRules()
-    /// Where it comes from, for verdicts: the profile's file name.
+    /// The name of the profile's file, for messages.
     public var source = ""
 
-    /// Makes a configuration from the fields that most need. Set the others afterward.
+    /// Creates a configuration with the most common settings. The other properties have defaults and can be set afterward.
     public init(
         realm: String,
         hosts: [HostRule] = [],
@@ -140,13 +140,14 @@ extension ExtensionConfiguration {
     func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
 }
 
-/// Whose credential answers a host of `Hosts`: the key `credentialUseMode`, as its first text had it, which agrees with the values' names.
+/// Which credential answers a host of `Hosts`: the key `credentialUseMode`. The meaning is that of Apple's first documentation, which agrees
+/// with the values' names.
 public enum CredentialUseMode: String, Sendable, Hashable, CaseIterable, Codable {
-    /// The extension's, whatever principal the program names.
+    /// The extension's, even if the program names another principal.
     case always
-    /// The extension's, or that of the principal that the program names.
+    /// That of the principal that the program names, or else the extension's.
     case whenNotSpecified
-    /// libkrb5's default credential: the primary cache's principal, whatever its realm. The host does not matter.
+    /// libkrb5's default credential: that of the primary cache, for every host and realm.
     case kerberosDefault
 }
 
@@ -155,7 +156,7 @@ extension CredentialUseMode {
     package func choice(_ named: String?) -> String? { self == .always ? nil : named }
 }
 
-/// What becomes of a request while the screen is locked: the key `ScreenLockedBehavior`.
+/// How a request is answered while the screen is locked: the key `ScreenLockedBehavior`.
 public enum ScreenLockedBehavior: String, Sendable, Hashable, CaseIterable, Codable {
     /// The request is canceled.
     case cancel = "Cancel"

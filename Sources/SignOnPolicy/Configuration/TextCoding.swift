@@ -1,5 +1,5 @@
 extension Decoder {
-    /// Decodes a text and makes a value of it. The error contains the text, and why it is refused if that is known.
+    /// Decodes a text and creates a value from it. The error contains the text and, if known, the reason why it is invalid.
     func decodeText<Value>(_ make: (String) throws -> Value?) throws -> Value {
         let text = try singleValueContainer().decode(String.self)
         var cause: (any Error)?
@@ -22,7 +22,7 @@ extension Encoder {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a value in the place of its default, which stays if the key is missing.
+    /// Decodes a value into a property, which keeps its default if the key is missing.
     func decode<Value: Decodable>(_ key: Key, into value: inout Value) throws {
         if let decoded = try decodeIfPresent(Value.self, forKey: key) { value = decoded }
     }

@@ -1,8 +1,8 @@
 public import struct Foundation.Date
 
-/// What a profile says of the passwords of its realm, as far as a client can hold to it: the KDC has the last word.
+/// A profile's rules for the passwords of its realm, as far as a client can check them. The KDC decides.
 public struct PasswordRules: Sendable, Hashable, Codable {
-    /// The least length, in characters: `pwReqLength`.
+    /// The minimum length, in characters: `pwReqLength`.
     public var minimumLength: Int?
     /// Whether a password must meet Active Directory's complexity requirements: `pwReqComplexity`.
     public var requiresComplexity: Bool

@@ -1,4 +1,4 @@
-/// When the sessions of a realm end although nobody signs out, for devices that several people share.
+/// When the sessions of a realm end without a sign-out, for devices that several people share.
 public struct SessionLimits: Sendable, Hashable, Codable {
     /// How long after its sign-in a session ends: `MaxSessionLifetime`.
     public var maximumLifetime: Duration?
@@ -79,7 +79,7 @@ public struct SessionLimits: Sendable, Hashable, Codable {
         try container.encode(exemptPrincipals, forKey: .exemptPrincipals)
     }
 
-    /// Whether none of this applies to a principal of a realm.
+    /// Whether a principal of a realm is exempt from the limits.
     public func exempts(_ principal: String, realm: String) -> Bool {
         exemptPrincipals.contains { $0 == principal || "\($0)@\(realm)" == principal }
     }

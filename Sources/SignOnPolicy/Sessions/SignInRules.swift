@@ -1,4 +1,4 @@
-/// With what a user may sign in to a realm, and what is said above the question.
+/// The permitted ways to sign in to a realm, and the texts shown above the prompt.
 public struct SignInRules: Sendable, Hashable, Codable {
     /// Whether a password may be used: `allowPassword`.
     public var allowsPassword: Bool

@@ -29,9 +29,17 @@ let package = Package(
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),
         .target(name: "FuzzerSupport", swiftSettings: settings),
-        .executableTarget(name: "ChallengeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
+        .executableTarget(
+            name: "ChallengeFuzzer",
+            dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"],
+            swiftSettings: settings
+        ),
         .executableTarget(name: "HostFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
-        .executableTarget(name: "ExchangeFuzzer", dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"], swiftSettings: settings),
+        .executableTarget(
+            name: "ExchangeFuzzer",
+            dependencies: ["FuzzerSupport", "HTTPNegotiate", "SignOnPolicy"],
+            swiftSettings: settings
+        ),
         .executableTarget(name: "KCMFuzzer", dependencies: ["FuzzerSupport", "KCM"], swiftSettings: settings),
     ]
 )

@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand {
         subject.keytab = keytab
         subject.tls = try trust.tls(environment: environment)
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
-        let diagnosis = try await Doctor.diagnose(subject, search: search, patience: patience) { try await common.open($0) }
+        let diagnosis = try await Doctor.diagnose(subject, search: search, patience: patience) { try await common.engine.open($0) }
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
         if !diagnosis.isHealthy { throw CommandFailure(.failed) }
     }

@@ -38,7 +38,7 @@ struct Exec: AsyncParsableCommand {
 
     func run() async throws {
         let given = OpenDescriptors.current
-        try await common.run { sso in
+        try await common.engine.run { sso in
             var environment = ProcessInfo.processInfo.environment
             for (name, value) in try await KerberosEnvironment(sso, environment: environment).variables { environment[name] = value }
             let cache = file ? try await privateCache(sso, environment: environment) : nil
@@ -79,7 +79,7 @@ struct Env: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let environment = try await KerberosEnvironment(sso, environment: ProcessInfo.processInfo.environment)
             Console.printExports(environment.variables)
         }

@@ -23,7 +23,7 @@ struct Explain: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let explanation = await sso.explanation(for: try checkedURL(url))
             if json { try Console.printJSON(ExplanationDocument(explanation)) } else { show(explanation) }
             if !explanation.isHandled { throw CommandFailure(.notHandled) }

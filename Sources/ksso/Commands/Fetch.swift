@@ -43,7 +43,7 @@ struct Fetch: AsyncParsableCommand {
 
     func run() async throws {
         let mayAsk = Console.isInteractive
-        try await common.run(prompter: mayAsk ? .terminal : nil) { sso in
+        try await common.engine.run(prompter: mayAsk ? .terminal : nil) { sso in
             let request = try makeRequest()
             var configuration = NegotiatingHTTPClient.Configuration()
             configuration.maximumRedirects = location ? 10 : 0
@@ -203,7 +203,7 @@ struct Header: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run(bindsTokens: false) { sso in
+        try await common.engine.run(bindsTokens: false) { sso in
             switch try await sso.beginAuthorization(with: AuthorizationRequest(url: try checkedURL(url))) {
             case .headers(let grant):
                 Console.print("Authorization: \(grant.headers[.authorization] ?? "")")

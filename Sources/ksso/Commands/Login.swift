@@ -65,74 +65,14 @@ struct Login: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try LoginFiles.checkArmorCache(armorCache)
-        try LoginFiles.checkCertificate(certificate)
-        try await common.run(armorCache: armorCache) { sso in
-            if !force, !remember, keytab == nil, cache == nil, let session = try await presentSession(sso) {
-                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
-                tell(session, sso)
-                return
-            }
-            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
-            if let kept, !quiet { Console.note(kept.note) }
-            let (session, place) = try await signIn(sso)
-            say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
-            if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
-            tell(session, sso)
-        }
-    }
-
-    /// Signs in. Returns the session, and the place where the password is stored, if any.
-    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
-        let options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
-        let cache = cache.map(CredentialCacheName.init(rawValue:))
-        guard remember else {
-            let source = try await source(sso)
-            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
-        }
-        let whom = try await sso.principal(principal, realm: realm)
-        try await sso.kerberos.checkRemembering(of: whom)
-        let source = try await source(sso)
-        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
-        return (result.session, result.place)
-    }
-
-    private func say(_ text: String) {
-        if !quiet { Console.print(text) }
-    }
-
-    /// Prints to standard error that the password expires soon.
-    private func tell(_ session: Session, _ sso: SingleSignOn) {
-        guard !quiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
-        Console.note("\(session.principal): \(notice)")
-    }
-
-    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
-        let wanted = try await sso.principal(principal, realm: realm)
-        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
-    }
-
-    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
-        if let keytab { return .keytab(keytab) }
-        if let certificate {
-            let identity = certificate == "default" ? nil : certificate
-            if passwordStdin { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
-            // A certificate without a PIN works without a prompt.
-            return .certificate(identity, quiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
-        }
-        if passwordStdin { return .password(try await StandardInput.secretLine()) }
-        guard !quiet else {
-            throw CommandFailure(
-                .notInteractive,
-                "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."
-            )
-        }
-        guard Console.hasTerminal else {
-            let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
-            throw CommandFailure(.notInteractive, message)
-        }
-        let realm = try await sso.principal(principal, realm: realm).realm
-        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+        var signIn = SignInOperation()
+        (signIn.principal, signIn.realm, signIn.keytab, signIn.certificate) = (principal, realm, keytab, certificate)
+        signIn.readsSecret = passwordStdin
+        signIn.options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
+        signIn.cache = cache.map(CredentialCacheName.init(rawValue:))
+        signIn.armorCache = armorCache
+        (signIn.remembers, signIn.isForced, signIn.isQuiet) = (remember, force, quiet)
+        try await signIn.run(common.engine)
     }
 }
 

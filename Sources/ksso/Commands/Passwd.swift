@@ -32,7 +32,7 @@ struct Passwd: AsyncParsableCommand {
 
     func run() async throws {
         try LoginFiles.checkArmorCache(armorCache)
-        try await common.run(armorCache: armorCache) { sso in
+        try await common.engine.run(armorCache: armorCache) { sso in
             // This check precedes every prompt.
             let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
             let change: PasswordChange

@@ -85,7 +85,7 @@ struct ProfileCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
-            try await common.run { sso in
+            try await common.engine.run { sso in
                 for profile in sso.profiles {
                     for configuration in profile.configurations { show(configuration) }
                     if let signature = profile.signature { Console.print("    \(signature)") }

@@ -29,7 +29,7 @@ struct Logout: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
             let result = try await sso.signOut(whom, realm: whom == nil ? realm : nil, includingOthers: all)
             var ended = result.ended.map(\.principal)
@@ -96,7 +96,7 @@ struct Refresh: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
             let realm: String? = if let realm { await sso.kerberos.knownRealm(realm) } else { nil }
             let list = try await sso.sessions()
@@ -142,7 +142,7 @@ struct Switch: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let session = try await sso.makeDefault(try await sso.principal(principal, realm: realm))
             Console.print("\(session.principal) is the default of \(session.realm).")
         }

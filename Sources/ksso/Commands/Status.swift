@@ -38,7 +38,7 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         if watch { return try await follow() }
-        try await common.run { sso in
+        try await common.engine.run { sso in
             let list = try await sso.sessions()
             for damage in list.damagedCaches { Console.report("warning: \(damage)") }
             if !quiet {
@@ -111,7 +111,7 @@ struct StatusWatch {
         while true {
             if let listener = await RunningAgent(runtime).silent() { throw CommandFailure(.failed, listener.silence) }
             let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
-            if agent == nil, sso == nil { sso = try await common.open() }
+            if agent == nil, sso == nil { sso = try await common.engine.open() }
             for await _ in await changes(agent) {
                 guard (agent != nil) == runtime.isServed, let document = try await document(agent, sso, &losses) else { break }
                 if document != shown { try show(document) }

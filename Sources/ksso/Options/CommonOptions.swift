@@ -1,10 +1,6 @@
 internal import ArgumentParser
 internal import CommandSupport
-internal import ExtensionProfile
 internal import Foundation
-internal import Kerberos
-internal import KerberosEngine
-internal import KerberosSSO
 internal import SSOAgentClient
 internal import SignOnPolicy
 
@@ -18,87 +14,8 @@ struct CommonOptions: ParsableArguments {
 
     var isVerbose: Bool { verbose > 0 }
 
-    /// Opens the profiles and the engine, and prints warnings about profiles to standard error.
-    ///
-    /// - Parameters:
-    ///   - armorCache: The name of the cache whose ticket armors sign-ins (FAST).
-    ///   - bindsTokens: Whether the command binds each token that it sends over https.
-    func open(
-        prompter: (any Prompter)? = nil,
-        armorCache: String? = nil,
-        bindsTokens: Bool = true
-    ) async throws -> SingleSignOn {
-        var settings = settings
-        settings.prompter = prompter
-        settings.armorCache = armorCache.map(CredentialCacheName.init(rawValue:))
-        let runtime = RuntimeDirectory(environment: settings.environment)
-        PrivateCache.removeAbandoned(in: runtime)
-        runtime.removeAbandonedConfiguration()
-        let sso = try await SingleSignOn(.automatic(profiles: profile), settings: settings)
-        for warning in sso.warnings { Console.report("warning: \(warning.message)") }
-        configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: runtime.cacheSocket)
-        return sso
-    }
-
-    /// Opens the engine with profiles that were already found. It writes and removes no files except the process's own krb5.conf.
-    func open(_ profiles: [Profile]) async throws -> SingleSignOn {
-        let cacheSocket = RuntimeDirectory(environment: settings.environment).cacheSocket
-        let sso = try await SingleSignOn(.inProcess(profiles), settings: settings)
-        configureProcess(for: sso, bindsTokens: true, cacheSocket: cacheSocket)
-        return sso
-    }
-
-    private var settings: SingleSignOn.Settings {
-        var settings = SingleSignOn.Settings()
-        settings.secretStore = .automatic
-        switch verbose {
-        case 0: break
-        // Only this project's own trace lines, which list the KDCs that are contacted.
-        case 1: settings.trace = { line in if line.hasPrefix("KDCs of ") { Console.note(line.trimmingCharacters(in: .newlines)) } }
-        default: settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") }
-        }
-        return settings
-    }
-
-    /// Writes the process's own krb5.conf, from which GSSAPI reads its settings for channel bindings and delegation.
-    ///
-    /// Call this before the first call to libkrb5, while no other thread reads the environment. If the file cannot be written, tickets work
-    /// as in other Kerberos programs, and `ksso explain` reports what is missing.
-    private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool, cacheSocket: String?) {
-        guard !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil else { return }
-        let file = KerberosConfigurationFile(
-            sso.kerberos.policy.configurations,
-            defaultRealm: nil,
-            bindsTokens: bindsTokens,
-            cacheSocket: cacheSocket
-        )
-        guard let value = try? file.install(environment: ProcessInfo.processInfo.environment) else { return }
-        setenv("KRB5_CONFIG", value, 1)
-    }
-
-    /// Runs a command's work; every error becomes one line and an exit status.
-    func run(
-        prompter: (any Prompter)? = nil,
-        armorCache: String? = nil,
-        bindsTokens: Bool = true,
-        _ body: (SingleSignOn) async throws -> Void
-    ) async throws {
-        do {
-            try await body(try await open(prompter: prompter, armorCache: armorCache, bindsTokens: bindsTokens))
-        } catch let exit as ExitCode {
-            throw exit
-        } catch {
-            throw CommandFailure(error, verbose: isVerbose).naming(RuntimeDirectory(environment: settings.environment).keptTickets)
-        }
-    }
-}
-
-extension CommandFailure {
-    /// The failure with a line on the tickets that an agent left, if those are what the command did not find.
-    fileprivate func naming(_ kept: KeptTickets?) -> CommandFailure {
-        guard let kept, status == .notSignedIn, !message.isEmpty, message != kept.sentence else { return self }
-        return CommandFailure(status, message, details: details + [kept.note])
-    }
+    /// How the command opens the engine.
+    var engine: EngineOptions { EngineOptions(profiles: profile, verbosity: verbose) }
 }
 
 /// A URL for a message: without the user and the password that it may hold.

@@ -97,7 +97,7 @@ struct CacheKeeper: AsyncParsableCommand {
         let cache = PrivateCache(of: process, in: runtime)
         // Only core files are forbidden, because an agent with a list of permitted programs must be able to identify this process.
         ProcessProtection.forbidCoreFiles()
-        let sso = try await common.open(bindsTokens: false)
+        let sso = try await common.engine.open(bindsTokens: false)
         let name = try? await KerberosClient(RealmConfiguration(realm: "")).defaultCacheName()
         let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
         let changes = SessionChanges.stream(agent: agent, cache: name)

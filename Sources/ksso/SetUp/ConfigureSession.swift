@@ -31,45 +31,14 @@ struct ConfigureSession: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if install { try EnclosingRealm.refuseInside() }
         let setUp = await SessionSetUp(environment: ProcessInfo.processInfo.environment)
         if check { return try report(await SessionCheck(setUp).results()) }
-        if install { return try await write(setUp) }
+        if install { return try await setUp.install() }
         for file in [setUp.environmentFile, setUp.profile] {
             Console.print("# \(file.path)")
             Console.print(lines: file.text)
         }
         Console.print("# \(SessionSetUp.limits)")
-    }
-
-    private func write(_ setUp: SessionSetUp) async throws {
-        for file in [setUp.environmentFile, setUp.profile] {
-            Console.print("\(file.path): \(try file.install() ? "written" : "up to date")")
-        }
-        if setUp.hasUnits {
-            try await stopOtherAgent(setUp)
-            guard await UserService.enable(SessionSetUp.unit) else {
-                throw CommandFailure(
-                    .failed,
-                    "the agent's sockets cannot be enabled. See: systemctl --user enable --now \(SessionSetUp.unit)"
-                )
-            }
-            Console.print("\(SessionSetUp.unit): enabled")
-        }
-        Console.note("Log in again, so that all programs of the session share the tickets. \(SessionSetUp.limits)")
-    }
-
-    /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.
-    private func stopOtherAgent(_ setUp: SessionSetUp) async throws {
-        // The units support only the default directory.
-        var environment = setUp.environment
-        environment["KSSO_RUNTIME_DIR"] = nil
-        let runtime = RuntimeDirectory(environment: environment)
-        guard PrivateDirectory(path: runtime.path).isTrusted, let listener = runtime.listener(at: .requests), listener.isAgent else {
-            return
-        }
-        try await AgentStop.end(listener)
-        Console.print("The agent (process \(listener.processID)) has stopped, so that systemd can start it. Its tickets are kept.")
     }
 
     private func report(_ results: [SessionCheck.Result]) throws(CommandFailure) {

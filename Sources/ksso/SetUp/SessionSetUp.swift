@@ -2,6 +2,7 @@ internal import CommandSupport
 internal import Foundation
 internal import SSOAgentClient
 internal import Subprocess
+internal import SystemSupport
 
 /// The two places that set the environment of a session's programs: systemd's for graphical programs and services, and the profile of the
 /// login shell.
@@ -206,5 +207,41 @@ enum UserService {
             error: .discarded
         )
         return result?.terminationStatus.isSuccess == true
+    }
+}
+
+extension SessionSetUp {
+    /// Writes the files and starts the agent with the session, through systemd if it manages user services.
+    ///
+    /// - Throws: `CommandFailure`, also in a realm of `ksso realm run`.
+    func install() async throws {
+        try EnclosingRealm.refuseInside(environment: environment)
+        for file in [environmentFile, profile] {
+            Console.print("\(file.path): \(try file.install() ? "written" : "up to date")")
+        }
+        if hasUnits {
+            try await stopOtherAgent()
+            guard await UserService.enable(Self.unit) else {
+                throw CommandFailure(
+                    .failed,
+                    "the agent's sockets cannot be enabled. See: systemctl --user enable --now \(Self.unit)"
+                )
+            }
+            Console.print("\(Self.unit): enabled")
+        }
+        Console.note("Log in again, so that all programs of the session share the tickets. \(Self.limits)")
+    }
+
+    /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.
+    private func stopOtherAgent() async throws {
+        // The units support only the default directory.
+        var environment = environment
+        environment["KSSO_RUNTIME_DIR"] = nil
+        let runtime = RuntimeDirectory(environment: environment)
+        guard PrivateDirectory(path: runtime.path).isTrusted, let listener = runtime.listener(at: .requests), listener.isAgent else {
+            return
+        }
+        try await AgentStop.end(listener)
+        Console.print("The agent (process \(listener.processID)) has stopped, so that systemd can start it. Its tickets are kept.")
     }
 }

@@ -82,8 +82,7 @@ struct Setup: AsyncParsableCommand {
                 throw error
             }
         }
-        let session = try ConfigureSession.parse(["--install"])
-        try await session.run()
+        try await SessionSetUp(environment: environment).install()
         if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
     }
 
@@ -109,11 +108,9 @@ struct Setup: AsyncParsableCommand {
     }
 
     private func signIn(_ realm: String?) async throws {
-        var words = realm.map { ["--realm", $0] } ?? []
-        if passwordStdin { words.append("--password-stdin") }
-        if let principal { words += ["--", principal] }
-        let login = try Login.parse(words)
-        try await login.run()
+        var signIn = SignInOperation()
+        (signIn.principal, signIn.realm, signIn.readsSecret) = (principal, realm, passwordStdin)
+        try await signIn.run(EngineOptions())
     }
 }
 

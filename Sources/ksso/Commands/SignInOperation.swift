@@ -1,0 +1,100 @@
+internal import CommandSupport
+internal import Foundation
+internal import Kerberos
+internal import KerberosSSO
+internal import SSOAgentClient
+internal import SystemSupport
+
+/// The sign-in of `ksso login` and `ksso setup`: prompts if necessary, and prints who is signed in.
+struct SignInOperation {
+    /// The principal; nil is the profile's principal, or else the user's name.
+    var principal: String?
+    /// The realm of a principal without one.
+    var realm: String?
+    /// The keytab to sign in with.
+    var keytab: String?
+    /// The certificate to sign in with; `default` is the one that the profile or krb5.conf names.
+    var certificate: String?
+    /// Whether the password or the PIN is the first line of standard input.
+    var readsSecret = false
+    var options = InitialCredentialOptions()
+    /// The cache for the ticket; nil is the default one.
+    var cache: CredentialCacheName?
+    /// The cache whose ticket armors the sign-in (FAST).
+    var armorCache: String?
+    /// Whether the password is stored.
+    var remembers = false
+    /// Whether to sign in even if a valid ticket exists.
+    var isForced = false
+    /// Whether to print nothing on success, and never to prompt.
+    var isQuiet = false
+
+    func run(_ engine: EngineOptions) async throws {
+        try LoginFiles.checkArmorCache(armorCache)
+        try LoginFiles.checkCertificate(certificate)
+        try await engine.run(armorCache: armorCache) { sso in
+            if !isForced, !remembers, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
+                printNotice(session, sso)
+                return
+            }
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+            if let kept, !isQuiet { Console.note(kept.note) }
+            let (session, place) = try await signIn(sso)
+            say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
+            if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
+            printNotice(session, sso)
+        }
+    }
+
+    /// Signs in. Returns the session, and the place where the password is stored, if any.
+    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+        guard remembers else {
+            let source = try await source(sso)
+            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
+        }
+        let whom = try await sso.principal(principal, realm: realm)
+        try await sso.kerberos.checkRemembering(of: whom)
+        let source = try await source(sso)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
+        return (result.session, result.place)
+    }
+
+    private func say(_ text: String) {
+        if !isQuiet { Console.print(text) }
+    }
+
+    /// Prints to standard error that the password expires soon.
+    private func printNotice(_ session: Session, _ sso: SingleSignOn) {
+        guard !isQuiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
+        Console.note("\(session.principal): \(notice)")
+    }
+
+    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
+        let wanted = try await sso.principal(principal, realm: realm)
+        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
+    }
+
+    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
+        if let keytab { return .keytab(keytab) }
+        if let certificate {
+            let identity = certificate == "default" ? nil : certificate
+            if readsSecret { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            // A certificate without a PIN works without a prompt.
+            return .certificate(identity, isQuiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
+        }
+        if readsSecret { return .password(try await StandardInput.secretLine()) }
+        guard !isQuiet else {
+            throw CommandFailure(
+                .notInteractive,
+                "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."
+            )
+        }
+        guard Console.hasTerminal else {
+            let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
+            throw CommandFailure(.notInteractive, message)
+        }
+        let realm = try await sso.principal(principal, realm: realm).realm
+        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+    }
+}

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Kerberos
+internal import SystemSupport
 
 /// A child process with a socket as its standard input and output. It is started without a shell and only with the given environment
 /// variables.
@@ -20,41 +21,19 @@ struct ChildProgram: Sendable {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[1]) }
-        guard let process = Self.start([program] + arguments, environment, connection: ends[1], showsErrors) else {
+        let process = try? ChildProcess.start(
+            program,
+            [program] + arguments,
+            environment: environment,
+            input: .descriptor(ends[1]),
+            output: .descriptor(ends[1]),
+            errors: showsErrors ? .inherited : .null
+        )
+        guard let process else {
             close(ends[0])
             return nil
         }
         (self.process, connection) = (process, ends[0])
-    }
-
-    private static func start(
-        _ command: [String],
-        _ environment: [String: String],
-        connection: Int32,
-        _ showsErrors: Bool
-    ) -> pid_t? {
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
-        }
-        for end in [STDIN_FILENO, STDOUT_FILENO] { unsafe posix_spawn_file_actions_adddup2(&actions, connection, end) }
-        if !showsErrors { unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) }
-        // The program does not inherit ignored or blocked signals.
-        var (none, all) = (sigset_t(), sigset_t())
-        unsafe sigemptyset(&none)
-        unsafe sigfillset(&all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let words = unsafe command.map { unsafe strdup($0) } + [nil]
-        let variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { unsafe (words + variables).forEach { unsafe free($0) } }
-        var process: pid_t = 0
-        return unsafe posix_spawn(&process, command[0], &actions, &attributes, words, variables) == 0 ? process : nil
     }
 
     /// Waits until the socket is readable or writable; returns false if the deadline passes first.

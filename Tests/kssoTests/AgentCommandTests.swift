@@ -115,6 +115,16 @@ struct AgentCommandTests {
         }
     }
 
+    /// A script that starts the agent may hold a lock, or be at the end of a pipe.
+    @Test func `a background agent keeps none of its caller's files open`() async throws {
+        let lock = "\(station.directory)/lock"
+        let script = "exec 9>'\(lock)'; flock -n 9 && exec ksso agent run --background"
+        #expect(try await station.run(["sh", "-c", script]).exitStatus == 0)
+        let process = try await station.agentStatus().process.processID
+        defer { kill(process, SIGKILL) }
+        #expect(try await station.run(["flock", "-n", lock, "true"]).exitStatus == 0)
+    }
+
     @Test(arguments: [0o777, 0o750, 0o701])
     func `a runtime folder with permissions for other users is refused`(mode: Int) async throws {
         try RuntimeFolder.make(station, mode: mode)

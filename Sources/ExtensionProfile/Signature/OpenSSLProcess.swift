@@ -1,4 +1,5 @@
 import Foundation
+import SystemSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -69,9 +70,17 @@ struct OpenSSLProcess: ~Copyable {
     func run(_ arguments: [String]) throws(Failure) -> Outcome {
         let (output, input) = try Self.channel()
         defer { close(output) }
-        let started = Result { [program] () throws(Failure) in try Self.start(program, arguments, output: input) }
+        let started = Result { [program] () throws(ChildProcess.Failure) in
+            try ChildProcess.start(
+                program,
+                [program] + arguments,
+                environment: ["LC_ALL": "C"],
+                output: .descriptor(input),
+                errors: .descriptor(input)
+            )
+        }
         close(input)
-        let process = try started.get()
+        let process = try started.mapError { [program] in Failure(reason: "\(program) cannot be run: \($0.reason)") }.get()
         let text = Self.read(output, until: end)
         // The output did not end in time. Without the signal, `waitpid` would block.
         if text == nil { kill(process, SIGKILL) }
@@ -96,26 +105,6 @@ struct OpenSSLProcess: ~Copyable {
         #endif
         guard status == 0 else { throw Failure(reason: "no pipe to a program can be created") }
         return (ends[0], ends[1])
-    }
-
-    private static func start(_ program: String, _ arguments: [String], output: Int32) throws(Failure) -> pid_t {
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-        #else
-            var actions = unsafe posix_spawn_file_actions_t()
-        #endif
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
-        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-        let variables = unsafe [strdup("LC_ALL=C"), nil]
-        defer { unsafe (words + variables).forEach { unsafe free($0) } }
-        var process: pid_t = 0
-        let status = unsafe posix_spawn(&process, program, &actions, nil, words, variables)
-        guard status == 0 else { throw Failure(reason: "\(program) cannot be run: \(unsafe String(cString: strerror(status)))") }
-        return process
     }
 
     /// Reads until the end of the output; nil if the deadline passes first.

@@ -138,7 +138,15 @@ extension CacheKeeper {
         // The shell exits at once, so that the command does not inherit a child process that it does not know.
         let words =
             ["sh", "-c", "\"$@\" &", "sh", program, configuration.commandName ?? "", "--process", "\(process.processID)"] + profiles
-        let child = spawn("/bin/sh", words, output: ends[1])
+        let environment = ProcessInfo.processInfo.environment
+        let child = try? ChildProcess.start(
+            "/bin/sh",
+            words,
+            environment: environment,
+            output: .descriptor(ends[1]),
+            errors: .null,
+            asSessionLeader: true
+        )
         close(ends[1])
         guard let child else { throw failure }
         var status: Int32 = 0
@@ -150,28 +158,5 @@ extension CacheKeeper {
 
     private static var failure: CommandFailure {
         CommandFailure(.failed, "the private cache cannot be synchronized: \(String(cString: strerror(errno))).")
-    }
-
-    /// Spawns a process in its own session, without the descriptors of this process.
-    private static func spawn(_ program: String, _ words: [String], output: Int32) -> pid_t? {
-        var words: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
-        defer { (words + variables).forEach { free($0) } }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, BackgroundAgent.newSession)
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, output, 1)
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // Locks and pipes belong to the command, which may rely on closing them.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-            if let descriptor = Int32(name), descriptor > 2 { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        }
-        var process: pid_t = 0
-        return posix_spawn(&process, program, &actions, &attributes, &words, &variables) == 0 ? process : nil
     }
 }

@@ -8,9 +8,6 @@ internal import SystemSupport
 struct BackgroundAgent {
     let runtime: RuntimeDirectory
 
-    /// `POSIX_SPAWN_SETSID`, which glibc hides from strict C.
-    static let newSession: Int16 = 0x80
-
     private var log: String { runtime.path + "/agent.log" }
     private var notifications: String { runtime.path + "/n.\(getpid())" }
 
@@ -37,10 +34,9 @@ struct BackgroundAgent {
         var life: [Int32] = [0, 0]
         guard pipe(&life) == 0 else { throw failure("a pipe cannot be created") }
         defer { close(life[0]) }
-        _ = fcntl(life[0], F_SETFD, FD_CLOEXEC)
         emptyLog()
         let start = logSize
-        let spawned = Result { () throws(CommandFailure) in try spawn() }
+        let spawned = Result { () throws(CommandFailure) in try self.start(life: life[1]) }
         close(life[1])
         try spawned.get()
         if message(from: socket, life: life[0])?.hasPrefix("READY=1") == true {
@@ -106,28 +102,22 @@ struct BackgroundAgent {
         return descriptor
     }
 
-    /// Spawns the same command without --background.
-    private func spawn() throws(CommandFailure) {
+    /// Starts the same command without --background.
+    private func start(life: Int32) throws(CommandFailure) {
         var environment = ProcessInfo.processInfo.environment
         environment["NOTIFY_SOCKET"] = notifications
-        let arguments = CommandLine.arguments.filter { $0 != "--background" }
-        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
-        defer { (words + variables).forEach { free($0) } }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Self.newSession)
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        var process: pid_t = 0
-        let code = posix_spawn(&process, OwnProgram.executable, &actions, &attributes, &words, &variables)
-        guard code == 0 else {
-            throw CommandFailure(.failed, "the agent cannot be started: \(String(cString: strerror(code))).")
+        do {
+            _ = try ChildProcess.start(
+                OwnProgram.executable,
+                CommandLine.arguments.filter { $0 != "--background" },
+                environment: environment,
+                output: .log(log),
+                errors: .log(log),
+                keeping: life,
+                asSessionLeader: true
+            )
+        } catch {
+            throw CommandFailure(.failed, "the agent cannot be started: \(error.reason).")
         }
     }
 

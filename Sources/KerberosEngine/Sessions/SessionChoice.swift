@@ -40,16 +40,16 @@ extension KerberosExtension {
         let wanted = try wanted(for: plan, named: name, in: list)
         let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
         // Several requests may find no session at once. They share one sign-in and its prompt.
-        let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk)
+        var flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: false)
         if let found, found.isUsable(at: options.clock()) {
             // As long as the old ticket is valid, callers do not wait for the KDC.
             if needsRenewal(found) {
-                sessionFlights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+                sessionFlights.start(flight) { [self, flight] () async throws(KerberosError) in try await newSession(flight) }
             }
             return found
         }
-        let flights = mayAsk ? askingFlights : sessionFlights
-        return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+        flight.endsWithItsWaiters = mayAsk
+        return try await sessionFlights.run(flight) { [self, flight] () async throws(KerberosError) in try await newSession(flight) }
     }
 
     /// The principal that must answer; nil leaves the choice to the realm's default. It is the caller's choice, else the profile's
@@ -124,4 +124,6 @@ struct SessionFlight: Hashable {
     let realm: String
     let principal: Principal?
     let mayAsk: Bool
+    /// Whether no one needs the session unless a caller waits for it. A renewal in the background continues.
+    var endsWithItsWaiters: Bool
 }

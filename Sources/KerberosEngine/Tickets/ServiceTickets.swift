@@ -15,8 +15,7 @@ extension KerberosExtension {
         let generation = initiators.generation
         let flight = TicketFlight(key: key, mayAsk: request.isUserInterfaceEnabled, generation: generation, guest: request.guest)
         do throws(KerberosError) {
-            let flights = flight.mayAsk ? askingTicketFlights : ticketFlights
-            return try await flights.run(flight) { [self] () async throws(KerberosError) in
+            return try await ticketFlights.run(flight) { [self] () async throws(KerberosError) in
                 try await makeInitiatorCredential(for: plan, principal: plan.choice(of: request), flight: flight)
             }
         } catch {

@@ -10,53 +10,46 @@ public import struct Foundation.URL
 public final class KerberosExtension: CredentialExtension {
     /// Decides which hosts are answered.
     public let policy: DecisionPolicy
-    let options: Options
     let clients: RealmClients
-    let sessionStore: SessionStore
-    let initiators: InitiatorCredentialCache
-    let keytabSession: KeytabSession?
-    let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>(endsWithItsWaiters: \.mayAsk)
-    let sessionFlights = SingleFlight<SessionFlight, Session>(endsWithItsWaiters: \.endsWithItsWaiters)
-    let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
-    let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
-    let questionFlights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
-    let promptLimiter = PromptLimiter()
-    let peerLimiter = PeerRequestLimiter()
-    let clockWatch: ClockWatch
-    let clockFlights = SingleFlight<Int, Bool>()
-    let keytabBackoff: KeytabBackoff
-    let refusedTickets: TicketReplacements
-    let refusedServiceTickets: ServiceTicketReplacements
-    let replacementFlights = SingleFlight<ReplacementFlight, Bool>()
-    let storedSecrets: StoredSecrets?
-    /// A flight continues when its callers stop waiting, because a wrong password that was sent must not be sent again.
-    let storedSecretFlights = SingleFlight<Principal, Credential?>()
+    let source: any SessionSource
+    let offsets: ClockOffsets
+    let tokens: TokenGrants
+    let signIns: SignIns
+    let passwords: PasswordChanges
 
     /// Creates an extension. Nothing is read or sent before the first call.
     public init(_ options: Options) {
-        self.options = options
-        policy = DecisionPolicy(options.configurations)
+        let policy = DecisionPolicy(options.configurations)
         let clients = RealmClients(options)
-        self.clients = clients
-        sessionStore = SessionStore(options, local: clients.local)
-        initiators = InitiatorCredentialCache()
-        clockWatch = ClockWatch(wall: options.clock, uptime: options.uptime)
-        keytabBackoff = KeytabBackoff(clock: options.clock)
-        refusedTickets = TicketReplacements(clock: options.clock)
-        refusedServiceTickets = ServiceTicketReplacements(clock: options.clock)
-        storedSecrets = options.secretStore.map(StoredSecrets.init)
-        keytabSession =
+        let initiators = InitiatorCredentialCache()
+        let store = SessionStore(options, clients: clients, initiators: initiators)
+        let offsets = ClockOffsets(
+            ClockWatch(wall: options.clock, uptime: options.uptime),
+            clients: clients,
+            initiators: initiators,
+            store: store
+        )
+        let service: KeytabSession? =
             switch options.credential {
             case .sessions: nil
-            case .keytab(let source, let principal):
-                KeytabSession(
-                    source,
-                    principal: principal,
-                    policy: policy,
-                    clients: clients,
-                    clock: options.clock
-                )
+            case .keytab(let keytab, let principal):
+                KeytabSession(keytab, principal: principal, policy: policy, clients: clients, clock: options.clock)
             }
+        let signIns = SignIns(options, policy: policy, clients: clients, store: store, sessions: service ?? store)
+        let source: any SessionSource = service ?? UserSessions(signIns, offsets: offsets, options: options)
+        let tickets = ServiceTickets(clients: clients, peers: PeerRequestLimiter(), clock: options.clock)
+        self.policy = policy
+        self.clients = clients
+        self.source = source
+        self.offsets = offsets
+        self.signIns = signIns
+        passwords = signIns.exchange.passwords
+        tokens = TokenGrants(
+            tickets,
+            credentials: InitiatorCredentials(initiators, tickets: tickets, source: source, offsets: offsets, clock: options.clock),
+            replacements: ServiceTicketReplacements(initiators, tickets: tickets, source: source),
+            source: source
+        )
     }
 
     /// The decision for a URL. Uses neither the network nor a cache.
@@ -79,7 +72,7 @@ public final class KerberosExtension: CredentialExtension {
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
         case .implicit:
-            return .headers(try await grant(for: plan, request: request))
+            return .headers(try await tokens.grant(for: plan, request: request))
         case .login, .refresh, .logout:
             do throws(KerberosError) {
                 return .completed(try await perform(request.operation, plan: plan, request: request)?.reply)
@@ -98,7 +91,7 @@ public final class KerberosExtension: CredentialExtension {
     /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
-        return plan.identity(with: try await initiatorCredential(for: plan, request: request))
+        return plan.identity(with: try await tokens.credentials.credential(for: plan, request: request))
     }
 
     /// Creates a grant from a cached service ticket, on the caller's thread, in about a tenth of a millisecond. Returns nil if the session
@@ -106,7 +99,7 @@ public final class KerberosExtension: CredentialExtension {
     /// no rule covers.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
-        return readyGrant(for: plan, request: request)
+        return tokens.ready(for: plan, request: request)
     }
 
     /// The session after the operation; nil after a sign-out.
@@ -116,7 +109,7 @@ public final class KerberosExtension: CredentialExtension {
         request: AuthorizationRequest
     ) async throws(KerberosError) -> Session? {
         let mayAsk = request.isUserInterfaceEnabled && operation == .login
-        let session = try await session(for: plan, principal: request.principal, mayAsk: mayAsk)
+        let session = try await source.session(for: plan, principal: request.principal, mayAsk: mayAsk)
         switch operation {
         case .refresh: return try await refresh(session)
         case .logout:
@@ -139,9 +132,14 @@ extension KerberosExtension {
         try plan.service(for: session)
     }
 
+    /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
+    package func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
+        await tokens.tickets.cachedTicket(for: plan, session: session)
+    }
+
     /// An extension with the same profiles and another cache, so that the user's own caches stay unchanged.
     package func copy(over cache: CredentialCacheName) -> KerberosExtension {
-        var options = options
+        var options = clients.options
         options.defaultCacheName = cache.rawValue
         options.cacheSocket = nil
         options.additionalCacheDirectory = nil

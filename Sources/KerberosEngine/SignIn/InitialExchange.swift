@@ -3,60 +3,90 @@ internal import Kerberos
 
 internal import struct Foundation.Date
 
-extension KerberosExtension {
+/// Requests ticket-granting tickets from KDCs with the credentials of principals.
+///
+/// Concurrent requests with one key share one request to the KDC, because the KDC counts each wrong one and may lock the account. Requests
+/// with a password, a prompter or a certificate are not shared.
+final class InitialExchange: Sendable {
+    let permissions: SignInPermissions
+    let passwords: PasswordChanges
+    private let clock: @Sendable () -> Date
+    let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
+
+    init(_ permissions: SignInPermissions, passwords: PasswordChanges, clock: @escaping @Sendable () -> Date) {
+        self.permissions = permissions
+        self.passwords = passwords
+        self.clock = clock
+    }
+
     /// Requests a ticket-granting ticket from the KDC. If the password has expired and there is a prompter, changes it first.
     ///
-    /// Concurrent sign-ins with one key share one request, because the KDC counts each wrong one and may lock the account. Sign-ins with a
-    /// password, a prompter or a certificate are not shared.
-    func initialCredential(
+    /// - Parameter options: The options of the request. If a profile of the realm delegates, a forwardable ticket is requested unless these
+    ///   options say otherwise.
+    func ticket(
         for principal: Principal,
         using source: InitialCredentialSource,
-        options: InitialCredentialOptions
+        options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> SignInTicket {
-        let client = clients.client(for: principal.realm)
-        let keytab: String?
+        let options = permissions.policy.initialCredentialOptions(for: principal, options)
         switch source {
-        case .password(let password):
-            do throws(KerberosError) {
-                let ticket = try await client.initialCredential(for: principal, using: source, options: options)
-                return SignInTicket(ticket, password: password)
-            } catch  where error.code == .passwordExpired {
-                throw expired(error)
-            }
-        case .prompter(let prompter): return try await initialCredential(for: principal, asking: prompter, options: options)
+        case .password(let password): return try await ticket(for: principal, password: password, options: options)
+        case .prompter(let prompter): return try await ticket(for: principal, asking: prompter, options: options)
         case .certificate(let identity, let prompter):
             // A separate client, because the PIN may take minutes and the realm's other requests must not wait for it.
-            let client = clients.makeClient(for: principal.realm)
-            let labelled = LabelledPrompter(prompter, policy.signInRules(of: principal.realm))
+            let client = permissions.clients.makeClient(for: principal.realm)
+            let labelled = LabelledPrompter(prompter, permissions.policy.signInRules(of: principal.realm))
             let ticket = try await client.initialCredential(for: principal, using: .certificate(identity, labelled), options: options)
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
-        case .keytab(let name): keytab = name
-        case .clientKeytab: keytab = nil
+        case .keytab(let name): return try await ticket(for: principal, key: source, of: name, options: options)
+        case .clientKeytab: return try await ticket(for: principal, key: source, of: nil, options: options)
         }
+    }
+
+    private func ticket(
+        for principal: Principal,
+        key: InitialCredentialSource,
+        of keytab: String?,
+        options: InitialCredentialOptions
+    ) async throws(KerberosError) -> SignInTicket {
+        let client = permissions.clients.client(for: principal.realm)
         let flight = KeyFlight(principal: principal, keytab: keytab, options: options)
         let ticket = try await keyFlights.run(flight) { () async throws(KerberosError) in
-            try await client.initialCredential(for: principal, using: source, options: options)
+            try await client.initialCredential(for: principal, using: key, options: options)
         }
         return SignInTicket(ticket)
     }
 
-    private func initialCredential(
+    private func ticket(
+        for principal: Principal,
+        password: Secret,
+        options: InitialCredentialOptions
+    ) async throws(KerberosError) -> SignInTicket {
+        let client = permissions.clients.client(for: principal.realm)
+        do throws(KerberosError) {
+            let ticket = try await client.initialCredential(for: principal, using: .password(password), options: options)
+            return SignInTicket(ticket, password: password)
+        } catch  where error.code == .passwordExpired {
+            throw expired(error)
+        }
+    }
+
+    private func ticket(
         for principal: Principal,
         asking prompter: any Prompter,
         options: InitialCredentialOptions
     ) async throws(KerberosError) -> SignInTicket {
+        let policy = permissions.policy
         // A separate client, because the answer may take minutes and the realm's other requests must not wait for it.
-        let client = clients.makeClient(for: principal.realm)
+        let client = permissions.clients.makeClient(for: principal.realm)
         let memory = PasswordMemory(LabelledPrompter(prompter, policy.signInRules(of: principal.realm)))
         do throws(KerberosError) {
             let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset, password: memory.lastPassword)
         } catch  where error.code == .passwordExpired {
             guard policy.configurations.passwordRules(for: principal.realm).isChangedHere else { throw expired(error) }
-            memory.announce("The password of \(principal) has expired and must be changed.")
-            let new = try await changePassword(of: principal, asking: memory, client: client)
-            await replaceStoredSecret(of: principal, with: new)
-            let changed = self.options.clock()
+            let new = try await passwords.changeExpired(of: principal, asking: memory, client: client)
+            let changed = clock()
             let ticket: Credential
             do throws(KerberosError) {
                 ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
@@ -73,7 +103,7 @@ extension KerberosExtension {
     /// The error for an expired password, with the place to change it if that is not here.
     private func expired(_ error: KerberosError) -> KerberosError {
         guard let realm = error.subject.split(separator: "@").last else { return error }
-        let rules = policy.configurations.passwordRules(for: String(realm))
+        let rules = permissions.policy.configurations.passwordRules(for: String(realm))
         if let url = rules.changeURL { return error.saying("the password has expired. Change it at \(url), then sign in again.") }
         guard !rules.isChangeAllowed else { return error }
         return error.saying("the password has expired, and \(rules.sourceName) does not allow password changes. Ask your administrator.")

@@ -10,11 +10,17 @@ public import struct Foundation.URL
 public final class KerberosExtension: CredentialExtension {
     /// Decides which hosts are answered.
     public let policy: DecisionPolicy
+    /// One client per realm, and the options.
     let clients: RealmClients
+    /// Where the sessions come from that answer challenges.
     let source: any SessionSource
+    /// Corrects the stored offsets of the KDCs' clocks.
     let offsets: ClockOffsets
+    /// Creates tokens from service tickets.
     let tokens: TokenGrants
+    /// Signs in principals.
     let signIns: SignIns
+    /// Changes passwords.
     let passwords: PasswordChanges
 
     /// Creates an extension. Nothing is read or sent before the first call.

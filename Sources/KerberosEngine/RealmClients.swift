@@ -4,6 +4,7 @@ internal import Synchronization
 
 /// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for other users' requests.
 final class RealmClients: Sendable {
+    /// The options of the extension.
     let options: KerberosExtension.Options
     private struct Key: Hashable {
         let realm: String

@@ -4,9 +4,11 @@ internal import Kerberos
 
 /// A certificate or smart card. Its ticket is renewed; when that is no longer possible, it is reacquired with the certificate, which may
 /// require a PIN.
-struct CertificateCredential: CredentialKind {
+struct CertificateCredential: SignInCredential {
     static let name = "certificate"
     static let reacquisition = Session.Reacquisition.certificate
+    /// The mark with the certificate's identity.
+    private static let mark = "ksso_certificate"
     /// The certificate as libkrb5 names it, with absolute paths; empty is the one that the profile or krb5.conf names.
     private let identity: String
 
@@ -16,10 +18,10 @@ struct CertificateCredential: CredentialKind {
     /// Creates the credential with an identity that a caller gave; nil is the configured one.
     init(given identity: String?) { self.identity = identity.map(CertificateIdentity.absolute) ?? "" }
 
-    init(marks: [String: String]) { identity = marks[SessionMark.certificate] ?? "" }
+    init(marks: [String: String]) { identity = marks[Self.mark] ?? "" }
 
     var acquisition: Session.Acquisition { .certificate(identity) }
-    var marks: [String: String] { [SessionMark.certificate: identity] }
+    var marks: [String: String] { [Self.mark: identity] }
 
     /// Returns the source as the profiles permit it. A source without an identity gets the realm's certificate.
     ///
@@ -40,6 +42,19 @@ struct CertificateCredential: CredentialKind {
         return .certificate(own, prompter)
     }
 
+    /// Requests a ticket. Concurrent requests are not shared, because each has its own prompter.
+    func ticket(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        by exchange: InitialExchange
+    ) async throws(KerberosError) -> SignInTicket {
+        let client = exchange.promptingClient(for: principal.realm)
+        let labelled = source.mapPrompter { exchange.labelled($0, in: principal.realm) }
+        let ticket = try await client.initialCredential(for: principal, using: labelled, options: options)
+        return SignInTicket(ticket, clockOffset: client.learnedClockOffset)
+    }
+
     func reacquire(
         _ session: Session,
         with renewal: Renewal,
@@ -52,12 +67,12 @@ struct CertificateCredential: CredentialKind {
             return try await renewal.renew(session)
         } catch  where error.isBeyondRenewal {
             return try await renewal.tickets.replace(in: session, notesPasswordExpiry: true) { _ async throws(KerberosError) in
-                try await ticket(for: session, with: renewal.exchange, prompter)
+                try await newTicket(for: session, with: renewal.exchange, prompter)
             }
         }
     }
 
-    private func ticket(
+    private func newTicket(
         for session: Session,
         with exchange: InitialExchange,
         _ prompter: (any Prompter)?
@@ -72,6 +87,13 @@ struct CertificateCredential: CredentialKind {
         } catch  where error.code == .notInteractive {
             throw .needsPIN(session.principal, identity)
         }
+    }
+}
+
+extension InitialCredentialSource {
+    /// The same certificate with another prompter. Other sources are returned unchanged.
+    fileprivate func mapPrompter(_ change: (any Prompter) -> any Prompter) -> InitialCredentialSource {
+        if case .certificate(let identity, let prompter) = self { .certificate(identity, change(prompter)) } else { self }
     }
 }
 

@@ -1,9 +1,9 @@
 internal import Kerberos
 
-/// A kind of credential: its name, its mark in the cache, whether profiles permit it, and how it reacquires a ticket.
+/// A kind of credential that a session's ticket was acquired with: its name, its marks in the cache, and how it reacquires the ticket.
 ///
 /// Each kind has a file of its own in this folder. A new kind also needs a case of `InitialCredentialSource`, which describes it to libkrb5,
-/// and a case of ``Session/Acquisition`` with its lines in this file.
+/// and a case of ``Session/Acquisition``; this file lists both.
 protocol CredentialKind: Sendable {
     /// The kind's name, which is also the value of ``SessionMark/acquiredBy`` in the caches.
     static var name: String { get }
@@ -17,15 +17,6 @@ protocol CredentialKind: Sendable {
     /// Creates the credential that the marks of a cache describe.
     init(marks: [String: String])
 
-    /// Returns the source of a sign-in as the profiles of a realm permit it.
-    ///
-    /// - Throws: `KerberosError`; `policyRefused` if a profile does not allow this kind of sign-in.
-    func permitted(
-        _ source: InitialCredentialSource,
-        in realm: String,
-        by permissions: SignInPermissions
-    ) async throws(KerberosError) -> InitialCredentialSource
-
     /// Renews or reacquires the ticket-granting ticket of a session that was acquired with this credential.
     ///
     /// - Parameter prompter: Asks for what the credential requires; nil asks no one.
@@ -37,9 +28,31 @@ protocol CredentialKind: Sendable {
     ) async throws(KerberosError) -> Session
 }
 
+/// A kind of credential that callers sign in with: whether profiles permit it, and how the ticket is requested.
+protocol SignInCredential: CredentialKind {
+    /// Returns the source of a sign-in as the profiles of a realm permit it.
+    ///
+    /// - Throws: `KerberosError`; `policyRefused` if a profile does not allow this kind of sign-in.
+    func permitted(
+        _ source: InitialCredentialSource,
+        in realm: String,
+        by permissions: SignInPermissions
+    ) async throws(KerberosError) -> InitialCredentialSource
+
+    /// Requests a ticket-granting ticket from the KDC.
+    ///
+    /// - Parameter source: The permitted source of the sign-in.
+    func ticket(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        by exchange: InitialExchange
+    ) async throws(KerberosError) -> SignInTicket
+}
+
 extension InitialCredentialSource {
     /// The kind of credential that this source provides.
-    var kind: any CredentialKind {
+    var kind: any SignInCredential {
         switch self {
         case .password, .prompter: PasswordCredential()
         case .certificate(let identity, _): CertificateCredential(given: identity)

@@ -2,9 +2,11 @@ internal import Foundation
 internal import Kerberos
 
 /// A key in a keytab. Its ticket is always reacquired and never renewed, because that needs no person and the new ticket lasts longer.
-struct KeytabCredential: CredentialKind {
+struct KeytabCredential: SignInCredential {
     static let name = "keytab"
     static let reacquisition = Session.Reacquisition.key
+    /// The mark with the keytab's name.
+    private static let mark = "ksso_keytab"
     /// The keytab's name, with an absolute path; empty is the client keytab.
     private let keytab: String
 
@@ -14,10 +16,10 @@ struct KeytabCredential: CredentialKind {
     /// Creates the credential with a name that a caller gave; nil is the client keytab.
     init(given name: String?) { keytab = name.map(Self.absolute) ?? "" }
 
-    init(marks: [String: String]) { keytab = marks[SessionMark.keytab] ?? "" }
+    init(marks: [String: String]) { keytab = marks[Self.mark] ?? "" }
 
     var acquisition: Session.Acquisition { .keytab(keytab) }
-    var marks: [String: String] { [SessionMark.keytab: keytab] }
+    var marks: [String: String] { [Self.mark: keytab] }
 
     /// The source of a sign-in with the keytab.
     private var source: InitialCredentialSource { keytab.isEmpty ? .clientKeytab : .keytab(keytab) }
@@ -29,6 +31,22 @@ struct KeytabCredential: CredentialKind {
         by permissions: SignInPermissions
     ) async throws(KerberosError) -> InitialCredentialSource {
         source
+    }
+
+    /// Requests a ticket. Concurrent requests with one key share one request to the KDC, because the KDC counts each wrong one and may lock
+    /// the account.
+    func ticket(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        by exchange: InitialExchange
+    ) async throws(KerberosError) -> SignInTicket {
+        let client = exchange.client(for: principal.realm)
+        let flight = KeyFlight(principal: principal, keytab: keytab, options: options)
+        let ticket = try await exchange.keyFlights.run(flight) { () async throws(KerberosError) in
+            try await client.initialCredential(for: principal, using: source, options: options)
+        }
+        return SignInTicket(ticket)
     }
 
     func reacquire(
@@ -63,4 +81,12 @@ struct KeytabCredential: CredentialKind {
 extension Session {
     /// The keytab that the ticket came from; nil if it came from another source.
     var keytab: KeytabCredential? { acquiredBy.kind as? KeytabCredential }
+}
+
+/// Identifies sign-ins with a key that can share one request.
+struct KeyFlight: Hashable {
+    let principal: Principal
+    /// The keytab's name, with an absolute path; empty is the client keytab.
+    let keytab: String
+    let options: InitialCredentialOptions
 }

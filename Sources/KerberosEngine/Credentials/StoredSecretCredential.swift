@@ -12,15 +12,6 @@ struct StoredSecretCredential: CredentialKind {
 
     init(marks: [String: String]) {}
 
-    /// Returns the source unchanged. The part that reads the store checks the profile, because it removes a password that is not allowed.
-    func permitted(
-        _ source: InitialCredentialSource,
-        in realm: String,
-        by permissions: SignInPermissions
-    ) async throws(KerberosError) -> InitialCredentialSource {
-        source
-    }
-
     func reacquire(
         _ session: Session,
         with renewal: Renewal,

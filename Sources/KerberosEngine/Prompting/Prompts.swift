@@ -10,7 +10,9 @@ final class Prompts: Sendable {
     /// Called when a request needs a sign-in and there is no prompter.
     let nobodyToAsk: @Sendable () -> Void
     private let clock: @Sendable () -> Date
+    /// Decides whether a prompt may open.
     let limiter = PromptLimiter()
+    /// The sign-ins that may prompt, by their question.
     let flights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
 
     init(_ options: KerberosExtension.Options) {

@@ -3,10 +3,13 @@ internal import Kerberos
 
 /// Renews and reacquires the ticket-granting tickets of a user's sessions. Concurrent callers share one request to the KDC.
 final class Renewal: Sendable {
+    /// Replaces the tickets in the sessions' caches.
     let tickets: SessionTickets
+    /// Requests tickets with the credentials of the sign-ins.
     let exchange: InitialExchange
     /// Requests tickets with stored passwords; nil if there is no store.
     let secrets: StoredSecretSignIn?
+    /// The pauses after refused keys.
     let backoff: KeytabBackoff
     private let offsets: ClockOffsets
     private let flights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)

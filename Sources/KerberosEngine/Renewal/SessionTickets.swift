@@ -5,8 +5,11 @@ internal import struct Foundation.Date
 
 /// Replaces the ticket-granting tickets in the caches of sessions, without losing what other programs change there in the meantime.
 struct SessionTickets: Sendable {
+    /// The caches.
     let store: SessionStore
+    /// The profiles, which say when a ticket is due for renewal.
     let policy: DecisionPolicy
+    /// The clients of the realms.
     let clients: RealmClients
 
     /// Replaces a session's ticket-granting ticket.

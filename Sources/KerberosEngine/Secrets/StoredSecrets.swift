@@ -4,6 +4,7 @@ internal import Synchronization
 
 /// A store of passwords, who may have one there, and which of them this process must not send again.
 final class StoredSecrets: Sendable {
+    /// Where the passwords are stored.
     let store: any SecretStore
     private let permissions: SignInPermissions
     private let refused = Mutex<[Principal: Secret]>([:])

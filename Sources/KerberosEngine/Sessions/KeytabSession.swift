@@ -154,6 +154,7 @@ actor KeytabSession: SessionSource {
 
 /// The key with which a service signs in, and the principal that the caller named.
 private struct ServiceKey {
+    /// The keytab.
     let source: InitialCredentialSource
     /// The principal's name, with or without a realm; nil is the first one of the keytab.
     let name: String?

@@ -3,10 +3,13 @@ internal import Kerberos
 
 /// Acquires a session for a request if there is none: with the client keytab, the stored password or a prompt, in this order.
 struct SessionAcquisition: Sendable {
+    /// Signs in with the client keytab or a prompt.
     let signIns: SignIns
     /// Requests tickets with stored passwords; nil if there is no store.
     let secrets: StoredSecretSignIn?
+    /// The pauses after refused keys.
     let backoff: KeytabBackoff
+    /// The caches that get the new session.
     let store: SessionStore
 
     /// Acquires a session.

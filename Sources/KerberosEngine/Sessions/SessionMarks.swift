@@ -4,13 +4,15 @@ package import Kerberos
 
 /// The marks that this project writes to a cache. A program that overwrites the cache, such as kinit, removes them.
 enum SessionMark {
+    /// The name of the kind of credential; see ``CredentialKind/name``.
     static let acquiredBy = "ksso_acquired_by"
-    static let keytab = "ksso_keytab"
-    static let certificate = "ksso_certificate"
     /// The requested name, if the KDC canonicalized it.
     static let alias = "ksso_alias"
+    /// When the principal signed in or was selected.
     static let chosenAt = "ksso_chosen_at"
+    /// When the password expires; empty if that is unknown after a change.
     static let passwordExpires = "ksso_password_expires"
+    /// When a program of this project last changed the password.
     static let passwordChanged = "ksso_password_changed"
 
     /// The mark with the requested name; none if the KDC did not canonicalize it.
@@ -23,6 +25,7 @@ enum SessionMark {
         [chosenAt: text(date), acquiredBy: type(of: kind).name].merging(kind.marks) { $1 }
     }
 
+    /// The value of a mark with a date.
     static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
 
     /// The date in a mark; nil if the mark is missing or empty.

@@ -148,8 +148,11 @@ final class UserSessions: SessionSource {
 
 /// Identifies requests that can share one sign-in.
 struct SessionFlight: Hashable {
+    /// The realm of the session.
     let realm: String
+    /// The principal; nil is the realm's default.
     let principal: Principal?
+    /// Whether a person may be prompted.
     let mayAsk: Bool
     /// Whether the session is needed only as long as a caller waits for it.
     var endsWithItsWaiters: Bool

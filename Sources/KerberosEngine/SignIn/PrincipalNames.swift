@@ -3,6 +3,7 @@ internal import Kerberos
 
 /// Finds the principals and the realms that names mean, and those that are meant if no name is given.
 struct PrincipalNames: Sendable {
+    /// The profiles.
     let policy: DecisionPolicy
     /// The client that reads krb5.conf and keytabs.
     let local: KerberosClient

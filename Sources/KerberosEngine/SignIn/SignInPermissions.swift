@@ -3,7 +3,9 @@ internal import Kerberos
 
 /// What the profiles permit at a sign-in, and with what a person signs in.
 struct SignInPermissions: Sendable {
+    /// The profiles.
     let policy: DecisionPolicy
+    /// The clients of the realms, which read certificates from krb5.conf.
     let clients: RealmClients
 
     /// The source of a person's sign-in to a realm. It is the certificate if one is configured and the profile prefers certificates or

@@ -5,12 +5,17 @@ internal import struct Foundation.Date
 
 /// Signs in principals: finds the principal, checks what its profile permits, requests the ticket and stores it in the shared caches.
 final class SignIns: Sendable {
+    /// Finds the principal that a name means.
     let names: PrincipalNames
+    /// Requests the ticket.
     let exchange: InitialExchange
+    /// The shared caches, which get the ticket.
     let store: SessionStore
     /// The passwords for automatic sign-in; nil stores and uses none.
     let secrets: StoredSecrets?
+    /// Asks a person.
     let prompts: Prompts
+    /// Returns the current time.
     let clock: @Sendable () -> Date
 
     init(

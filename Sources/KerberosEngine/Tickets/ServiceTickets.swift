@@ -5,8 +5,11 @@ internal import struct Foundation.Date
 
 /// The service tickets of sessions, from their caches or from the KDC, and the credentials that create tokens from them.
 struct ServiceTickets: Sendable {
+    /// The clients of the realms.
     let clients: RealmClients
+    /// Limits the requests of guests.
     let peers: PeerRequestLimiter
+    /// Returns the current time.
     let clock: @Sendable () -> Date
 
     /// The client that asks the KDC of a realm for the owner (nil) or a guest.

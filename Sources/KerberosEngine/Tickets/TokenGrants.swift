@@ -3,7 +3,9 @@ internal import Kerberos
 
 /// Creates tokens, and the exchanges that verify the servers' answers.
 final class TokenGrants: Sendable {
+    /// The service tickets.
     let tickets: ServiceTickets
+    /// The credentials that tokens are created from.
     let credentials: InitiatorCredentials
     private let replacements: ServiceTicketReplacements
     private let source: any SessionSource

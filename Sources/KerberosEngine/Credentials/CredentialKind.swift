@@ -2,8 +2,8 @@ internal import Kerberos
 
 /// A kind of credential that a session's ticket was acquired with: its name, its marks in the cache, and how it reacquires the ticket.
 ///
-/// Each kind has a file of its own in this folder. A new kind also needs a case of `InitialCredentialSource`, which describes it to libkrb5,
-/// and a case of ``Session/Acquisition``; this file lists both.
+/// Each kind has a file of its own in this folder. A new kind also needs a case of `InitialCredentialSource`, which describes it to
+/// libkrb5, and a case of ``Session/Acquisition``; this file lists both.
 protocol CredentialKind: Sendable {
     /// The kind's name, which is also the value of ``SessionMark/acquiredBy`` in the caches.
     static var name: String { get }

@@ -14,8 +14,8 @@ struct SessionTickets: Sendable {
 
     /// Replaces a session's ticket-granting ticket.
     ///
-    /// If another program has replaced the ticket already, the session is returned as it is now, unless the new ticket is due for renewal as
-    /// well.
+    /// If another program has replaced the ticket already, the session is returned as it is now, unless the new ticket is due for renewal
+    /// as well.
     ///
     /// - Parameters:
     ///   - session: The session.

@@ -13,12 +13,13 @@ extension KerberosExtension {
         var reasons = decision.reasons
         var session: Session?
         do throws(KerberosError) {
-            session = try await presentSession(for: plan)
+            await offsets.follow(source)
+            session = try await source.present(for: plan)
             reasons.append(sessionReason(session, plan: plan))
         } catch {
             reasons.append(DecisionReason(rule: "session", verdict: .failed, detail: error.description))
         }
-        let ticket: Credential? = if let session { await cachedTicket(for: plan, session: session) } else { nil }
+        let ticket: Credential? = if let session { await tokens.tickets.cachedTicket(for: plan, session: session) } else { nil }
         if let ticket {
             let detail = "a ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
             reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))
@@ -36,14 +37,6 @@ extension KerberosExtension {
             servicePrincipal: ticket?.server.description ?? plan.servicePrincipal,
             reasons: reasons
         )
-    }
-
-    /// The session that would answer now. Acquires nothing.
-    private func presentSession(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
-        let list = try await sessions()
-        if keytabSession != nil { return list.sessions.first }
-        let wanted = try wanted(for: plan, named: nil, in: list)
-        return list.session(realm: wanted?.realm ?? plan.realm, principal: wanted).flatMap { $0.isSignedIn ? $0 : nil }
     }
 
     /// The order in which the KDCs are tried, if the profile lists any.

@@ -1,7 +1,6 @@
 public import HTTPNegotiate
-public import Kerberos
+package import Kerberos
 
-public import struct Foundation.Date
 public import struct Foundation.URL
 
 /// Answers challenges in this process: selects profile, host rule, realm, session and service ticket, and creates the SPNEGO token.
@@ -11,56 +10,52 @@ public import struct Foundation.URL
 public final class KerberosExtension: CredentialExtension {
     /// Decides which hosts are answered.
     public let policy: DecisionPolicy
-    let options: Options
+    /// One client per realm, and the options.
     let clients: RealmClients
-    let sessionStore: SessionStore
-    let initiators: InitiatorCredentialCache
-    let keytabSession: KeytabSession?
-    let ticketFlights = SingleFlight<TicketFlight, InitiatorCredential>()
-    let sessionFlights = SingleFlight<SessionFlight, Session>()
-    /// Flights that may prompt a person. They are canceled when no one waits for them any more, so that no prompt stays open unnecessarily.
-    let askingTicketFlights = SingleFlight<TicketFlight, InitiatorCredential>(endsWithItsWaiters: true)
-    let askingFlights = SingleFlight<SessionFlight, Session>(endsWithItsWaiters: true)
-    let refreshFlights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
-    let keyFlights = SingleFlight<KeyFlight, Credential>(endsWithItsWaiters: true)
-    let questionFlights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
-    let promptLimiter = PromptLimiter()
-    let peerLimiter = PeerRequestLimiter()
-    let clockWatch: ClockWatch
-    let clockFlights = SingleFlight<Int, Bool>()
-    let keytabBackoff: KeytabBackoff
-    let refusedTickets: TicketReplacements
-    let refusedServiceTickets: ServiceTicketReplacements
-    let replacementFlights = SingleFlight<ReplacementFlight, Bool>()
-    let storedSecrets: StoredSecrets?
-    /// A flight continues when its callers stop waiting, because a wrong password that was sent must not be sent again.
-    let storedSecretFlights = SingleFlight<Principal, Credential?>()
+    /// Where the sessions come from that answer challenges.
+    let source: any SessionSource
+    /// Corrects the stored offsets of the KDCs' clocks.
+    let offsets: ClockOffsets
+    /// Creates tokens from service tickets.
+    let tokens: TokenGrants
+    /// Signs in principals.
+    let signIns: SignIns
+    /// Changes passwords.
+    let passwords: PasswordChanges
 
     /// Creates an extension. Nothing is read or sent before the first call.
     public init(_ options: Options) {
-        self.options = options
-        policy = DecisionPolicy(options.configurations)
+        let policy = DecisionPolicy(options.configurations)
         let clients = RealmClients(options)
-        self.clients = clients
-        sessionStore = SessionStore(options, local: clients.local)
-        initiators = InitiatorCredentialCache()
-        clockWatch = ClockWatch(wall: options.clock, uptime: options.uptime)
-        keytabBackoff = KeytabBackoff(clock: options.clock)
-        refusedTickets = TicketReplacements(clock: options.clock)
-        refusedServiceTickets = ServiceTicketReplacements(clock: options.clock)
-        storedSecrets = options.secretStore.map(StoredSecrets.init)
-        keytabSession =
+        let initiators = InitiatorCredentialCache()
+        let store = SessionStore(options, clients: clients, initiators: initiators)
+        let offsets = ClockOffsets(
+            ClockWatch(wall: options.clock, uptime: options.uptime),
+            clients: clients,
+            initiators: initiators,
+            store: store
+        )
+        let service: KeytabSession? =
             switch options.credential {
             case .sessions: nil
-            case .keytab(let source, let principal):
-                KeytabSession(
-                    source,
-                    principal: principal,
-                    policy: policy,
-                    clients: clients,
-                    clock: options.clock
-                )
+            case .keytab(let keytab, let principal):
+                KeytabSession(keytab, principal: principal, policy: policy, clients: clients, clock: options.clock)
             }
+        let signIns = SignIns(options, policy: policy, clients: clients, store: store, sessions: service ?? store)
+        let source: any SessionSource = service ?? UserSessions(signIns, offsets: offsets, options: options)
+        let tickets = ServiceTickets(clients: clients, peers: PeerRequestLimiter(), clock: options.clock)
+        self.policy = policy
+        self.clients = clients
+        self.source = source
+        self.offsets = offsets
+        self.signIns = signIns
+        passwords = signIns.exchange.passwords
+        tokens = TokenGrants(
+            tickets,
+            credentials: InitiatorCredentials(initiators, tickets: tickets, source: source, offsets: offsets, clock: options.clock),
+            replacements: ServiceTicketReplacements(initiators, tickets: tickets, source: source),
+            source: source
+        )
     }
 
     /// The decision for a URL. Uses neither the network nor a cache.
@@ -83,7 +78,7 @@ public final class KerberosExtension: CredentialExtension {
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
         case .implicit:
-            return .headers(try await grant(for: plan, request: request))
+            return .headers(try await tokens.grant(for: plan, request: request))
         case .login, .refresh, .logout:
             do throws(KerberosError) {
                 return .completed(try await perform(request.operation, plan: plan, request: request)?.reply)
@@ -102,7 +97,7 @@ public final class KerberosExtension: CredentialExtension {
     /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
-        return plan.identity(with: try await initiatorCredential(for: plan, request: request))
+        return plan.identity(with: try await tokens.credentials.credential(for: plan, request: request))
     }
 
     /// Creates a grant from a cached service ticket, on the caller's thread, in about a tenth of a millisecond. Returns nil if the session
@@ -110,7 +105,7 @@ public final class KerberosExtension: CredentialExtension {
     /// no rule covers.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
         guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
-        return readyGrant(for: plan, request: request)
+        return tokens.ready(for: plan, request: request)
     }
 
     /// The session after the operation; nil after a sign-out.
@@ -120,95 +115,13 @@ public final class KerberosExtension: CredentialExtension {
         request: AuthorizationRequest
     ) async throws(KerberosError) -> Session? {
         let mayAsk = request.isUserInterfaceEnabled && operation == .login
-        let session = try await session(for: plan, principal: request.principal, mayAsk: mayAsk)
+        let session = try await source.session(for: plan, principal: request.principal, mayAsk: mayAsk)
         switch operation {
         case .refresh: return try await refresh(session)
         case .logout:
             try await signOut(session.principal)
             return nil
         default: return session  // the session exists now, which is all that a login requires
-        }
-    }
-}
-
-extension KerberosExtension {
-    /// The configuration of an extension.
-    public struct Options: Sendable {
-        /// The active profiles.
-        public var configurations: [ExtensionConfiguration]
-        /// Which tickets answer challenges.
-        public var credential: Credential
-        /// The krb5.conf that supplies what the profiles do not set.
-        public var base: RealmConfiguration.Base
-        /// The default credential cache; nil uses `KRB5CCNAME`, krb5.conf or libkrb5's default.
-        public var defaultCacheName: String?
-        /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`. Nil uses the one of
-        /// the realm's profile.
-        public var armorCache: CredentialCacheName?
-        /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
-        public var cacheSocket: String?
-        /// A private directory for the caches of further principals, used if the default cache can hold only one.
-        public var additionalCacheDirectory: String?
-        /// The user's name. It signs in if neither the caller nor the profile names a principal.
-        public var userName: String?
-        /// Returns the user's full name, no part of which may be in a complex password. Called only when a password is changed, because it
-        /// may query a directory.
-        public var displayName: @Sendable () async -> String?
-        /// Asks for passwords and PINs when a request that allows it needs a sign-in.
-        public var prompter: (any Prompter)?
-        /// Called when such a request needs a sign-in and there is no prompter.
-        public var nobodyToAsk: @Sendable () -> Void
-        /// The store of passwords for automatic sign-in; nil stores and uses none.
-        public var secretStore: (any SecretStore)?
-        /// Receives libkrb5's trace, line by line.
-        public var trace: (@Sendable (String) -> Void)?
-        /// Returns the current time.
-        public var clock: @Sendable () -> Date
-        /// Returns the seconds of a monotonic clock that also counts while the machine is suspended, so that changes of ``clock`` can be
-        /// detected; nil disables the detection.
-        package var uptime: (@Sendable () -> Double)?
-
-        /// Which tickets answer challenges.
-        public enum Credential: Sendable {
-            /// The tickets of the signed-in principals, in the credential caches that all programs share.
-            case sessions
-            /// A service's own ticket from its keytab, kept in this process's memory and reacquired before it expires.
-            case keytab(InitialCredentialSource, principal: String?)
-        }
-
-        /// Creates options for profiles. The defaults suit a machine with one user.
-        public init(
-            configurations: [ExtensionConfiguration],
-            credential: Credential = .sessions,
-            base: RealmConfiguration.Base = .system,
-            defaultCacheName: String? = nil,
-            armorCache: CredentialCacheName? = nil,
-            cacheSocket: String? = nil,
-            additionalCacheDirectory: String? = nil,
-            userName: String? = nil,
-            displayName: @escaping @Sendable () async -> String? = { nil },
-            prompter: (any Prompter)? = nil,
-            nobodyToAsk: @escaping @Sendable () -> Void = {},
-            secretStore: (any SecretStore)? = nil,
-            trace: (@Sendable (String) -> Void)? = nil,
-            clock: (@Sendable () -> Date)? = nil
-        ) {
-            self.configurations = configurations
-            self.credential = credential
-            self.base = base
-            self.defaultCacheName = defaultCacheName
-            self.armorCache = armorCache
-            self.cacheSocket = cacheSocket
-            self.additionalCacheDirectory = additionalCacheDirectory
-            self.userName = userName
-            self.displayName = displayName
-            self.prompter = prompter
-            self.nobodyToAsk = nobodyToAsk
-            self.secretStore = secretStore
-            self.trace = trace
-            self.clock = clock ?? { Date() }
-            // A clock that the caller supplies cannot be compared with the machine's monotonic clock.
-            uptime = clock == nil ? ClockWatch.machineUptime : nil
         }
     }
 }
@@ -225,9 +138,14 @@ extension KerberosExtension {
         try plan.service(for: session)
     }
 
+    /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
+    package func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
+        await tokens.tickets.cachedTicket(for: plan, session: session)
+    }
+
     /// An extension with the same profiles and another cache, so that the user's own caches stay unchanged.
     package func copy(over cache: CredentialCacheName) -> KerberosExtension {
-        var options = options
+        var options = clients.options
         options.defaultCacheName = cache.rawValue
         options.cacheSocket = nil
         options.additionalCacheDirectory = nil

@@ -4,7 +4,8 @@ internal import Synchronization
 
 /// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for other users' requests.
 final class RealmClients: Sendable {
-    private let options: KerberosExtension.Options
+    /// The options of the extension.
+    let options: KerberosExtension.Options
     private struct Key: Hashable {
         let realm: String
         let isForGuests: Bool

@@ -6,6 +6,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Flight {
         let number: Int
         let task: Task<Result<Value, KerberosError>, Never>
+        let endsWithItsWaiters: Bool
         var waiters = 0
     }
 
@@ -15,13 +16,17 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    private let endsWithItsWaiters: Bool
+    private let endsWithItsWaiters: @Sendable (Key) -> Bool
 
     /// Creates a runner.
     ///
-    /// - Parameter endsWithItsWaiters: Whether an operation is canceled when its last waiter is canceled, so that the next caller starts a
-    ///   new one. Otherwise it continues, bounded by its own deadlines.
-    init(endsWithItsWaiters: Bool = false) { self.endsWithItsWaiters = endsWithItsWaiters }
+    /// - Parameter endsWithItsWaiters: Whether a key's operation is canceled when its last waiter is canceled, so that the next caller
+    ///   starts a new one. Otherwise it continues, bounded by its own deadlines. An operation that may prompt a person ends, so that no
+    ///   prompt stays open unnecessarily.
+    init(endsWithItsWaiters: @escaping @Sendable (Key) -> Bool) { self.endsWithItsWaiters = endsWithItsWaiters }
+
+    /// Creates a runner whose operations all end with their waiters, or all continue.
+    convenience init(endsWithItsWaiters: Bool = false) { self.init { _ in endsWithItsWaiters } }
 
     /// How many tasks wait for the key's operation.
     func waiters(for key: Key) -> Int { state.withLock { $0.flights[key]?.waiters ?? 0 } }
@@ -79,14 +84,14 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 return .failure(error)
             }
         }
-        return Flight(number: number, task: task)
+        return Flight(number: number, task: task, endsWithItsWaiters: endsWithItsWaiters(key))
     }
 
     private func leave(_ key: Key, _ flight: Flight) {
         let unwanted = state.withLock { state -> Flight? in
             guard var present = state.flights[key], present.number == flight.number else { return nil }
             present.waiters -= 1
-            state.flights[key] = endsWithItsWaiters && present.waiters == 0 ? nil : present
+            state.flights[key] = present.endsWithItsWaiters && present.waiters == 0 ? nil : present
             return state.flights[key] == nil ? present : nil
         }
         unwanted?.task.cancel()

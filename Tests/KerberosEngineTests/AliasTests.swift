@@ -17,7 +17,8 @@ struct AliasTests {
         let kerberos = home.makeExtension()
         let answer = SignInTicket(ticket)
         let name = SessionMark.requestedName(try Principal("al@EXAMPLE.TEST"), of: answer)
-        let session = try await kerberos.keep(answer, marks: SessionMark.all(for: .secret, at: home.clock.now).merging(name) { $1 })
+        let marks = SessionMark.all(for: PasswordCredential(), at: home.clock.now).merging(name) { $1 }
+        let session = try await kerberos.signIns.store.keep(answer, marks: marks)
         #expect(session.principal.description == "alice@EXAMPLE.TEST" && session.alias?.description == "al@EXAMPLE.TEST")
         return kerberos
     }

@@ -61,7 +61,7 @@ struct CertificateAskingTests {
             try await withThrowingTaskGroup(of: Session.self) { group in
                 for _ in 0..<25 { group.addTask { try await kerberos.signInByAsking("alice", certificate: identity) } }
                 await prompter.asked()
-                let areWaiting = try await comesTrue { kerberos.questionFlights.waiters(for: question) == 25 || prompter.count > 1 }
+                let areWaiting = try await comesTrue { kerberos.signIns.prompts.flights.waiters(for: question) == 25 || prompter.count > 1 }
                 #expect(areWaiting)
                 for _ in 0..<25 { prompter.release() }
                 for try await session in group { #expect(session.isSignedIn && session.acquiredBy == .certificate(identity)) }
@@ -95,8 +95,9 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234")
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
+            let limiter = kerberos.signIns.prompts.limiter
             for number in 0..<PromptLimiter.limit {
-                try kerberos.promptLimiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
+                try limiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
             }
             let open = try await home.realm.certificate(for: "alice").identity
             try await kerberos.signInByAsking("alice", certificate: open)

@@ -80,7 +80,7 @@ import Testing
             async let signedIn = crowd { try await kerberos.signIn("robot", using: .keytab(keytab)).principal.description }
             let principal = try Principal("robot", defaultRealm: realm.name)
             let flight = KeyFlight(principal: principal, keytab: keytab, options: .init())
-            #expect(try await comesTrue { kerberos.keyFlights.waiters(for: flight) == Self.crowd })
+            #expect(try await comesTrue { kerberos.signIns.exchange.keyFlights.waiters(for: flight) == Self.crowd })
             try await realm.resumeKDC()
             for result in await signedIn { #expect(try result.get() == "robot@EXAMPLE.TEST") }
             #expect(try realm.issued(.initialTicket, client: "robot") == 1)

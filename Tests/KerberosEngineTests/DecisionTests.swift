@@ -44,7 +44,7 @@ struct DecisionTests {
         let kerberos = makeExtension([.init(realm: "A.TEST", principalName: "alice"), .init(realm: "B.TEST", isDefaultRealm: true)])
         #expect(try await kerberos.defaultRealm() == "B.TEST")
         #expect(try await kerberos.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")
-        var options = kerberos.options
+        var options = kerberos.clients.options
         options.userName = "root"
         #expect(try await KerberosExtension(options).defaultPrincipal(realm: nil).description == "root@B.TEST")
         #expect(try await kerberos.principal("carol", realm: "C.TEST").description == "carol@C.TEST")

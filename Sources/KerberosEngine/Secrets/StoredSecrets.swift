@@ -2,120 +2,18 @@ public import Kerberos
 internal import SignOnPolicy
 internal import Synchronization
 
-extension KerberosExtension {
-    /// Signs in with a stored password. Returns nil if there is none.
-    ///
-    /// - Parameter mayAsk: Whether the caller prompts for a password next. If so, a refused password returns nil instead of throwing.
-    func sessionFromStoredSecret(_ name: Principal?, realm: String, mayAsk: Bool) async throws(KerberosError) -> Session? {
-        guard storedSecrets != nil else { return nil }
-        let principal: Principal
-        if let name { principal = name } else if let own = try? await defaultPrincipal(realm: realm) { principal = own } else { return nil }
-        do throws(KerberosError) {
-            guard let ticket = try await storedSecretTicket(of: principal, triesKDCAnew: false) else { return nil }
-            let answer = SignInTicket(ticket)
-            let marks = [SessionMark.chosenAt: SessionMark.text(options.clock()), SessionMark.acquiredBy: SessionMark.storedSecret]
-                .merging(SessionMark.requestedName(principal, of: answer)) { $1 }
-            return try await keep(answer, marks: marks, isUnattended: true)
-        } catch  where mayAsk && error.isRefusalOfPassword {
-            return nil
-        }
-    }
-
-    /// Requests a ticket-granting ticket with the stored password. Concurrent callers share one request. Returns nil if no password is
-    /// stored.
-    ///
-    /// - Parameter triesKDCAnew: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries.
-    func storedSecretTicket(of principal: Principal, triesKDCAnew: Bool) async throws(KerberosError) -> Credential? {
-        guard let storedSecrets, await mayUseStoredSecret(of: principal) else { return nil }
-        return try await storedSecretFlights.run(principal) { [self] () async throws(KerberosError) in
-            guard let secret = await storedSecret(of: principal, in: storedSecrets) else { return nil }
-            try await sessionStore.checkPlace(for: principal)
-            // The refusal of a password is returned, not thrown: that password has been removed, so its refusal must not delay the next
-            // one.
-            let result = try await keytabBackoff.attempt(principal, triesKDCAnew: triesKDCAnew) {
-                () async throws(KerberosError) -> Result<Credential, KerberosError> in
-                do throws(KerberosError) {
-                    return .success(try await sendStored(secret, of: principal))
-                } catch  where error.isRefusalOfPassword {
-                    return .failure(await forgetRefused(secret, of: principal, in: storedSecrets, error))
-                }
-            }
-            return try result.get()
-        }
-    }
-
-    private func sendStored(_ secret: Secret, of principal: Principal) async throws(KerberosError) -> Credential {
-        let options = policy.initialCredentialOptions(for: principal)
-        return try await clients.client(for: principal.realm).initialCredential(for: principal, using: .password(secret), options: options)
-    }
-
-    private func forgetRefused(
-        _ secret: Secret,
-        of principal: Principal,
-        in stored: StoredSecrets,
-        _ error: KerberosError
-    ) async -> KerberosError {
-        let kept = "the password stored in \(stored.store.name)"
-        let reason = error.code == .passwordExpired ? "has expired" : "is wrong (preauthentication failed)"
-        await unmarkStoredSecret(of: principal)
-        do throws(KerberosError) {
-            try await stored.refuse(secret, of: principal)
-        } catch {
-            let sentence = "\(kept) \(reason) and cannot be removed: \(error.message) Sign in with: ksso login \(principal)"
-            return KerberosError(.wrongPassword, subject: principal.description, message: sentence)
-        }
-        let advice = error.code == .passwordExpired ? "Change it with: ksso passwd" : "Sign in with: ksso login --remember"
-        return error.saying("\(kept) \(reason), and was removed. \(advice) \(principal)")
-    }
-
-    /// The stored password; nil if there is none, or if the store cannot be read.
-    private func storedSecret(of principal: Principal, in stored: StoredSecrets) async -> Secret? {
-        do throws(KerberosError) {
-            return try await stored.secret(for: principal)
-        } catch {
-            options.trace?("no password can be looked up for \(error)")
-            return nil
-        }
-    }
-
-    /// Whether the profiles of the principal's realm allow stored passwords. If they do not, removes the principal's stored password.
-    private func mayUseStoredSecret(of principal: Principal) async -> Bool {
-        if allowsStoredSecrets(of: principal.realm) { return true }
-        do throws(KerberosError) {
-            try await storedSecrets?.removeForbidden(principal)
-        } catch {
-            options.trace?("a password that the profile forbids cannot be removed for \(error)")
-        }
-        return false
-    }
-
-    /// Whether the profiles of a realm allow stored passwords. Each of them must allow both automatic login and passwords.
-    func allowsStoredSecrets(of realm: String) -> Bool {
-        let rules = policy.signInRules(of: realm)
-        return rules.allowsAutomaticLogin && rules.allowsPassword
-    }
-
-    /// Marks the principal's sessions as acquired with a typed password, so that they are no longer reacquired automatically.
-    func unmarkStoredSecret(of principal: Principal) async {
-        let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
-        for session in sessions where session.acquiredBy == .storedSecret {
-            try? await sessionStore.local.setMark(SessionMark.acquiredBy, to: "password", in: session.cache)
-        }
-    }
-}
-
-extension KerberosError {
-    /// Whether the KDC refused the password as wrong or expired.
-    fileprivate var isRefusalOfPassword: Bool { code == .wrongPassword || code == .passwordExpired }
-}
-
-/// A store of passwords, and which of them this process must not send again.
+/// A store of passwords, who may have one there, and which of them this process must not send again.
 final class StoredSecrets: Sendable {
+    /// Where the passwords are stored.
     let store: any SecretStore
+    private let permissions: SignInPermissions
     private let refused = Mutex<[Principal: Secret]>([:])
     private let forbidden = Mutex<Set<Principal>>([])
 
-    init(_ store: any SecretStore) { self.store = store }
+    init(_ store: any SecretStore, _ permissions: SignInPermissions) {
+        self.store = store
+        self.permissions = permissions
+    }
 
     /// The stored password, unless the KDC has refused it.
     func secret(for principal: Principal) async throws(KerberosError) -> Secret? {
@@ -131,10 +29,48 @@ final class StoredSecrets: Sendable {
         try await store.remove(principal)
     }
 
-    /// Removes the stored password of a principal whose profile does not allow one. Does so once per principal.
-    func removeForbidden(_ principal: Principal) async throws(KerberosError) {
-        guard forbidden.withLock({ $0.insert(principal).inserted }) else { return }
+    /// Replaces a stored password after a change, because the KDC would refuse the old one. Removes the old one if the new one cannot be
+    /// stored.
+    func replace(of principal: Principal, with new: Secret) async {
+        guard let old = try? await store.secret(for: principal) else { return }
+        guard permissions.allowsStoredSecrets(of: principal.realm), (try? await store.store(new, for: principal)) != nil else {
+            try? await refuse(old, of: principal)
+            return
+        }
+    }
+
+    /// Checks that a principal's password may be stored.
+    ///
+    /// - Throws: `KerberosError`; `policyRefused` if the profile of the realm does not allow it. A stored one is removed.
+    func checkRemembering(of principal: Principal) async throws(KerberosError) {
+        guard !permissions.allowsStoredSecrets(of: principal.realm) else { return }
         try await store.remove(principal)
+        let key = permissions.policy.signInRules(of: principal.realm).allowsPassword ? "allowAutomaticLogin" : "allowPassword"
+        let message = "the profile of the realm sets \(key) to false, so no password is stored. Sign in without --remember."
+        throw KerberosError(.policyRefused, subject: principal.description, message: message)
+    }
+
+    /// Whether the profiles of the principal's realm allow stored passwords. If they do not, removes the principal's stored password, once.
+    ///
+    /// - Throws: `KerberosError` if the password cannot be removed.
+    func mayBeUsed(of principal: Principal) async throws(KerberosError) -> Bool {
+        if permissions.allowsStoredSecrets(of: principal.realm) { return true }
+        guard forbidden.withLock({ $0.insert(principal).inserted }) else { return false }
+        try await store.remove(principal)
+        return false
+    }
+
+    /// Removes the passwords of principals. An error does not prevent the other removals.
+    func remove(_ principals: Set<Principal>) async -> (removed: [Principal], failure: KerberosError?) {
+        var (removed, failure): ([Principal], KerberosError?) = ([], nil)
+        for principal in principals.sorted(by: { $0.description < $1.description }) {
+            do throws(KerberosError) {
+                if try await store.remove(principal) { removed.append(principal) }
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        return (removed, failure)
     }
 }
 

@@ -5,9 +5,8 @@ internal import struct Foundation.Date
 
 /// A service's own session, acquired from a keytab and kept in this process's memory. It is reacquired after two thirds of its ticket's
 /// lifetime, or the part that the profiles set.
-actor KeytabSession {
-    private let source: InitialCredentialSource
-    private let name: String?
+actor KeytabSession: SessionSource {
+    private let key: ServiceKey
     private let policy: DecisionPolicy
     private let clients: RealmClients
     private let clock: @Sendable () -> Date
@@ -22,19 +21,57 @@ actor KeytabSession {
         clients: RealmClients,
         clock: @escaping @Sendable () -> Date
     ) {
-        self.source = source
-        name = principal
+        key = ServiceKey(source: source, name: principal)
         self.policy = policy
         self.clients = clients
         self.clock = clock
         refusals = KeytabBackoff(clock: clock)
     }
 
-    /// The present session, if there is one, for display. Acquires nothing.
-    func existing() -> [Session] {
-        guard let session, var current = Session(session.listing, now: clock()) else { return [] }
+    /// Whether the ticket is replaced, which needs no person. A machine that is busy or was suspended may use a ticket too late.
+    nonisolated var replacesExpiredSessions: Bool { true }
+
+    /// The present session, if there is one, for display.
+    private var existing: Session? {
+        guard let session, var current = Session(session.listing, now: clock()) else { return nil }
         current.isDefault = true
-        return [current]
+        return current
+    }
+
+    func read() -> SessionList {
+        SessionList(sessions: existing.map { [$0] } ?? [], damagedCaches: [], occupiedCaches: [], primaryCache: nil)
+    }
+
+    func present(for plan: AuthorizationPlan) -> Session? { existing }
+
+    func current(_ session: Session) -> Session? { existing }
+
+    /// The service's session. A caller can choose no other principal.
+    func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
+        let session = try await current()
+        if let name {
+            let named = try Principal(typed: name, defaultRealm: plan.realm)
+            let known = KnownRealms([plan.realm, session.realm])
+            if named.inRealm(known.realm(meant: named.realm)) != session.principal { throw .notSignedIn(name) }
+        }
+        return session
+    }
+
+    func refresh(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
+        try await acquireOnce(insteadOf: session)
+    }
+
+    func reacquire(refused session: Session, from keytab: KeytabCredential) async throws(KerberosError) -> Session {
+        try await acquireOnce(insteadOf: session)
+    }
+
+    /// Throws the failure: this session began in this process, which follows changes of its clock.
+    nonisolated func withoutClockOffset<Value: Sendable>(
+        of session: Session,
+        after failure: KerberosError,
+        _ call: (Session) async throws(KerberosError) -> Value
+    ) async throws(KerberosError) -> Value {
+        throw failure
     }
 
     /// A session with a valid ticket. Acquires one if there is none.
@@ -43,10 +80,10 @@ actor KeytabSession {
     /// KDC.
     ///
     /// - Throws: `KerberosError` if no ticket can be acquired.
-    func current() async throws(KerberosError) -> Session {
+    private func current() async throws(KerberosError) -> Session {
         let now = clock()
         if let session, session.isUsable(at: now) {
-            if session.needsRenewal(at: now, policy) { flights.start(name, acquisition) }
+            if session.needsRenewal(at: now, policy) { flights.start(key.name, acquisition) }
             return session
         }
         do throws(KerberosError) {
@@ -60,18 +97,18 @@ actor KeytabSession {
     /// Acquires a session, even if the present one is still valid.
     ///
     /// - Parameter old: The session to replace. If it has already been replaced by one that is not due, that one is returned.
-    func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
+    private func acquireOnce(insteadOf old: Session? = nil) async throws(KerberosError) -> Session {
         if let old, let session, !session.ticketGrantingTicket.isIdentical(to: old.ticketGrantingTicket),
             !session.needsRenewal(at: clock(), policy)
         {
             return session
         }
-        return try await flights.run(name, acquisition)
+        return try await flights.run(key.name, acquisition)
     }
 
     private var acquisition: @Sendable () async throws(KerberosError) -> Session {
         { [self] () async throws(KerberosError) in
-            let principal = try await principal()
+            let principal = try await key.principal(clients.local, policy)
             return try await refusals.attempt(principal) { () async throws(KerberosError) in try await acquire(principal) }
         }
     }
@@ -86,23 +123,24 @@ actor KeytabSession {
         if let session, session.ticketGrantingTicket.isIdentical(to: former.ticketGrantingTicket) {
             self.session = Session(listing, now: clock())
         }
-        flights.start(name, acquisition)
+        flights.start(key.name, acquisition)
     }
 
-    /// Removes the session and destroys its tickets. The next request acquires another one.
-    func end() -> [Session] {
-        let ended = existing()
+    /// Removes the session and destroys its tickets, if a sign-out covers it. The next request acquires another one. The tickets of the
+    /// machine's users stay.
+    func end(_ sessions: [Session], _ request: SignOutRequest) -> KerberosExtension.SignOutResult {
+        guard !sessions.isEmpty, let ended = existing else { return .init(ended: [], left: [], forgotten: []) }
         session = nil
-        ended.forEach { $0.cache.destroyMemory() }
-        return ended
+        ended.cache.destroyMemory()
+        return .init(ended: [ended], left: [], forgotten: [])
     }
 
     private func acquire(_ principal: Principal) async throws(KerberosError) -> Session {
         let client = clients.client(for: principal.realm)
         let options = policy.initialCredentialOptions(for: principal)
-        let ticket = try await client.initialCredential(for: principal, using: source, options: options)
+        let ticket = try await client.initialCredential(for: principal, using: key.source, options: options)
         let cache: CredentialCacheName = if let session { session.cache } else { try await client.newCacheName(type: "MEMORY") }
-        let marks = SessionMark.all(for: source, at: clock())
+        let marks = SessionMark.all(for: key.source.kind, at: clock())
         try await client.replace(cache, principal: principal, credentials: [ticket], marks: marks)
         guard let acquired = Session(try await client.listing(of: cache), now: clock()) else {
             throw .notSignedIn(principal.description)
@@ -111,13 +149,22 @@ actor KeytabSession {
         return acquired
     }
 
-    private func principal() async throws(KerberosError) -> Principal {
-        guard let name else { return try await clients.local.firstPrincipal(inKeytab: source) }
+    deinit { session?.cache.destroyMemory() }
+}
+
+/// The key with which a service signs in, and the principal that the caller named.
+private struct ServiceKey {
+    /// The keytab.
+    let source: InitialCredentialSource
+    /// The principal's name, with or without a realm; nil is the first one of the keytab.
+    let name: String?
+
+    /// The service's principal. A name without a realm is in the default realm.
+    func principal(_ local: KerberosClient, _ policy: DecisionPolicy) async throws(KerberosError) -> Principal {
+        guard let name else { return try await local.firstPrincipal(inKeytab: source) }
         if let principal = try? Principal(typed: name) { return principal }
         let configured = policy.defaultConfiguration?.realm
-        guard let realm = if let configured { configured } else { try await clients.local.defaultRealm() } else { throw .noRealm(name) }
+        guard let realm = if let configured { configured } else { try await local.defaultRealm() } else { throw .noRealm(name) }
         return try Principal(typed: name, defaultRealm: realm)
     }
-
-    deinit { session?.cache.destroyMemory() }
 }

@@ -45,21 +45,6 @@ public struct Session: Sendable {
         /// When its ticket expires, by the KDC's clock; see ``Session/clockOffset``.
         public let expires: Date
     }
-
-    /// How a ticket was acquired.
-    public enum Acquisition: Sendable, Hashable {
-        /// By this project, with a typed password or other answers to prompts.
-        case password
-        /// By this project, from a keytab.
-        case keytab(String)
-        /// By this project, with a certificate or smart card, as libkrb5 names it (`Kerberos/InitialCredentialSource/certificate(_:_:)`);
-        /// empty is the one that the profile or krb5.conf names.
-        case certificate(String)
-        /// By this project, with a stored password (``SecretStore``), which also reacquires the ticket.
-        case storedSecret
-        /// By another program: kinit, sssd, a login through PAM. A sign-out destroys it only if `includingOthers` is set.
-        case other
-    }
 }
 
 extension Session {
@@ -77,33 +62,6 @@ extension Session {
 
     /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
     package func holds(at date: Date) -> Bool { ticketExpires.addingTimeInterval(-clockOffset) > date }
-}
-
-extension Session {
-    /// The means of reacquiring a session's ticket-granting ticket without a password prompt.
-    package enum Reacquisition: Sendable, Hashable {
-        /// There is none.
-        case none
-        /// A keytab or a stored password.
-        case key
-        /// A certificate. Only its use shows whether it requires a PIN or whether its card is missing.
-        case certificate
-    }
-
-    /// The cache setting that records how this project acquired its ticket.
-    package static let acquisitionSetting = SessionMark.acquiredBy
-
-    /// Whether the setting's value means that a keytab or a stored password reacquires the ticket.
-    package static func isAcquiredAgain(setting value: String) -> Bool { ["keytab", SessionMark.storedSecret].contains(value) }
-
-    /// The means of reacquiring the ticket without a password prompt.
-    package var reacquisition: Reacquisition {
-        switch acquiredBy {
-        case .keytab, .storedSecret: .key
-        case .certificate: .certificate
-        default: .none
-        }
-    }
 }
 
 extension Session {

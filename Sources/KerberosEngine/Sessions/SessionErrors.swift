@@ -31,29 +31,6 @@ extension KerberosError {
         )
     }
 
-    /// The ticket cannot be reacquired without the certificate's PIN.
-    static func needsPIN(_ principal: Principal, _ identity: String) -> KerberosError {
-        let name = identity.isEmpty ? "default" : identity
-        return KerberosError(
-            .notInteractive,
-            subject: principal.description,
-            message: "the ticket cannot be renewed, and the certificate requires its PIN, but no prompt is available. "
-                + "Sign in at a terminal: ksso login \(principal) --certificate \(name)"
-        )
-    }
-
-    /// The ticket cannot be reacquired with a certificate that only the cache names.
-    static func notUsedAgain(_ principal: Principal, _ identity: String) -> KerberosError {
-        KerberosError(
-            .notInteractive,
-            subject: principal.description,
-            message:
-                "the ticket cannot be renewed, and the certificate \(identity) cannot be reused. Only files with absolute paths, PKCS11: "
-                + "without a module, and the certificates in CertificateIdentity of the profile or pkinit_identities of krb5.conf can. "
-                + "Sign in with: ksso login \(principal) --certificate \(identity)"
-        )
-    }
-
     /// The ticket cannot be reacquired without prompting a person.
     static func needsPerson(_ principal: Principal) -> KerberosError {
         KerberosError(

@@ -4,43 +4,28 @@ internal import SignOnPolicy
 
 /// The marks that this project writes to a cache. A program that overwrites the cache, such as kinit, removes them.
 enum SessionMark {
+    /// The name of the kind of credential; see ``CredentialKind/name``.
     static let acquiredBy = "ksso_acquired_by"
-    static let keytab = "ksso_keytab"
-    static let certificate = "ksso_certificate"
     /// The requested name, if the KDC canonicalized it.
     static let alias = "ksso_alias"
+    /// When the principal signed in or was selected.
     static let chosenAt = "ksso_chosen_at"
+    /// When the password expires; empty if that is unknown after a change.
     static let passwordExpires = "ksso_password_expires"
+    /// When a program of this project last changed the password.
     static let passwordChanged = "ksso_password_changed"
-    /// The value of `acquiredBy` for a session whose password is stored.
-    static let storedSecret = "storedSecret"
 
     /// The mark with the requested name; none if the KDC did not canonicalize it.
     static func requestedName(_ name: Principal, of answer: SignInTicket) -> [String: String] {
         answer.credential.client == name ? [:] : [alias: name.description]
     }
 
-    static func all(for source: InitialCredentialSource, at date: Date) -> [String: String] {
-        var marks = [chosenAt: text(date), acquiredBy: "password"]
-        switch source {
-        case .password, .prompter: break
-        case .certificate(let identity, _):
-            marks.merge([acquiredBy: "certificate", certificate: identity.map(CertificateIdentity.absolute) ?? ""]) { $1 }
-        case .keytab(let name): marks.merge([acquiredBy: "keytab", keytab: absolute(name)]) { $1 }
-        case .clientKeytab: marks.merge([acquiredBy: "keytab", keytab: ""]) { $1 }
-        }
-        return marks
+    /// The marks of a session that signs in with a kind of credential.
+    static func all(for kind: any CredentialKind, at date: Date) -> [String: String] {
+        [chosenAt: text(date), acquiredBy: type(of: kind).name].merging(kind.marks) { $1 }
     }
 
-    /// Returns the keytab name with an absolute path, because a later command may run in another working directory.
-    private static func absolute(_ keytab: String) -> String {
-        let type = keytab.prefix { $0 != ":" && $0 != "/" }
-        let hasType = keytab.dropFirst(type.count).first == ":"
-        guard !hasType || type == "FILE" else { return keytab }
-        let path = hasType ? String(keytab.dropFirst(type.count + 1)) : keytab
-        return (hasType ? "FILE:" : "") + URL(filePath: path).path
-    }
-
+    /// The value of a mark with a date.
     static func text(_ date: Date) -> String { String(date.timeIntervalSince1970) }
 
     /// The date in a mark; nil if the mark is missing or empty.
@@ -57,14 +42,7 @@ extension Session {
         clockOffset = listing.clockOffset
         principal = listing.principal
         cache = listing.name
-        acquiredBy =
-            switch listing.marks[SessionMark.acquiredBy] {
-            case "password": .password
-            case SessionMark.storedSecret: .storedSecret
-            case "keytab": .keytab(listing.marks[SessionMark.keytab] ?? "")
-            case "certificate": .certificate(listing.marks[SessionMark.certificate] ?? "")
-            default: .other
-            }
+        acquiredBy = Acquisition(marks: listing.marks)
         isSignedIn = ticket.isValid(at: now)
         ticketExpires = ticket.times.expires
         renewUntil = ticket.times.renewUntil
@@ -82,18 +60,6 @@ extension Session {
         var latest: [Principal: Service] = [:]
         for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.expires) }
         return latest.values.sorted { $0.principal.description < $1.principal.description }
-    }
-
-    /// The keytab that can reacquire the ticket; nil if it came from another source.
-    var keytabSource: InitialCredentialSource? {
-        guard case .keytab(let name) = acquiredBy else { return nil }
-        return name.isEmpty ? .clientKeytab : .keytab(name)
-    }
-
-    /// The certificate of the sign-in, empty for the configured one; nil if the ticket came from another source.
-    var certificateSource: String? {
-        guard case .certificate(let identity) = acquiredBy else { return nil }
-        return identity
     }
 
     /// The KDC's time at a time of this machine's clock.

@@ -6,14 +6,18 @@ internal import struct Foundation.Date
 
 /// The sessions in the credential caches that all programs share: the default cache's collection, and the directory for principals that
 /// have no place in it.
-struct SessionStore: Sendable {
-    let local: KerberosClient
+///
+/// Every change of the sessions forgets the credentials that tokens are created from.
+struct SessionStore: SessionReader {
+    private let clients: RealmClients
+    private let initiators: InitiatorCredentialCache
     private let additional: (directory: PrivateDirectory, client: KerberosClient)?
     private let clock: @Sendable () -> Date
     private let configurations: [ExtensionConfiguration]
 
-    init(_ options: KerberosExtension.Options, local: KerberosClient) {
-        self.local = local
+    init(_ options: KerberosExtension.Options, clients: RealmClients, initiators: InitiatorCredentialCache) {
+        self.clients = clients
+        self.initiators = initiators
         clock = options.clock
         configurations = options.configurations
         additional = options.additionalCacheDirectory.map { path in
@@ -21,6 +25,12 @@ struct SessionStore: Sendable {
             return (PrivateDirectory(path: path), KerberosClient(configuration, trace: options.trace))
         }
     }
+
+    /// The client that reads and writes the default cache's collection.
+    var local: KerberosClient { clients.local }
+
+    /// This machine's time.
+    var now: Date { clock() }
 
     /// All sessions, with the default of each realm marked, and the errors of the caches that cannot be read.
     func read() async throws(KerberosError) -> SessionList {
@@ -123,5 +133,82 @@ struct SessionStore: Sendable {
             if let best = indices.max(by: { rank(sessions[$0]) < rank(sessions[$1]) }) { sessions[best].isDefault = true }
         }
         return sessions
+    }
+}
+
+extension SessionStore {
+    /// The session of a cache.
+    func session(in cache: CredentialCacheName) async throws(KerberosError) -> Session {
+        // The listing has the full name of the cache. A collection's name means its primary cache.
+        let listing = try await local.listing(of: cache)
+        let list = try await read()
+        if let session = list.sessions.first(where: { $0.cache == listing.name }) { return session }
+        // The cache is outside the collections, because the caller named it.
+        guard let session = Session(listing, now: clock()) else { throw .notSignedIn(listing.principal.description) }
+        return session
+    }
+
+    /// Stores the ticket of a sign-in in the given or selected cache, and makes that the primary one.
+    ///
+    /// - Parameter isUnattended: Whether no person requested the sign-in. If so, the primary cache of another signed-in principal stays the
+    ///   primary one.
+    func keep(
+        _ answer: SignInTicket,
+        marks: [String: String],
+        cache: CredentialCacheName? = nil,
+        isUnattended: Bool = false
+    ) async throws(KerberosError) -> Session {
+        let ticket = answer.credential
+        var keepsPrimary = false
+        if isUnattended, let primary = try await read().primary {
+            keepsPrimary = primary.isSignedIn && primary.principal != ticket.client
+        }
+        let client = clients.client(for: ticket.client.realm)
+        var marks = marks
+        marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
+        // The cache is selected only now, because another program may have signed in meanwhile, and the KDC may have canonicalized the
+        // principal.
+        let target = if let cache { cache } else { try await self.cache(for: ticket.client) }
+        marks[SessionMark.passwordChanged] =
+            if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
+                await passwordChangeMark(of: ticket.client, in: target)
+            }
+        try await client.replace(
+            target,
+            principal: ticket.client,
+            credentials: [ticket],
+            marks: marks,
+            clockOffset: answer.clockOffset
+        )
+        if !keepsPrimary, (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
+        initiators.removeAll()
+        return try await session(in: target)
+    }
+
+    /// The mark of the last password change in a cache that is about to be overwritten, so that a sign-in keeps it.
+    private func passwordChangeMark(of principal: Principal, in cache: CredentialCacheName) async -> String? {
+        guard let contents = try? await local.contents(of: cache), contents.principal == principal else { return nil }
+        return contents.marks[SessionMark.passwordChanged]
+    }
+
+    /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
+    ///
+    /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
+    func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
+        guard let session = try await read().session(realm: principal.realm, principal: principal), session.isSignedIn else {
+            throw .notSignedIn(principal.description)
+        }
+        try await local.setMark(SessionMark.chosenAt, to: SessionMark.text(clock()), in: session.cache)
+        try? await local.makePrimary(session.cache)  // fails for a single FILE cache, which has no collection
+        initiators.removeAll()
+        return try await read().session(realm: principal.realm, principal: principal) ?? session
+    }
+
+    /// Marks the principal's sessions as acquired with a typed password, so that they are no longer reacquired automatically.
+    func unmarkStoredSecret(of principal: Principal) async {
+        let sessions = (try? await read().sessions(of: principal)) ?? []
+        for session in sessions where session.acquiredBy == .storedSecret {
+            try? await local.setMark(SessionMark.acquiredBy, to: PasswordCredential.name, in: session.cache)
+        }
     }
 }

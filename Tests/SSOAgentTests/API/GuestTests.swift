@@ -66,7 +66,7 @@ struct GuestTests {
         try await withGuest { agent, _ in
             let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
             #expect(try await agent.curl(known).status == 200)
-            let gate = agent.kerberos.peerLimiter
+            let gate = agent.kerberos.tokens.tickets.peers
             let (entries, entry) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // While these occupy the user's places, no other request of the user is sent to the KDC.

@@ -1,7 +1,27 @@
 internal import HTTPNegotiate
 internal import Kerberos
 
-extension KerberosExtension {
+/// Creates tokens, and the exchanges that verify the servers' answers.
+final class TokenGrants: Sendable {
+    /// The service tickets.
+    let tickets: ServiceTickets
+    /// The credentials that tokens are created from.
+    let credentials: InitiatorCredentials
+    private let replacements: ServiceTicketReplacements
+    private let source: any SessionSource
+
+    init(
+        _ tickets: ServiceTickets,
+        credentials: InitiatorCredentials,
+        replacements: ServiceTicketReplacements,
+        source: any SessionSource
+    ) {
+        self.tickets = tickets
+        self.credentials = credentials
+        self.replacements = replacements
+        self.source = source
+    }
+
     /// Creates the first token of an exchange from a service ticket. This does not block, unless the user's own ticket is delegated: then
     /// the realm's own thread creates the token, because it asks the KDC.
     ///
@@ -11,8 +31,8 @@ extension KerberosExtension {
         do throws(AuthorizationError) {
             return try await makeGrant(for: plan, request: request)
         } catch {
-            guard keytabSession != nil, error.code == .notSignedIn else { throw error }
-            initiators.removeAll()
+            guard source.replacesExpiredSessions, error.code == .notSignedIn else { throw error }
+            credentials.forget()
             return try await makeGrant(for: plan, request: request)
         }
     }
@@ -20,12 +40,12 @@ extension KerberosExtension {
     private func makeGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError)
         -> AuthorizationGrant
     {
-        let credential = try await initiatorCredential(for: plan, request: request)
+        let credential = try await credentials.credential(for: plan, request: request)
         guard credential.canDelegate else { return try makeGrant(for: plan, request: request, with: credential) }
-        let client = clients.client(for: credential.client.realm, isForGuests: request.guest != nil)
+        let client = tickets.client(for: credential.client.realm, guest: request.guest)
         let step: InitiatorStep
         do throws(KerberosError) {
-            step = try await peerLimiter.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            step = try await tickets.peers.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 try await client.beginNegotiation(
                     with: credential,
                     flags: plan.flags(for: request, credential: credential),
@@ -39,10 +59,8 @@ extension KerberosExtension {
     }
 
     /// Creates a grant from a cached service ticket without asking the KDC; nil if there is none, or if the KDC would be asked.
-    func readyGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
-        guard clockWatch.step == nil else { return nil }
-        let key = InitiatorCredentialCache.Key(plan, principal: plan.choice(of: request))
-        guard let credential = initiators.fresh(key, now: options.clock()), !credential.canDelegate else { return nil }
+    func ready(for plan: AuthorizationPlan, request: AuthorizationRequest) -> AuthorizationGrant? {
+        guard let credential = credentials.ready(for: plan, request: request), !credential.canDelegate else { return nil }
         return try? makeGrant(for: plan, request: request, with: credential)
     }
 
@@ -72,8 +90,8 @@ extension KerberosExtension {
     ) throws(AuthorizationError) -> AuthorizationGrant {
         let identity = plan.identity(with: credential)
         let principal = plan.choice(of: request)
-        let replaceTicket: TokenExchange.Replacement = { [self] reason in
-            await replaceServiceTicket(refused: credential, reason: reason, for: plan, principal: principal, guest: request.guest)
+        let replaceTicket: TokenExchange.Replacement = { [replacements] reason in
+            await replacements.replace(refused: credential, reason: reason, for: plan, principal: principal, guest: request.guest)
         }
         switch consume step {
         case .proceed(let token, let initiator):

@@ -1,59 +1,68 @@
 public import Kerberos
-public import SignOnPolicy
+internal import SignOnPolicy
 internal import SystemSupport
 
 public import struct Foundation.Date
 
-extension KerberosExtension {
-    /// The password rules of a realm, from the profiles.
-    public func passwordRules(for realm: String) -> PasswordRules { policy.configurations.passwordRules(for: realm) }
+/// Changes passwords (RFC 3244), within the rules of the profiles.
+final class PasswordChanges: Sendable {
+    private let options: KerberosExtension.Options
+    private let policy: DecisionPolicy
+    private let names: PrincipalNames
+    private let clients: RealmClients
+    private let store: SessionStore
+    /// The passwords for automatic sign-in; nil stores none.
+    private let secrets: StoredSecrets?
 
-    /// Changes a principal's password (RFC 3244) after checking the new one against the profile's rules. Existing tickets stay valid. A
-    /// stored password is replaced.
-    ///
-    /// - Parameters:
-    ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
-    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
-    ///   - current: The current password. It is sent once.
-    ///   - new: The new password.
-    /// - Returns: The principal, and when the new password expires, if that is known.
-    /// - Throws: `KerberosError`; `passwordRefused` if the profile's rules or the KDC refuse the new password; `policyRefused` if the
-    ///   profile does not allow password changes here.
-    @discardableResult
-    public func changePassword(
-        of name: String? = nil,
-        realm: String? = nil,
-        from current: Secret,
-        to new: Secret
-    ) async throws(KerberosError) -> PasswordChange {
-        let principal = try await checkPasswordChange(of: name, realm: realm)
+    init(_ options: KerberosExtension.Options, names: PrincipalNames, clients: RealmClients, store: SessionStore, secrets: StoredSecrets?) {
+        self.options = options
+        policy = names.policy
+        self.names = names
+        self.clients = clients
+        self.store = store
+        self.secrets = secrets
+    }
+
+    /// The password rules of a realm, from the profiles.
+    func rules(for realm: String) -> PasswordRules { policy.configurations.passwordRules(for: realm) }
+
+    /// Changes a principal's password after checking the new one. The current password is sent once.
+    func change(of name: String?, realm: String?, from current: Secret, to new: Secret) async throws(KerberosError) -> PasswordChange {
+        let principal = try await check(of: name, realm: realm)
         try await check(new, for: principal, current: current)
         let client = clients.makeClient(for: principal.realm)
         try await client.changePassword(of: principal, from: current, to: new)
         return await noteChange(of: principal, to: new, client: client)
     }
 
-    /// Changes a principal's password, and prompts for the current password once and for the new one twice. Prompts for the new one up to
-    /// three times if it is refused.
-    @discardableResult
-    public func changePassword(
-        of name: String? = nil,
-        realm: String? = nil,
-        prompt: any Prompter
-    ) async throws(KerberosError) -> PasswordChange {
-        let principal = try await checkPasswordChange(of: name, realm: realm)
+    /// Changes a principal's password, and prompts for the current one and the new one.
+    func change(of name: String?, realm: String?, prompt: any Prompter) async throws(KerberosError) -> PasswordChange {
+        let principal = try await check(of: name, realm: realm)
         let client = clients.makeClient(for: principal.realm)
-        let new = try await changePassword(of: principal, asking: PasswordMemory(prompt), client: client)
+        let new = try await change(of: principal, asking: PasswordMemory(prompt), client: client)
         return await noteChange(of: principal, to: new, client: client)
     }
 
+    /// Changes a password that has expired, during a sign-in. Afterwards `memory` answers with the new password.
+    func changeExpired(
+        of principal: Principal,
+        asking memory: PasswordMemory,
+        client: KerberosClient
+    ) async throws(KerberosError) -> Secret {
+        memory.announce("The password of \(principal) has expired and must be changed.")
+        let new = try await change(of: principal, asking: memory, client: client)
+        await secrets?.replace(of: principal, with: new)
+        return new
+    }
+
     /// Changes a password by prompting for it. Afterwards `memory` answers with the new password.
-    @discardableResult
-    func changePassword(of principal: Principal, asking memory: PasswordMemory, client: KerberosClient) async throws(KerberosError)
-        -> Secret
-    {
+    private func change(
+        of principal: Principal,
+        asking memory: PasswordMemory,
+        client: KerberosClient
+    ) async throws(KerberosError) -> Secret {
         let credential = try await client.passwordChangeCredential(for: principal, using: .prompter(memory))
-        var banner = passwordRules(for: principal.realm).requirements
+        var banner = rules(for: principal.realm).requirements
         var attemptsLeft = 3
         while true {
             attemptsLeft -= 1
@@ -89,9 +98,9 @@ extension KerberosExtension {
     ///
     /// - Throws: `KerberosError`; `policyRefused` if the profile does not allow password changes here, `passwordRefused` if it does not
     ///   allow one yet.
-    package func checkPasswordChange(of name: String? = nil, realm: String? = nil) async throws(KerberosError) -> Principal {
-        let principal = if let name { try await self.principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }
-        let rules = passwordRules(for: principal.realm)
+    func check(of name: String?, realm: String?) async throws(KerberosError) -> Principal {
+        let principal = try await names.principal(orDefault: name, realm: realm)
+        let rules = rules(for: principal.realm)
         if let url = rules.changeURL {
             throw KerberosError(
                 .policyRefused,
@@ -106,7 +115,7 @@ extension KerberosExtension {
                 message: "\(rules.sourceName) does not allow password changes (allowPasswordChange). Ask your administrator."
             )
         }
-        let changed = try await sessionStore.read().sessions(of: principal).compactMap(\.passwordChanged).max()
+        let changed = try await store.read().sessions(of: principal).compactMap(\.passwordChanged).max()
         if let earliest = rules.earliestChange(changed: changed), options.clock() < earliest {
             let sentence = "the password was changed recently. It can be changed again after \(earliest.localText)."
             throw .passwordRefused(principal, sentence)
@@ -116,7 +125,7 @@ extension KerberosExtension {
 
     /// Checks a new password against the profile's rules before it is sent.
     private func check(_ new: Secret, for principal: Principal, current: Secret?) async throws(KerberosError) {
-        let rules = passwordRules(for: principal.realm)
+        let rules = rules(for: principal.realm)
         let account = principal.components.first ?? ""
         let displayName = rules.requiresComplexity && account == options.userName ? await options.displayName() : nil
         var sentences = unsafe new.withUnsafeBytes { unsafe rules.violations(of: $0, accountName: account, displayName: displayName) }
@@ -130,14 +139,14 @@ extension KerberosExtension {
     /// new password's expiration only in an initial authentication, so this requests a ticket and discards it. It does so only if the realm
     /// has a single KDC: another KDC might not have the new password yet, and would count a failed attempt.
     private func noteChange(of principal: Principal, to new: Secret, client: KerberosClient) async -> PasswordChange {
-        await replaceStoredSecret(of: principal, with: new)
+        await secrets?.replace(of: principal, with: new)
         // Equals the mark's value bit by bit: `Date` counts from another reference date than the mark.
         let changed = Date(timeIntervalSince1970: options.clock().timeIntervalSince1970)
-        let sessions = (try? await sessionStore.read().sessions(of: principal)) ?? []
+        let sessions = (try? await store.read().sessions(of: principal)) ?? []
         let caches = sessions.map(\.cache)
         for cache in caches {
-            try? await sessionStore.local.setMark(SessionMark.passwordExpires, to: "", in: cache)
-            try? await sessionStore.local.setMark(SessionMark.passwordChanged, to: SessionMark.text(changed), in: cache)
+            try? await store.local.setMark(SessionMark.passwordExpires, to: "", in: cache)
+            try? await store.local.setMark(SessionMark.passwordChanged, to: SessionMark.text(changed), in: cache)
         }
         var announced: Date?
         if let order = try? await client.kdcOrder(), order.named.count == 1, !order.asksDNS {
@@ -147,10 +156,10 @@ extension KerberosExtension {
         if sessions.contains(where: { $0.passwordExpires != nil && $0.passwordExpires == announced }) { announced = nil }
         if let announced {
             for cache in caches {
-                try? await sessionStore.local.setMark(SessionMark.passwordExpires, to: SessionMark.text(announced), in: cache)
+                try? await store.local.setMark(SessionMark.passwordExpires, to: SessionMark.text(announced), in: cache)
             }
         }
-        let expires = passwordRules(for: principal.realm).expiry(announced: announced, changed: changed)
+        let expires = rules(for: principal.realm).expiry(announced: announced, changed: changed)
         return PasswordChange(principal: principal, changed: changed, expires: expires)
     }
 }

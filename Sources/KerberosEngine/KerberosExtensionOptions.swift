@@ -1,0 +1,86 @@
+public import Kerberos
+public import SignOnPolicy
+
+public import struct Foundation.Date
+
+extension KerberosExtension {
+    /// The configuration of an extension.
+    public struct Options: Sendable {
+        /// The active profiles.
+        public var configurations: [ExtensionConfiguration]
+        /// Which tickets answer challenges.
+        public var credential: Credential
+        /// The krb5.conf that supplies what the profiles do not set.
+        public var base: RealmConfiguration.Base
+        /// The default credential cache; nil uses `KRB5CCNAME`, krb5.conf or libkrb5's default.
+        public var defaultCacheName: String?
+        /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`. Nil uses the one of
+        /// the realm's profile.
+        public var armorCache: CredentialCacheName?
+        /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
+        public var cacheSocket: String?
+        /// A private directory for the caches of further principals, used if the default cache can hold only one.
+        public var additionalCacheDirectory: String?
+        /// The user's name. It signs in if neither the caller nor the profile names a principal.
+        public var userName: String?
+        /// Returns the user's full name, no part of which may be in a complex password. Called only when a password is changed, because it
+        /// may query a directory.
+        public var displayName: @Sendable () async -> String?
+        /// Asks for passwords and PINs when a request that allows it needs a sign-in.
+        public var prompter: (any Prompter)?
+        /// Called when such a request needs a sign-in and there is no prompter.
+        public var nobodyToAsk: @Sendable () -> Void
+        /// The store of passwords for automatic sign-in; nil stores and uses none.
+        public var secretStore: (any SecretStore)?
+        /// Receives libkrb5's trace, line by line.
+        public var trace: (@Sendable (String) -> Void)?
+        /// Returns the current time.
+        public var clock: @Sendable () -> Date
+        /// Returns the seconds of a monotonic clock that also counts while the machine is suspended, so that changes of ``clock`` can be
+        /// detected; nil disables the detection.
+        package var uptime: (@Sendable () -> Double)?
+
+        /// Which tickets answer challenges.
+        public enum Credential: Sendable {
+            /// The tickets of the signed-in principals, in the credential caches that all programs share.
+            case sessions
+            /// A service's own ticket from its keytab, kept in this process's memory and reacquired before it expires.
+            case keytab(InitialCredentialSource, principal: String?)
+        }
+
+        /// Creates options for profiles. The defaults suit a machine with one user.
+        public init(
+            configurations: [ExtensionConfiguration],
+            credential: Credential = .sessions,
+            base: RealmConfiguration.Base = .system,
+            defaultCacheName: String? = nil,
+            armorCache: CredentialCacheName? = nil,
+            cacheSocket: String? = nil,
+            additionalCacheDirectory: String? = nil,
+            userName: String? = nil,
+            displayName: @escaping @Sendable () async -> String? = { nil },
+            prompter: (any Prompter)? = nil,
+            nobodyToAsk: @escaping @Sendable () -> Void = {},
+            secretStore: (any SecretStore)? = nil,
+            trace: (@Sendable (String) -> Void)? = nil,
+            clock: (@Sendable () -> Date)? = nil
+        ) {
+            self.configurations = configurations
+            self.credential = credential
+            self.base = base
+            self.defaultCacheName = defaultCacheName
+            self.armorCache = armorCache
+            self.cacheSocket = cacheSocket
+            self.additionalCacheDirectory = additionalCacheDirectory
+            self.userName = userName
+            self.displayName = displayName
+            self.prompter = prompter
+            self.nobodyToAsk = nobodyToAsk
+            self.secretStore = secretStore
+            self.trace = trace
+            self.clock = clock ?? { Date() }
+            // A clock that the caller supplies cannot be compared with the machine's monotonic clock.
+            uptime = clock == nil ? ClockWatch.machineUptime : nil
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import Kerberos
+internal import SignOnPolicy
+
+internal import struct Foundation.Date
+
+/// Asks a person on behalf of sign-ins: callers with one question share one prompt, and the limiter decides whether it may open.
+final class Prompts: Sendable {
+    /// Asks for passwords and PINs; nil asks no one.
+    let prompter: (any Prompter)?
+    /// Called when a request needs a sign-in and there is no prompter.
+    let nobodyToAsk: @Sendable () -> Void
+    private let clock: @Sendable () -> Date
+    /// Decides whether a prompt may open.
+    let limiter = PromptLimiter()
+    /// The sign-ins that may prompt, by their question.
+    let flights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
+
+    init(_ options: KerberosExtension.Options) {
+        prompter = options.prompter
+        nobodyToAsk = options.nobodyToAsk
+        clock = options.clock
+    }
+
+    /// Cancels the open prompts. Their callers get `canceled`.
+    func cancelAll() { flights.cancelAll() }
+
+    /// Performs a sign-in that may prompt for the answer to a question, or joins the one that runs.
+    ///
+    /// - Parameter signIn: Signs in with the source that it gets.
+    func ask(
+        _ question: Question,
+        _ prompter: any Prompter,
+        _ signIn: @escaping @Sendable (InitialCredentialSource) async throws(KerberosError) -> Session
+    ) async throws(KerberosError) -> Session {
+        try await flights.run(question) { [self] () async throws(KerberosError) in
+            let gated = LimitedPrompter(prompter, question, limiter, clock: clock)
+            defer { gated.end() }
+            // A certificate may require no PIN; a password sign-in always prompts.
+            if question.answer == .password { try gated.open() }
+            do throws(KerberosError) {
+                let session = try await signIn(question.source(gated))
+                if gated.refusal == nil { limiter.forget(question.principal) }
+                return session
+            } catch {
+                if let refusal = gated.refusal, error.code == .notInteractive { throw refusal }
+                // After a person cancels, the next prompts are refused for a while, because programs retry automatically. A canceled
+                // request is no refusal.
+                if error.code == .canceled, !Task.isCancelled { limiter.refuse(question.principal, at: clock()) }
+                throw error
+            }
+        }
+    }
+}
+
+extension SignIns {
+    /// Signs in a principal by prompting.
+    func signInByAsking(_ name: String?, realm: String?, options: InitialCredentialOptions) async throws(KerberosError) -> Session {
+        guard prompts.prompter != nil else {
+            prompts.nobodyToAsk()
+            throw .nobodyToAsk(name ?? realm ?? "")
+        }
+        return try await ask(try await names.principal(orDefault: name, realm: realm), options)
+    }
+
+    /// Signs in a principal with a certificate, and prompts for its PIN if it requires one and there is a prompter.
+    func signInByAsking(
+        _ name: String?,
+        realm: String?,
+        certificate: String?,
+        options: InitialCredentialOptions
+    ) async throws(KerberosError) -> Session {
+        guard let prompter = prompts.prompter else {
+            return try await signIn(name, realm: realm, using: .certificate(certificate, GivenAnswer(nil)), options: options).session
+        }
+        let principal = try await names.principal(orDefault: name, realm: realm)
+        return try await ask(Question(of: principal, .certificate(certificate, prompter)), prompter, options)
+    }
+
+    /// Signs in by prompting for a request that needs a session.
+    func sessionByAsking(_ name: Principal?, realm: String) async throws(KerberosError) -> Session {
+        let principal = if let name { name } else { try await names.defaultPrincipal(realm: realm) }
+        do throws(KerberosError) {
+            return try await ask(principal, .init())
+        } catch {
+            throw name == nil && error.code == .unknownPrincipal ? .unknownUser(error) : error
+        }
+    }
+
+    private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
+        guard let prompter = prompts.prompter else { throw .nobodyToAsk(principal.description) }
+        let source = try await exchange.permissions.interactiveSource(realm: principal.realm, prompter: prompter)
+        return try await ask(Question(of: principal, source), prompter, options)
+    }
+
+    private func ask(
+        _ question: Question,
+        _ prompter: any Prompter,
+        _ options: InitialCredentialOptions
+    ) async throws(KerberosError) -> Session {
+        try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
+            try await signIn(question.principal.description, using: source, options: options).session
+        }
+    }
+}
+
+extension KerberosError {
+    fileprivate static func nobodyToAsk(_ subject: String) -> KerberosError {
+        let message = "a password is required, and no prompt is available. Pass a password or a keytab, or sign in with: ksso login"
+        return KerberosError(.notInteractive, subject: subject, message: message)
+    }
+}

@@ -1,0 +1,57 @@
+internal import Kerberos
+internal import SignOnPolicy
+
+internal import struct Foundation.Date
+
+/// Signs in principals: finds the principal, checks what its profile permits, requests the ticket and stores it in the shared caches.
+final class SignIns: Sendable {
+    /// Finds the principal that a name means.
+    let names: PrincipalNames
+    /// Requests the ticket.
+    let exchange: InitialExchange
+    /// The shared caches, which get the ticket.
+    let store: SessionStore
+    /// The passwords for automatic sign-in; nil stores and uses none.
+    let secrets: StoredSecrets?
+    /// Asks a person.
+    let prompts: Prompts
+    /// Returns the current time.
+    let clock: @Sendable () -> Date
+
+    init(
+        _ options: KerberosExtension.Options,
+        policy: DecisionPolicy,
+        clients: RealmClients,
+        store: SessionStore,
+        sessions: any SessionReader
+    ) {
+        let permissions = SignInPermissions(policy: policy, clients: clients)
+        names = PrincipalNames(policy: policy, local: clients.local, userName: options.userName, sessions: sessions)
+        secrets = options.secretStore.map { StoredSecrets($0, permissions) }
+        let passwords = PasswordChanges(options, names: names, clients: clients, store: store, secrets: secrets)
+        exchange = InitialExchange(permissions, passwords: passwords, clock: options.clock)
+        self.store = store
+        prompts = Prompts(options)
+        clock = options.clock
+    }
+
+    /// Signs in, and also returns the password that the KDC accepted, if the sign-in used one.
+    ///
+    /// - Parameter isUnattended: Whether no person requested the sign-in. If so, another signed-in principal stays the default one.
+    func signIn(
+        _ name: String?,
+        realm: String? = nil,
+        using given: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil,
+        isUnattended: Bool = false
+    ) async throws(KerberosError) -> (session: Session, password: Secret?) {
+        let principal = try await names.principal(signingIn: name, realm: realm, using: given)
+        let source = try await exchange.permissions.permitted(given, realm: principal.realm)
+        // Checks that a cache is available before the prompt for a password.
+        if cache == nil { try await store.checkPlace(for: principal) }
+        let answer = try await exchange.ticket(for: principal, using: source, options: options)
+        let marks = SessionMark.all(for: given.kind, at: clock()).merging(SessionMark.requestedName(principal, of: answer)) { $1 }
+        return (try await store.keep(answer, marks: marks, cache: cache, isUnattended: isUnattended), answer.password)
+    }
+}

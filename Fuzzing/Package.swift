@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers. They are a separate package so that users of the libraries do not build them. SignOnPolicy, HTTPNegotiate and KCM are built here as
-// part of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is fetched.
+// The fuzzers. They are a separate package so that users of the libraries do not build them. SignOnPolicy, HTTPNegotiate and KCM are
+// built here as part of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is
+// fetched.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),

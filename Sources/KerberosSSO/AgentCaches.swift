@@ -9,15 +9,15 @@ extension RuntimeDirectory {
     /// The socket of the agent that keeps the tickets; nil if there is no such agent, or if other users can write to the directory.
     package var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 
-    /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
+    /// How long to wait for a lost socket. An agent checks its sockets every two seconds and binds lost ones again.
     private static let lossLimit = Duration.seconds(3)
-    /// How long the agent may take to say where the tickets are.
+    /// How long the agent may take to report where the tickets are.
     private static let answerLimit = Duration.seconds(2)
 
     /// The cache socket of the agent that keeps the tickets; nil if none does.
     ///
-    /// The socket of an agent that runs may be lost. Because its tickets are still there, it is waited for, and the system's default cache
-    /// does not take its place.
+    /// If a running agent has lost its socket, this waits for the socket, because the agent still has the tickets, and does not use the
+    /// system's default cache instead.
     ///
     /// - Throws: `AuthorizationError` (`agentUnavailable`) if the agent does not bind it again; `CancellationError`.
     package func findCacheSocket() async throws -> String? {
@@ -42,11 +42,11 @@ extension RuntimeDirectory {
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        // One that has started, or has handed over, meanwhile.
+        // An agent may have started, or been replaced, in the meantime.
         return cacheSocket
     }
 
-    /// Why programs can't reach the tickets that the agent here keeps; nil if they can, or it keeps none.
+    /// Why programs cannot reach the tickets stored by the agent of this directory; nil if they can, or if there are none.
     package func cacheLoss() async -> SocketLoss? {
         guard PrivateDirectory(path: path).isTrusted, !servesCaches, hasAgent, await agentKeepsTickets(), !servesCaches, hasAgent else {
             return nil
@@ -67,11 +67,11 @@ extension RuntimeDirectory {
             return await group.next() ?? nil
         }
         if let mode { return mode == "agent" }
-        // One that can't be asked: the krb5.conf that it has written names the socket.
+        // If the agent does not answer, check whether its krb5.conf names the socket.
         return (try? String(contentsOfFile: sessionConfiguration, encoding: .utf8))?.contains("kcm_socket = \(kcmSocket)\n") == true
     }
 
-    /// Sees that the agent whose caches are about to be used answers: libkrb5 would wait for it without a limit.
+    /// Throws if the agent whose caches are about to be used does not answer, because libkrb5 would wait for it without a limit.
     func checkCaches() async throws(AuthorizationError) {
         guard let listener = await BlockingCall.run({ silentListener(at: .caches) }) else { return }
         throw AuthorizationError(.timedOut, listener.silence)

@@ -96,6 +96,34 @@ extension SingleSignOn {
 
     /// Explains what would answer a challenge from a URL. Uses no network.
     public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
+
+    /// Creates the value of the `Authorization` field for one request, such as `Negotiate YII…`.
+    ///
+    /// For HTTP clients that this package has no module for. The header alone does not verify the server: a client that must do that
+    /// follows the whole exchange, as `NegotiateExchange` describes.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the request, whose host the profile must cover.
+    ///   - principal: The principal to use if several are signed in; nil leaves the choice to the profile.
+    ///   - channelBindings: `tls-server-end-point:` and the hash of the server's certificate (RFC 5929). Without them the ticket is not
+    ///     bound to the TLS connection, and a server that requires channel bindings refuses it.
+    /// - Throws: `AuthorizationError`, with the code `notHandled` if no rule covers the URL.
+    public func authorizationHeader(
+        for url: URL,
+        principal: String? = nil,
+        channelBindings: [UInt8]? = nil
+    ) async throws(AuthorizationError) -> String {
+        let request = AuthorizationRequest(url: url, principal: principal, channelBindings: channelBindings)
+        switch try await beginAuthorization(with: request) {
+        case .headers(let grant):
+            guard let header = grant.headers[.authorization] else { break }
+            return header
+        case .notHandled(let reasons):
+            throw AuthorizationError(.notHandled, reasons.last { $0.verdict == .failed }?.detail ?? "No rule covers the URL.")
+        case .completed: break
+        }
+        throw AuthorizationError(.failed, "The extension created no header.")
+    }
 }
 
 extension SingleSignOn {

@@ -16,7 +16,7 @@ internal import SystemSupport
 /// It is a `CredentialExtension`: pass it to an HTTP client. Can be used from any number of tasks.
 public final class SingleSignOn: CredentialExtension {
     /// The extension that answers the requests.
-    public let kerberos: KerberosExtension
+    package let kerberos: KerberosExtension
     /// The warnings about profiles that were skipped, and about those that are active.
     public let warnings: [ProfileWarning]
     /// The active profiles.

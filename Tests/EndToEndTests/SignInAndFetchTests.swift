@@ -60,6 +60,21 @@ struct SignInAndFetchTests {
         }
     }
 
+    @Test func `one call creates the header for another HTTP client`() async throws {
+        try await withClient { _, sso, _, url in
+            try await sso.signIn("alice", using: .password(Secret("alice-secret")))
+            var request = HTTPClientRequest(url: "\(url)/hello")
+            let page = try #require(URL(string: request.url))
+            request.headers.add(name: "Authorization", value: try await sso.authorizationHeader(for: page))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            #expect(response.status == .ok)
+            #expect(try await text(response) == "Hello alice@EXAMPLE.TEST\n")
+            let uncovered = try #require(URL(string: "https://www.other.test/"))
+            let error = await #expect(throws: AuthorizationError.self) { try await sso.authorizationHeader(for: uncovered) }
+            #expect(error?.code == .notHandled)
+        }
+    }
+
     @Test func `an unchanged Mac profile is used over HTTPS and not over plain HTTP`() async throws {
         let profile = try #require(Bundle.module.path(forResource: "corp", ofType: "mobileconfig", inDirectory: "Fixtures"))
         try await withClient(usesTLS: true, profile: profile) { _, sso, http, url in

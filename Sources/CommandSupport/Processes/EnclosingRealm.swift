@@ -8,7 +8,7 @@ package enum EnclosingRealm {
     /// Whether the caller runs in a realm of `ksso realm run`.
     package static func isInside(_ environment: [String: String]) -> Bool { environment[controlVariable]?.isEmpty == false }
 
-    /// Refuses what would write paths of the realm, which ends, into the caller's home, which stays.
+    /// Throws inside a test realm, because the command would write the realm's temporary paths to the caller's home.
     package static func refuseInside(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
         guard isInside(environment) else { return }
         let sentence =

@@ -29,14 +29,14 @@ package struct SignalWait: Sendable {
             while read(end, &number, 1) == 1 { continuation.yield(Int32(number)) }
         }
         source.activate()
-        // Both ends stay open, because the handlers go on writing.
+        // Both ends stay open, because the handlers continue to write.
         defer { source.cancel() }
         writeEnd.store(ends[1], ordering: .sequentiallyConsistent)
         for number in numbers where !isIgnored(number) { watch(number) }
         return try await body(SignalWait(signals: signals))
     }
 
-    /// Has signals end the process at once again, before it becomes another program.
+    /// Restores the signals' default actions, before the process executes another program.
     package static func restoreDefaults() { for number in numbers where !isIgnored(number) { signal(number, SIG_DFL) } }
 
     private static let numbers = [SIGINT, SIGTERM, SIGHUP]

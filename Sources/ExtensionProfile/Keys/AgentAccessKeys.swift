@@ -4,7 +4,7 @@ import SignOnPolicy
 enum AllowedPeerEntry {
     static let key = "AllowedPeers"
 
-    /// The faultless entries of a payload, sorted by name.
+    /// The valid entries of a payload, sorted by name.
     static func all(in keys: [String: ProfileValue]) -> [AllowedPeer] {
         (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { name, list in
             guard let peer = AllowedPeer.Peer(name) else { return nil }

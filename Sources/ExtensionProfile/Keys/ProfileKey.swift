@@ -94,7 +94,9 @@ public struct ProfileKey: Sendable, Hashable {
 
 extension ProfileKey {
     private static let forManagement = State.notApplicable("it is for the device management that installs the profile")
-    private static let forRedirect = State.notApplicable("it belongs to payloads of type Redirect, which the Kerberos extension has not")
+    private static let forRedirect = State.notApplicable(
+        "it belongs to payloads of type Redirect, which the Kerberos extension does not support"
+    )
     private static let forPlatform = State.notApplicable("Platform SSO signs users in to a Mac itself")
 
     /// The keys of a payload.
@@ -235,7 +237,7 @@ extension ProfileKey {
         key(
             "syncLocalPassword",
             .boolean,
-            .notApplicable("the local account's password is PAM's affair"),
+            .notApplicable("the local account's password is managed by PAM"),
             default: .boolean(false)
         ),
     ]
@@ -244,7 +246,7 @@ extension ProfileKey {
     private static let directory: [ProfileKey] = [
         key("siteCode", .string, site),
         key("useSiteAutoDiscovery", .boolean, site, default: .boolean(true)),
-        key("requireTLSForLDAP", .boolean, .notApplicable("no LDAP is spoken, with TLS or without"), default: .boolean(false)),
+        key("requireTLSForLDAP", .boolean, .notApplicable("this project does not use LDAP"), default: .boolean(false)),
         key(
             "replicationTime",
             .integer,

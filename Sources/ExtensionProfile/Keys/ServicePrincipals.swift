@@ -13,7 +13,7 @@ struct ServicePrincipalEntry {
     /// The part before the slash.
     var service: Substring { principal.prefix { $0 != "/" } }
 
-    /// The faultless entries of a payload, sorted by the text of their origins.
+    /// The valid entries of a payload, sorted by the text of their origins.
     static func all(in keys: [String: ProfileValue]) -> [ServicePrincipalEntry] {
         (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { text, value in
             guard let principal = value.string, let origin = try? origin(text), (try? check(principal)) != nil else { return nil }

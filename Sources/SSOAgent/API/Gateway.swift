@@ -38,7 +38,9 @@ extension AgentAPI {
             throw AgentProblem.badRequest("exactly one X-Original-URL field with the upstream's URL is required.")
         }
         _ = try Origin(url: text)
-        guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
+        guard let url = URL(string: text) else {
+            throw AuthorizationError(.invalidURL, "\(text.debugDescription) is not a valid URL. Percent-encode it.")
+        }
         return AuthorizationRequest(url: url)
     }
 

@@ -33,7 +33,7 @@ extension AgentProblem {
         case let error as any HTTPResponseError: self = Self.http(error.status)
         case is HTTPParserError: self = Self.http(.badRequest)
         case is CancellationError:
-            self.init(status: 503, title: "The request was cancelled", code: "canceled", detail: "the agent is stopping. Try again.")
+            self.init(status: 503, title: "The request was canceled", code: "canceled", detail: "the agent is stopping. Try again.")
         default:
             self.init(status: 500, title: "The agent failed", code: "unknown", detail: "the agent failed: \(error)")
         }

@@ -38,7 +38,9 @@ extension AgentAPI {
             throw AgentProblem.badRequest("the query has no url: write /v1/explain?url= and the URL, percent-encoded.")
         }
         _ = try Origin(url: text)
-        guard let url = URL(string: text) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
+        guard let url = URL(string: text) else {
+            throw AuthorizationError(.invalidURL, "\(text.debugDescription) is not a valid URL. Percent-encode it.")
+        }
         let explanation = await context.served.kerberos.explanation(for: url)
         var document = ExplanationDocument(explanation)
         if let reason = lockReason(for: explanation.plan) { document.reasons.append(reason) }

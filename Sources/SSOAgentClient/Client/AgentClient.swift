@@ -245,7 +245,7 @@ extension AuthorizationError {
         case .lost: self.init(.agentUnavailable, "\(path): the agent closed the connection before it responded. Try again.")
         case .broken(let why): self.init(.agentUnavailable, "\(path): the agent's response is invalid: \(why). Restart the agent.")
         case .timedOut: self.init(.timedOut, "\(path): the agent did not respond in time.")
-        case .canceled: self.init(.canceled, "The request was cancelled.")
+        case .canceled: self.init(.canceled, "The request was canceled.")
         }
     }
 }

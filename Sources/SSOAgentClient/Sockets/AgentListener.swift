@@ -71,7 +71,7 @@ package struct AgentListener: Sendable, Hashable {
             : "systemctl --user restart ksso-agent.socket ksso-agent.service"
     }
 
-    /// The machine's systemd has a service's agent, each user's his own.
+    /// The system manager (PID 1) runs a service's agent, and a user's manager runs the user's agent.
     private var unit: String { processID == 1 ? "restart ksso-agent@NAME" : "--user restart ksso-agent" }
 
     private static func contents(_ path: String) -> String {
@@ -199,7 +199,7 @@ extension RuntimeDirectory {
             let table = FileManager.default.contents(atPath: "/proc/locks")
         else { return nil }
         return Self.lockHolders(of: lock, in: String(decoding: table, as: UTF8.self)).lazy.map(AgentListener.init).first {
-            // A lock of another user's says nothing of this folder, which only its owner may enter.
+            // A lock held by another user is ignored, because only the owner can enter this directory.
             $0.isAgent && FileIdentity.owner(ofProcess: $0.processID) == geteuid()
         }
     }

@@ -63,7 +63,9 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
     /// - Throws: `AuthorizationError`: `invalidURL`, or `failed` for an unknown value of ``mutualAuthentication``.
     package func authorizationRequest() throws(AuthorizationError) -> AuthorizationRequest {
         _ = try Origin(url: url)
-        guard let url = URL(string: url) else { throw AuthorizationError(.invalidURL, "This is not a URL.") }
+        guard let url = URL(string: self.url) else {
+            throw AuthorizationError(.invalidURL, "\(self.url.debugDescription) is not a valid URL. Percent-encode it.")
+        }
         var request = AuthorizationRequest(url: url, operation: operation.map { .init(rawValue: $0) } ?? .implicit)
         if let mutualAuthentication {
             guard let choice = MutualAuthentication(rawValue: mutualAuthentication) else {

@@ -71,7 +71,7 @@ extension DiagnosticStep {
         if abs(offset) > findings.clockTolerance {
             let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
             guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
-            // libkrb5 goes by the KDC's clock then. Certificates, Java and others do not.
+            // libkrb5 then uses the KDC's clock. Other libraries, such as Java's, do not.
             return .warning("\(text), which libkrb5 corrects (kdc_timesync); other libraries may not.", remedy: remedy)
         }
         if abs(offset) > min(60, findings.clockTolerance / 2) {

@@ -140,8 +140,8 @@ extension ExtensionConfiguration {
     func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
 }
 
-/// Which credential answers a host of `Hosts`: the key `credentialUseMode`. The meaning is that of Apple's first documentation, which agrees
-/// with the values' names.
+/// Which credential answers a host of `Hosts`: the key `credentialUseMode`. The meaning is that of Apple's first documentation, which
+/// agrees with the values' names.
 public enum CredentialUseMode: String, Sendable, Hashable, CaseIterable, Codable {
     /// The extension's, even if the program names another principal.
     case always

@@ -10,8 +10,8 @@ internal import Foundation
 
 /// Starts programs (posix_spawn(3)) without a shell.
 ///
-/// A program gets the descriptors 0, 1 and 2 and no others, because a lock or a pipe of the caller's parent would otherwise stay open as long
-/// as the program runs. It inherits no blocked or ignored signal, and only the given environment.
+/// A program gets the descriptors 0, 1 and 2 and no others, because a lock or a pipe of the caller's parent would otherwise stay open as
+/// long as the program runs. It inherits no blocked or ignored signal, and only the given environment.
 package enum ChildProcess {
     /// What one of the descriptors 0, 1 and 2 refers to in the program.
     package enum Stream {

@@ -14,7 +14,7 @@ package enum BlockingCall {
 
 /// Returns the value of some work, or nil if the work takes longer than the limit. Late work continues in the background.
 ///
-/// - Parameter cancelsLateWork: Whether the task of late work is cancelled, so that it can stop where it checks for that.
+/// - Parameter cancelsLateWork: Whether the task of late work is canceled, so that it can stop where it checks for that.
 package func firstResult<Value: Sendable>(
     within limit: Duration,
     cancelsLateWork: Bool = true,

@@ -69,7 +69,7 @@ struct AgentStatus: AsyncParsableCommand {
 struct AgentStop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the agent; what it keeps on disk stays for the next start.",
+        abstract: "Stop the agent; its tickets on disk are kept for the next start.",
         discussion: """
             The agent first completes the requests that it has started. An agent that does not answer, such as a suspended one, is \
             terminated by a signal. To end the sessions as well, first run: ksso logout --all
@@ -177,7 +177,7 @@ struct AgentImport: AsyncParsableCommand {
         }
     }
 
-    /// The agent's, which is waited for if it is lost.
+    /// The agent's cache socket. If it is lost, waits until it is bound again.
     private func cacheSocket(of runtime: RuntimeDirectory) async throws(CommandFailure) -> String? {
         do {
             return try await runtime.findCacheSocket()

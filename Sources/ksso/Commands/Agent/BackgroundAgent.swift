@@ -61,7 +61,7 @@ struct BackgroundAgent {
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
     }
 
-    /// Empties the log of an agent that is gone, so that it does not grow with each start. One that runs goes on writing it.
+    /// Empties the log after an agent has exited, so that it does not grow with each start. A running agent continues to write to it.
     private func emptyLog() {
         guard let lock = try? AgentLock(runtime) else { return }
         truncate(log, 0)

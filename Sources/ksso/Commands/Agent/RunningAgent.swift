@@ -19,15 +19,15 @@ struct RunningAgent {
     enum Answer {
         case status(StatusDocument)
         case silence(AgentListener)
-        /// One that runs, and whose socket is lost.
+        /// The agent is running, but its socket is lost.
         case unreachable(AgentListener)
     }
 
-    /// How long a lost socket is waited for: an agent looks every two seconds whether its sockets are there, and binds them again.
+    /// How long to wait for a lost socket. An agent checks its sockets every two seconds and binds lost ones again.
     private static let lossLimit = Duration.seconds(3)
 
-    /// The agent that runs, and at whose socket programs do not find it; nil if one is found there, or none runs. Waits for one that binds
-    /// its socket again, or starts, or ends.
+    /// The running agent whose socket is lost; nil if its socket is reachable or no agent is running. Waits while the agent binds its
+    /// socket again, starts or exits.
     func unreachable() async -> AgentListener? {
         let end = ContinuousClock.now + Self.lossLimit
         while !runtime.isServed, let holder = runtime.lockHolder {
@@ -36,7 +36,7 @@ struct RunningAgent {
         return nil
     }
 
-    /// What to report of an agent that runs and whose socket is lost.
+    /// The message about a running agent whose socket is lost.
     func unreachableSentence(_ agent: AgentListener) -> String {
         let loss = runtime.loss(of: .requests)
         return "an agent (process \(agent.processID)) is running in \(runtime.path), but cannot be reached at \(loss.fault). \(loss.remedy)"

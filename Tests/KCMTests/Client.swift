@@ -7,8 +7,9 @@ struct Client {
     var store: CredentialStore
     var connection = ConnectionState()
     var now: UInt32 = 1500
-    /// How many stored credentials the last request was compared with.
-    var examined = 0
+    /// The numbers of stored credentials that the last request was compared with, one for each turn that it took.
+    var turns: [Int] = []
+    var examined: Int { turns.reduce(0, +) }
 
     init(user: UInt32 = 1000, limits: StoreLimits = StoreLimits()) { store = CredentialStore(user: user, limits: limits) }
 
@@ -30,10 +31,14 @@ struct Client {
 
     mutating func send(_ frame: [UInt8]) -> Reply {
         do {
-            let decision = store.decide(try Request(frame), connection: &connection, now: now)
-            examined = decision.examined
-            for change in decision.changes { store.apply(change) }
-            return decision.reply
+            let request = try Request(frame)
+            turns = []
+            while true {
+                let decision = store.decide(request, connection: &connection, now: now)
+                turns.append(decision.examined)
+                for change in decision.changes { store.apply(change) }
+                if !connection.isUnfinished { return decision.reply }
+            }
         } catch {
             return Reply(code: error.replyCode ?? ReplyCode(rawValue: .min))
         }

@@ -27,8 +27,11 @@ struct Disk {
     var reports: [ServerReport] { reportList.all }
 
     @discardableResult mutating func send(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UInt8] = []) -> ReplyCode {
-        account.reply(to: Array(requestBytes(operation, name, body).dropFirst(4)), connection: &connection)?.code
-            ?? ReplyCode(rawValue: .min)
+        let request = Array(requestBytes(operation, name, body).dropFirst(4))
+        while true {
+            let reply = account.reply(to: request, connection: &connection)
+            if !connection.isUnfinished { return reply?.code ?? ReplyCode(rawValue: .min) }
+        }
     }
 
     /// Everything that a restart must restore.

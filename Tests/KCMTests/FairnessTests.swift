@@ -146,6 +146,39 @@ struct FairnessTests {
         }
     }
 
+    /// The removal takes 47 turns. The other user's request is in the kernel's buffer during the first one.
+    @Test func `a removal of many tickets does not delay another user's request`() async throws {
+        let next = Mutex<UInt32>(1)
+        let gate = Gate()
+        var options = KCMServer.Options.forEveryone()
+        options.limits.turnTime = .zero
+        options.peer = { _ in PeerCredential(processID: 1, userID: next.withLock { $0 }, groupID: 1) }
+        options.observer = { gate.note($0.user) }
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
+                #expect(try await connection.code(.replace, "a", replacement((0..<3000).map { Sample.ticket($0) })) == .ok)
+                next.withLock { $0 = 2 }
+                try await withConnection(running.path) { other async throws in
+                    #expect(try await other.code(.initialize, "b", Sample.bob) == .ok)
+                    gate.arm()
+                    // The second request arrives with the first, and is answered after it.
+                    let removal = requestBytes(.remove, "a", Fields(client: nil, server: nil).patternBytes())
+                    try await connection.send(removal + requestBytes(.credentialList, "a"))
+                    await gate.waitForArrival()
+                    let request = requestBytes(.store, "b", Sample.ticket(1).bytes)
+                    try await other.channel.writeAndFlush(ByteBuffer(bytes: request)).get()
+                    gate.open()
+                    #expect(try await other.reply() == Reply())
+                    #expect(try await connection.reply() == Reply())
+                    #expect(try await connection.reply()?.body == [0, 0, 0, 0])
+                    let before = try #require(gate.users.firstIndex(of: 2))
+                    #expect(before < 30, "\(before) turns of the first user were taken first")
+                    #expect(gate.users.count == 47 + 1)
+                }
+            }
+        }
+    }
+
     /// Otherwise a client that reads no replies could make the server build a list for each of its requests.
     @Test func `a list reply that exceeds the room for waiting replies is refused`() async throws {
         var client = Client.signedIn()

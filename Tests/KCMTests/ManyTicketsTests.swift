@@ -53,13 +53,59 @@ struct ManyTicketsTests {
         #expect(client.examined == 100)
     }
 
-    /// libkrb5 then lists the cache and searches the list itself.
+    /// libkrb5 then lists the cache and searches the list itself (``LongSearchTests``).
     @Test func `a search that reaches the comparison limit is left to the client`() {
         var client = client((0..<2000).map { Sample.ticket($0) })
         let pattern = Fields(client: Sample.bob, server: nil)
         #expect(client.retrieve(pattern).code == .unsupported)
         #expect(client.examined == CredentialList.searchLimit)
         #expect(client.retrieve(pattern.with { $0.client = Sample.alice }).body == Sample.ticket(0).bytes)
+    }
+
+    @Test(arguments: [nil, Sample.alice]) func `REMOVE_CRED without a server examines a bounded number of tickets in each turn`(
+        client principal: [UInt8]?
+    ) throws {
+        let ofBob: Set = [700, 1500, 2499]
+        var client = client((0..<2500).map { Sample.ticket($0, client: ofBob.contains($0) ? Sample.bob : Sample.alice) })
+        let none = Fields(client: principal, server: nil).with { $0.times.end = 9000 }
+        #expect(client.send(.remove, "", none.patternBytes(.times)).code == .notFound)
+        #expect(client.turns == [1000, 1000, 500])
+        #expect(client.send(.remove, "", Fields(client: Sample.bob, server: nil).patternBytes()).code == .ok)
+        #expect(client.turns == [1000, 1000, 500])
+        #expect(try client.list() == (0..<2500).filter { !ofBob.contains($0) }.map { Sample.ticket($0).bytes })
+    }
+
+    @Test(arguments: [Fields(client: nil, server: nil), Fields(client: nil)])
+    func `REMOVE_CRED removes a bounded number of tickets in each turn`(pattern: Fields) throws {
+        var client = client((0..<150).map { Fields(client: Sample.principal("user\($0)")) } + [Sample.ticket(1)])
+        #expect(client.send(.remove, "", pattern.patternBytes()).code == .ok)
+        #expect(client.turns == (pattern.server == nil ? [64, 64, 23] : [64, 64, 22]))
+        #expect(try client.list() == (pattern.server == nil ? [] : [Sample.ticket(1).bytes]))
+    }
+
+    @Test func `REMOVE_CRED does not remove tickets that are stored between its turns`() throws {
+        var client = client((0..<100).map { Sample.ticket($0) })
+        let request = try Request(Array(requestBytes(.remove, "", Fields(client: nil, server: nil).patternBytes()).dropFirst(4)))
+        var other = ConnectionState()
+        var count = 0
+        repeat {
+            for change in client.store.decide(request, connection: &other, now: 1500).changes { client.store.apply(change) }
+            #expect(client.store(Sample.ticket(1000 + count)) == .ok)
+            count += 1
+        } while other.isUnfinished
+        #expect(count == 2)
+        #expect(try client.list() == [1000, 1001].map { Sample.ticket($0).bytes })
+    }
+
+    @Test func `REMOVE_CRED ends when its cache is destroyed between its turns`() throws {
+        var client = client((0..<100).map { Sample.ticket($0) })
+        let request = try Request(Array(requestBytes(.remove, "", Fields(client: nil, server: nil).patternBytes()).dropFirst(4)))
+        var other = ConnectionState()
+        _ = client.store.decide(request, connection: &other, now: 1500)
+        #expect(other.isUnfinished)
+        #expect(client.send(.destroy, "") == Reply())
+        #expect(client.store.decide(request, connection: &other, now: 1500).reply.code == .noCache)
+        #expect(!other.isUnfinished)
     }
 
     @Test func `storing a ticket does not compare it with every ticket of the same server`() {

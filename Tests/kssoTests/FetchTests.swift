@@ -104,6 +104,8 @@ struct FetchTests {
                 #expect(result.errors.hasPrefix(beginning), "\(result.errors)")
                 let end = " The ticket or the server's keytab may be older than the KDC's key, or its clock may be off.\n"
                 #expect(result.errors.hasSuffix(end), "\(result.errors)")
+                // libgssapi counts the NUL at the end of its text, which would be printed escaped.
+                #expect(!result.errors.contains("\\u{0}") && !result.errors.contains("\0"), "\(result.errors)")
                 #expect(try await station.ksso("fetch", "--fail", "\(server.url)/hello").exitStatus == 22)
                 #expect(try await station.ksso("status", "-q").exitStatus == 0)
             }

@@ -22,7 +22,9 @@ private func checkStream(_ bytes: [UInt8], step: Int) {
         do {
             while let frame = try decoder.next() {
                 guard frame.refusedOperation == nil, let request = try? Request(frame.bytes) else { continue }
-                checkDecision(store.decide(request, connection: &connection, now: 1500), &store)
+                repeat {
+                    checkDecision(store.decide(request, connection: &connection, now: 1500), &store)
+                } while connection.isUnfinished
             }
         } catch {
             check((try? decoder.next()) == nil, "a failed connection continues")

@@ -31,11 +31,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let access: Access
     private var decoder: FrameDecoder
     private var state = ConnectionState()
+    /// The request of which only a part was executed in the last turn.
+    private var unfinished: FrameDecoder.Frame?
     private var isQueued = false
     private var isReadDue = false
     /// Whether the client has closed its sending side.
     private var hasEnded = false
-    /// The decoder's buffered bytes, as last counted for the user.
+    /// The bytes of incomplete and waiting requests, as last counted for the user.
     private var countedBytes = 0
     /// When the last complete request was taken up, or when the connection was accepted.
     private(set) var lastRequest = NIODeadline.now()
@@ -55,7 +57,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     var isGranted: Bool { if case .granted = access { true } else { false } }
 
     /// Whether the client is waiting for a reply, or has sent part of a request.
-    var isBusy: Bool { decoder.waitingBytes > 0 || !hasSentAll }
+    var isBusy: Bool { waitingBytes > 0 || !hasSentAll }
+
+    private var hasNext: Bool { unfinished != nil || decoder.hasNext }
+
+    private var waitingBytes: Int { decoder.waitingBytes + (unfinished?.bytes.count ?? 0) }
 
     /// Whether the kernel has accepted all replies.
     var hasSentAll: Bool { ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) == 0 }
@@ -65,7 +71,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func read(context: ChannelHandlerContext) {
-        guard context.channel.isWritable, !decoder.hasNext, !hasEnded else { return isReadDue = true }
+        guard context.channel.isWritable, !hasNext, !hasEnded else { return isReadDue = true }
         context.read()
     }
 
@@ -97,6 +103,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         countWaiting(-countedBytes)
         countedBytes = 0
+        unfinished?.bytes.wipe()
+        unfinished = nil
         service.remove(self, of: user)
         context.fireChannelInactive()
     }
@@ -106,7 +114,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Queues the connection if a request is waiting; otherwise continues to read.
     private func goOn(_ context: ChannelHandlerContext) {
         guard context.channel.isActive, context.channel.isWritable, !isQueued else { return }
-        if decoder.hasNext {
+        if hasNext {
             isQueued = true
             service.queue(self, on: context.eventLoop)
         } else if hasEnded {
@@ -117,12 +125,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Answers one request when it is this connection's turn. Returns whether another request is waiting.
+    /// Answers one request, or executes a part of it, when it is this connection's turn. Returns whether there is more to do.
     func answerNext() -> Bool {
         isQueued = false
         guard let context, context.channel.isActive, context.channel.isWritable else { return false }
         do {
-            guard var frame = try decoder.next() else {
+            guard var frame = try unfinished.take() ?? decoder.next() else {
                 // The rest of a request that is too long is skipped as it arrives.
                 countWaitingBytes()
                 goOn(context)
@@ -133,15 +141,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 context.close(promise: nil)
                 return false
             }
-            frame.bytes.wipe()
-            send(reply, context)
-            reply.wipe()
+            if state.isUnfinished {
+                unfinished = frame
+                countWaitingBytes()
+            } else {
+                frame.bytes.wipe()
+                send(reply, context)
+                reply.wipe()
+            }
         } catch {
             context.close(promise: nil)
             return false
         }
         // Writing the reply may have changed the writability, and the connection may have been queued by that.
-        guard context.channel.isActive, context.channel.isWritable, !isQueued, decoder.hasNext else {
+        guard context.channel.isActive, context.channel.isWritable, !isQueued, hasNext else {
             goOn(context)
             return false
         }
@@ -199,8 +212,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func countWaitingBytes() {
-        countWaiting(decoder.waitingBytes - countedBytes)
-        countedBytes = decoder.waitingBytes
+        countWaiting(waitingBytes - countedBytes)
+        countedBytes = waitingBytes
     }
 }
 

@@ -90,7 +90,8 @@ final class Service {
         return account
     }
 
-    /// Executes a request of a connection: in its own user's caches or, for root, in those of the user whom the cache name specifies.
+    /// Executes a request of a connection, or a part of it (``ConnectionState/isUnfinished``): in its own user's caches or, for root, in
+    /// those of the user whom the cache name specifies.
     ///
     /// - Parameter replyLimit: The maximum length of a reply; a longer one is not built.
     func reply(

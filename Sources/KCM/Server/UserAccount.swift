@@ -65,13 +65,17 @@ final class UserAccount {
         counted = (accounts, caches, bytes)
     }
 
-    /// Executes a request: decides, writes, applies, notifies the observer. Returns nil if the connection must be closed.
+    /// Executes a request, or a part of it: decides, writes, applies, notifies the observer. Returns nil if the connection must be closed.
+    ///
+    /// If ``ConnectionState/isUnfinished`` is true afterwards, call this again with the same request to execute the next part.
     ///
     /// - Parameter replyLimit: The maximum length of a reply; a longer one is not built.
     func reply(to frame: [UInt8], connection: inout ConnectionState, replyLimit: Int = Reply.maximumBodyLength) -> Reply? {
         do {
             let request = try Request(frame)
             var state = connection
+            // A part that fails is the last one.
+            connection.removal = nil
             store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: usage)
             let decision = store.decide(request, connection: &state, now: options.now(), replyLimit: replyLimit)
             // A person has one limit and one report, however many subordinate numbers send requests.

@@ -78,7 +78,7 @@ struct CredentialList {
         case unknown
     }
 
-    /// The number of credentials that ``first(matching:examined:)`` examines. libkrb5's patterns contain client and server, so the index
+    /// The number of credentials that one search examines. libkrb5's patterns contain client and server, so the index
     /// finds the few candidates. Only other patterns reach the limit, which keeps them from delaying other clients.
     static let searchLimit = 1000
 
@@ -93,13 +93,20 @@ struct CredentialList {
         return .notFound
     }
 
-    /// Returns the serial numbers of all matches, without a limit.
-    func serials(matching pattern: CredentialPattern, examined: inout Int) -> [UInt64] {
-        candidates(for: pattern).filter { serial in
+    /// The number of matches that ``serials(matching:in:examined:)`` returns, because removing each costs several system calls.
+    static let matchLimit = 64
+
+    /// Returns the serial numbers of the matches in a range, and the one at which to continue if the search has reached a limit.
+    func serials(matching pattern: CredentialPattern, in range: Range<UInt64>, examined: inout Int) -> (found: [UInt64], next: UInt64?) {
+        let candidates = candidates(for: pattern)
+        var found: [UInt64] = []
+        for serial in candidates[candidates.firstPosition(atLeast: range.lowerBound)...] {
+            guard serial < range.upperBound else { break }
+            guard examined < Self.searchLimit, found.count < Self.matchLimit else { return (found, serial) }
             examined += 1
-            guard let credential = self[serial] else { return false }
-            return pattern.matches(credential)
+            if let credential = self[serial], pattern.matches(credential) { found.append(serial) }
         }
+        return (found, nil)
     }
 
     /// Returns the serial number of the credential that this one replaces, by ``MarshalledCredential/repeats(_:)``.
@@ -177,12 +184,18 @@ struct CredentialIndex {
 extension [UInt64] {
     /// Returns the position of a number in an ascending list.
     func position(of number: UInt64) -> Int? {
+        let position = firstPosition(atLeast: number)
+        return position < endIndex && self[position] == number ? position : nil
+    }
+
+    /// Returns the first position in an ascending list whose number is not less than this one; `endIndex` if there is none.
+    func firstPosition(atLeast number: UInt64) -> Int {
         var range = startIndex..<endIndex
-        while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
-            if self[middle] == number { return middle }
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
             range = self[middle] < number ? middle + 1..<range.upperBound : range.lowerBound..<middle
         }
-        return nil
+        return range.lowerBound
     }
 }
 

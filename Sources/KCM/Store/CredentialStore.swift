@@ -27,9 +27,11 @@ package struct CredentialStore: Sendable {
 
     /// Decides a request and applies its changes, for a store that exists only in memory.
     package mutating func answer(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Reply {
-        let decision = decide(request, connection: &connection, now: now)
-        for change in decision.changes { apply(change) }
-        return decision.reply
+        while true {
+            let decision = decide(request, connection: &connection, now: now)
+            for change in decision.changes { apply(change) }
+            if !connection.isUnfinished { return decision.reply }
+        }
     }
 
     /// Applies a change; a change to a missing cache has no effect.

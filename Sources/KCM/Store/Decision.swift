@@ -1,6 +1,9 @@
 extension CredentialStore {
     /// Decides a request without changing the store.
     ///
+    /// If ``ConnectionState/isUnfinished`` is true afterwards, the same request must be decided again once the changes are applied; only
+    /// the last reply is sent.
+    ///
     /// - Parameters:
     ///   - now: The time in seconds since 1970, which determines the expired tickets when room is needed.
     ///   - replyLimit: The maximum length of a reply; a longer one is not built.
@@ -10,6 +13,8 @@ extension CredentialStore {
         now: UInt32,
         replyLimit: Int = Reply.maximumBodyLength
     ) -> Decision {
+        let removal = connection.removal
+        connection.removal = nil
         let decision: Decision
         switch request {
         case .noOperation, .setFlags: decision = Decision()
@@ -24,7 +29,7 @@ extension CredentialStore {
         case .move(let name, let target):
             decision = with(name) { cache in creating(target) { Decision(changes: [.move(cache.name, to: $0)]) } }
         case .store(let name, let credential): decision = with(name) { store(credential, in: $0, now: now) }
-        case .remove(let name, let pattern): decision = with(name) { remove(pattern, from: $0) }
+        case .remove(let name, let pattern): decision = with(name) { remove(pattern, from: $0, connection: &connection, after: removal) }
         case .destroy(let name): decision = with(name) { Decision(changes: [.destroy($0.name)]) }
         case .setClockOffset(let name, let offset):
             decision = with(name) { cache in
@@ -109,10 +114,21 @@ extension CredentialStore {
     /// users wait. The others are removed when the next tickets are stored.
     private static let purgeLimit = 64
 
-    private func remove(_ pattern: CredentialPattern, from cache: CredentialCache) -> Decision {
+    /// Removes the matches, or a part of them if there are many to compare or to remove, so that other clients are served in between.
+    private func remove(
+        _ pattern: CredentialPattern,
+        from cache: CredentialCache,
+        connection: inout ConnectionState,
+        after last: ConnectionState.Removal?
+    ) -> Decision {
         var examined = 0
-        let serials = cache.list.serials(matching: pattern, examined: &examined)
-        var decision = serials.isEmpty ? Decision(.notFound) : Decision(changes: [.remove(cache.name, serials)])
+        // Tickets that are stored in the meantime are not removed.
+        let range = last?.range ?? 0..<cache.list.nextSerial
+        let (serials, next) = cache.list.serials(matching: pattern, in: range, examined: &examined)
+        let hasFound = last?.hasFound == true || !serials.isEmpty
+        connection.removal = next.map { ConnectionState.Removal(range: $0..<range.upperBound, hasFound: hasFound) }
+        var decision = Decision(hasFound ? .ok : .notFound)
+        if !serials.isEmpty { decision.changes = [.remove(cache.name, serials)] }
         decision.examined = examined
         return decision
     }
@@ -194,15 +210,27 @@ package struct Decision: Sendable {
     init(_ code: ReplyCode) { self.init(Reply(code: code)) }
 }
 
-/// The state of one connection: the clock offsets that its client knows.
+/// The state of one connection: the clock offsets that its client knows, and the rest of a request that takes several turns.
 ///
 /// libkrb5 requests a cache's offset when it begins to list the cache, but never for RETRIEVE. So if the KDC's clock is off, a program that
 /// only retrieves would fail because of the clock skew. If the client does not know the offset, RETRIEVE is refused with a code that makes
 /// it list the cache, and thus request the offset.
 package struct ConnectionState: Sendable {
+    /// The rest of a REMOVE_CRED request.
+    struct Removal: Sendable {
+        /// The serial numbers of the credentials that are still to be compared.
+        var range: Range<UInt64>
+        /// Whether a credential was already removed.
+        var hasFound: Bool
+    }
+
     private var offsets: [(name: CacheName, offset: Int32)] = []
+    var removal: Removal?
 
     package init() {}
+
+    /// Whether the last request must be decided again to complete it.
+    package var isUnfinished: Bool { removal != nil }
 
     /// A connection of libkrb5 serves one cache, one of Heimdal several. Dropping an offset costs the client one listing.
     private static let maximumCount = 16

@@ -130,6 +130,7 @@ let package = Package(
             name: "KerberosSSO",
             dependencies: [
                 "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: safeSettings
         ),

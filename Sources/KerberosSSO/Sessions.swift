@@ -1,4 +1,5 @@
 public import Foundation
+internal import HTTPTypes
 public import Kerberos
 public import KerberosEngine
 internal import SystemSupport

@@ -25,4 +25,11 @@ import Testing
         clock.advance(by: 5)
         #expect(watch.step == nil)
     }
+
+    @Test func `the machine's clock is watched unless the caller supplies another clock`() throws {
+        let uptime = try #require(KerberosExtension.Options(configurations: []).uptime)
+        let first = uptime()
+        #expect(uptime() >= first)
+        #expect(KerberosExtension.Options(configurations: [], clock: { ManualClock().now }).uptime == nil)
+    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import HTTPTypes
 import Kerberos
 import KerberosEngine
 import KerberosTesting
@@ -66,6 +67,29 @@ import Testing
             #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
             let list = try await realm.run("klist", [], environment: ["KRB5CCNAME": cache])
             #expect(list.output.components(separatedBy: "  HTTP/localhost@").count == 2 && list.output.contains("krbtgt/"), "\(list)")
+        }
+    }
+
+    /// The service was deleted and created again, so that its new key has the version number of the old one.
+    @Test(arguments: ClientLibrary.allCases)
+    func `a ticket encrypted with another key of the same version is replaced`(library: ClientLibrary) async throws {
+        try await withExtensions(.file) { realm, sso, _, _ in
+            try await withProtectedWebServer(realm: realm) { server in
+                try await library.withClient(extension: sso) { client in
+                    #expect(try await client.send(ClientRequest(url: "\(server.url)/hello")).status == 200)
+                    _ = try await realm.kadmin(["delete_principal", "-force", "HTTP/localhost"])
+                    _ = try await realm.kadmin(["add_principal", "-requires_preauth", "-randkey", "HTTP/localhost"])
+                    let keytab = try await realm.keytab(for: "HTTP/localhost")
+                    // With the old ticket, because the next request replaces it.
+                    let token = try await sso.token(for: "\(server.url)/hello")
+                    let error = #expect(throws: KerberosError.self) { try Acceptance(token, keytab: keytab) }
+                    #expect(error?.libraryMessage.contains("found in keytab but cannot decrypt ticket") == true, "\(error as Any)")
+                    _ = try await realm.run("cp", [keytab, server.keytabPath])  // in place, so that the server may still read it
+                    let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                    #expect(reply.status == 200 && reply.delivery == .authenticated, "\(reply)")
+                    #expect(try realm.issued(.serviceTicket, server: "HTTP/localhost") == 2)
+                }
+            }
         }
     }
 
@@ -166,5 +190,15 @@ import Testing
             }
             #expect(try await sso.sessions().sessions.map { $0.clockOffset > 3000 } == [true])
         }
+    }
+}
+
+extension KerberosExtension {
+    /// Returns the first token for a URL.
+    fileprivate func token(for text: String) async throws -> [UInt8] {
+        let request = AuthorizationRequest(url: try #require(URL(string: text)))
+        guard case .headers(let grant) = try await beginAuthorization(with: request) else { return [] }
+        let value = grant.headers[.authorization] ?? ""
+        return Data(base64Encoded: String(value.dropFirst("Negotiate ".count))).map { Array($0) } ?? []
     }
 }

@@ -186,6 +186,41 @@ import Testing
         }
     }
 
+    enum End: String, CaseIterable, Sendable {
+        case locked = "because the screen was locked (SignOutOnLock)"
+        case sessionEnded = "because the user's last login session ended (SignOutOnSessionEnd)"
+        case timeOfDay = "because sessions end at this time of day (SignOutAt)"
+        case idle = "because the tickets were not used (IdleSignOutAfter)"
+
+        func limits() throws -> SessionLimits {
+            switch self {
+            case .locked: return SessionLimits(signOutOnLock: true)
+            case .sessionEnded: return SessionLimits(signOutOnSessionEnd: true)
+            case .idle: return SessionLimits(idleSignOutAfter: .seconds(7200))
+            case .timeOfDay:
+                let parts = Calendar.current.dateComponents([.hour, .minute], from: Date(timeIntervalSinceNow: 7200))
+                let text = String(format: "%02d:%02d", try #require(parts.hour), try #require(parts.minute))
+                return SessionLimits(signOutAt: .init(text))
+            }
+        }
+    }
+
+    @Test(arguments: End.allCases) func `the log says why a profile signed out a session`(end: End) async throws {
+        try await withTestRealm(users: ["alice": "secret"]) { realm in
+            let home = try KeptHome(realm, limits: end.limits())
+            try await home.run("kinit", ["alice"], input: "secret\n")
+            try await home.withKeeper { keeper, events in
+                switch end {
+                case .locked: keeper.note(.locked)
+                case .sessionEnded: keeper.note(.sessionEnded)
+                case .timeOfDay, .idle: home.clock.advance(by: 7260)
+                }
+                _ = try await events.next(.signedOut)
+            }
+            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out \(end.rawValue)."])
+        }
+    }
+
     @Test func `removing a payload signs out the sessions that this project began`() async throws {
         try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
             let home = try KeptHome(realm, cache: "DIR")

@@ -150,6 +150,34 @@ struct ConfigureSessionTests {
         }
     }
 
+    /// PAM or ssh has stored a ticket in a file before the shell starts. The agent has been running since an earlier login.
+    @Test(arguments: ["dash", "bash"])
+    func `a login shell gives the login's ticket to the agent`(shell: String) async throws {
+        let folder = "\(station.directory)/xdg"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let cache = "FILE:\(station.directory)/login"
+        try station.write("PATH=\(station.directory)/bin:$PATH\n", to: ".profile")
+        func login(_ command: String, cache: String) async throws -> CommandResult {
+            let words = ["env", "-u", "KSSO_RUNTIME_DIR", shell, "-l", "-c", command]
+            return try await station.run(words, environment: ["XDG_RUNTIME_DIR": folder, "KRB5CCNAME": cache])
+        }
+        #expect(try await login("ksso configure session --install", cache: cache).exitStatus == 0)
+        do {
+            // The login's ticket cannot be read yet, so the shell keeps the name of its cache.
+            #expect(try await login("echo ${KRB5CCNAME-none}", cache: cache) == .done("\(cache)\n"))
+            #expect(try await station.run(["kinit", "-c", cache, "alice"], input: "secret\n").exitStatus == 0)
+            let result = try await login("echo ${KRB5CCNAME-none}; klist", cache: cache)
+            #expect(result.output.hasPrefix("none\nTicket cache: KCM:"), "\(result)")
+            #expect(result.output.contains("\nDefault principal: alice@EXAMPLE.TEST\n"), "\(result)")
+            // The program that created the cache also removes it.
+            #expect(try await station.run(["klist", "-s", "-c", cache]).exitStatus == 0)
+        } catch {
+            _ = try? await login("ksso agent stop", cache: cache)
+            throw error
+        }
+        #expect(try await login("ksso agent stop", cache: cache).output == "The agent has stopped.\n")
+    }
+
     /// The shell profile then only queries the agent, which systemd starts at the first connection.
     @Test func `under systemd, --install enables the agent's socket unit`() async throws {
         let script = try station.write("#!/bin/sh\necho \"$*\" >>\(station.directory)/calls\n", to: "bin/systemctl")

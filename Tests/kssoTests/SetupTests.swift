@@ -88,6 +88,25 @@ struct SetupTests {
         #expect(!result.output.contains("Checked") && !result.errors.contains("Try it"))
     }
 
+    /// The running agent owns the sockets that systemd is about to bind.
+    @Test func `ksso setup stops a manually started agent before it enables systemd's sockets`() async throws {
+        let folder = "\(station.directory)/xdg"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let calls = "\(station.directory)/calls"
+        let script = "#!/bin/sh\necho \"$*\" >>\(calls)\nif [ -S \(folder)/ksso/agent.sock ]; then echo served >>\(calls); fi\n"
+        let program = try station.write(script, to: "bin/systemctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        func ksso(_ words: String...) async throws -> CommandResult {
+            try await station.run(["env", "-u", "KSSO_RUNTIME_DIR", "ksso"] + words, environment: ["XDG_RUNTIME_DIR": folder])
+        }
+        let file = try station.write(profile(), to: "corp.yaml")
+        #expect(try await ksso("agent", "run", "--background").exitStatus == 0)
+        let result = try await ksso("setup", file, "--no-login")
+        #expect(result.exitStatus == 0 && result.output.contains(") has stopped, so that systemd can start it."), "\(result)")
+        #expect(try String(contentsOfFile: calls, encoding: .utf8).hasSuffix("--user enable --now ksso-agent.socket\n"))
+        if UnixSocket.isServed("\(folder)/ksso/agent.sock") { _ = try await ksso("agent", "stop") }
+    }
+
     @Test func `ksso setup --no-login runs no checks`() async throws {
         let result = try await setup(try station.write(profile(), to: "corp.yaml"), "--no-login")
         #expect(result.exitStatus == 0 && !result.output.contains("Checked"), "\(result)")

@@ -12,7 +12,12 @@ import Testing
 @testable import SSOAgent
 
 /// Authorization requests to a running agent, and its status.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/cold.example.test", "HTTP/localhost"]))
+@Suite(
+    .testRealm(
+        users: ["alice": "secret"],
+        services: ["HTTP/www.example.test", "HTTP/cold.example.test", "HTTP/refused.example.test", "HTTP/localhost"]
+    )
+)
 struct AuthorizeTests {
     @Test func `a server accepts the agent's token and the server's token verifies`() async throws {
         let realm = try #require(TestRealm.current)
@@ -37,6 +42,23 @@ struct AuthorizeTests {
             }
             let reply = try Acceptance(grant.token, keytab: realm.keytabPath).reply
             await #expect { try await grant.exchange.respond(to: reply) } throws: { ($0 as? AuthorizationError)?.code == .unknownExchange }
+        }
+    }
+
+    @Test func `a refused exchange remains until its ticket is replaced`() async throws {
+        let realm = try #require(TestRealm.current)
+        try await RunningAgent.run(in: realm) { agent in
+            let host = "refused.example.test"
+            let grant = try await agent.client().grant("https://\(host)/")
+            let refusal = RefusalToken.bytes(code: 44, host: host, realm: realm.name)
+            await #expect { try await grant.exchange.respond(to: refusal) } throws: {
+                ($0 as? AuthorizationError)?.code == .refusedByServer
+            }
+            #expect(agent.api.exchanges.count == 1)
+            #expect(await grant.exchange.replaceRefusedTicket())
+            #expect(agent.api.exchanges.count == 0)
+            #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/\(host)") == 2)
+            #expect(await !grant.exchange.replaceRefusedTicket())
         }
     }
 

@@ -33,11 +33,14 @@ struct RunningAgent: Sendable {
     }
 
     /// Runs the body with an agent, in which `alice` is signed in unless `signedIn` is false, and shuts the agent down.
+    ///
+    /// - Parameter trace: Receives libkrb5's trace of the agent's engine.
     static func run<Return>(
         in realm: TestRealm,
         signedIn: Bool = true,
         change: (inout ExtensionConfiguration) throws -> Void = { _ in },
         access: AccessPolicy? = nil,
+        trace: (@Sendable (String) -> Void)? = nil,
         signsIn: @escaping @Sendable (KerberosExtension) async -> Bool = { _ in false },
         isScreenLocked: Bool = false,
         _ body: (RunningAgent) async throws -> Return
@@ -52,7 +55,8 @@ struct RunningAgent: Sendable {
                 configurations: [configuration],
                 base: .files([realm.configurationPath]),
                 defaultCacheName: "FILE:\(directory)/cache",
-                additionalCacheDirectory: "\(directory)/caches"
+                additionalCacheDirectory: "\(directory)/caches",
+                trace: trace
             )
         )
         if signedIn { try await kerberos.signIn("alice", using: .password(Secret("secret"))) }

@@ -43,9 +43,9 @@ final class MachineCacheTests {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// Runs the closure while the cache server runs.
-    private func whileServed(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
+    private func whileServed(_ options: String..., body: () async throws -> Void) async throws -> (status: Int, output: String) {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
-        let end = try await withDaemon(command, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
+        let end = try await withDaemon(command + options, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
             try await notifications.wait(for: "READY=1")
         } _: {
             try await body()
@@ -60,6 +60,17 @@ final class MachineCacheTests {
 
     private func mode(_ path: String) throws -> Int? {
         (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
+    }
+
+    @Test func `--max-caches limits the caches of each user`() async throws {
+        let end = try await whileServed("--max-caches", "1") { () async throws in
+            for user in [12345, 12346] as [UInt32] {
+                #expect(try await run(as: user, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            }
+            let second = try await run(as: 12345, "kinit", "bob", input: "secret\n")
+            #expect(second.exitStatus != 0 && second.errors.contains("Disk quota exceeded"), "\(second)")
+        }
+        #expect(end.output.contains("user 12345 has 1 credential caches, which is the limit (--max-caches)."), "\(end.output)")
     }
 
     @Test func `each user has separate caches, which a restart of the server keeps`() async throws {

@@ -60,7 +60,7 @@ struct ScreenLockTests {
     }
 
     @Test func `locking the screen signs out every principal that is not exempt`() async throws {
-        try await withAgent("SignOutOnLock: true\nSignOutExempt: [bob]\n") { service, _ async throws in
+        try await withAgent("SignOutOnLock: true\nSignOutExempt: [bob]\n") { service, agent async throws in
             let received = try await lock(service)
             let events = received.components(separatedBy: "\n\n").filter { !$0.contains("gotNewCredential") && $0.contains("event: ") }
             #expect(events.map { $0.contains("sessionEnding") } == [true, false], "\(received)")
@@ -68,11 +68,12 @@ struct ScreenLockTests {
             let list = try await exec("klist", "-l").output
             #expect(list.contains("bob@EXAMPLE.TEST") && !list.contains("alice@EXAMPLE.TEST"), "\(list)")
             #expect(try await station.status().sessions.map(\.principal) == ["bob@EXAMPLE.TEST"])
+            try await agent.wait(for: "alice@EXAMPLE.TEST was signed out because the screen was locked (SignOutOnLock).")
         }
     }
 
     @Test func `the end of the login session signs out every principal that is not exempt`() async throws {
-        try await withAgent("SignOutOnSessionEnd: true\nSignOutExempt: [alice]\n") { service, _ async throws in
+        try await withAgent("SignOutOnSessionEnd: true\nSignOutExempt: [alice]\n") { service, agent async throws in
             // With this profile a lock signs no one out.
             try await service.setLocked(desk)
             service.leave(desk)
@@ -80,6 +81,8 @@ struct ScreenLockTests {
             try await service.setLocked(desk, false)
             try await service.setLocked(desk)
             #expect(try await isSignedOut("bob"))
+            let reason = "because the user's last login session ended (SignOutOnSessionEnd)"
+            try await agent.wait(for: "bob@EXAMPLE.TEST was signed out \(reason).")
             #expect(try await exec("klist", "-l").output.contains("alice@EXAMPLE.TEST"))
         }
     }

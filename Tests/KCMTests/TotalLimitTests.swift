@@ -8,7 +8,7 @@ import Testing
 @testable import KCM
 
 /// Limits across users, which prevent one user from exhausting the server. The test sets the UIDs, because the kernel would report its own.
-struct TotalLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct TotalLimitTests {
     /// The UID of the next connection.
     private final class NextUser: Sendable {
         private let number = Mutex<UInt32>(1)
@@ -96,6 +96,58 @@ struct TotalLimitTests {
                 #expect(await running.server.connectionCount == 8)
             }
             for channel in crowd { try? await channel.close().get() }
+        }
+    }
+
+    /// User 10 has four of the eight connections. Each of the next users takes the place of one of them.
+    @Test func `a full server closes the connection that has been idle longest, and none that is busy`() async throws {
+        let others: [(UInt32, ReplyCode?)] = [(11, .ok), (12, .ok), (13, .ok), (14, .ok)]
+        try await withUsers(ServerTotals(connections: 8, refusedConnections: 0)) { running in
+            try await connect(10, running) { busy async throws in
+                try await connect(10, running) { latest async throws in
+                    try await connect(10, running) { first async throws in
+                        try await connect(10, running) { second async throws in
+                            let request = requestBytes(.initialize, "a", Sample.alice)
+                            try await busy.channel.writeAndFlush(ByteBuffer(bytes: request.prefix(9))).get()
+                            #expect(try await latest.code(.noOperation) == .ok)
+                            try await hold((others + [(1, .ok)])[...], running) { () async throws in
+                                #expect(try await first.reply() == nil)
+                                #expect(try await second.code(.noOperation) == .ok)
+                                #expect(try await latest.code(.noOperation) == .ok)
+                                try await hold([(2, .ok)][...], running) { () async throws in
+                                    #expect(try await second.reply() == nil)
+                                    #expect(try await latest.code(.noOperation) == .ok)
+                                    try await hold([(3, .ok)][...], running) { () async throws in
+                                        #expect(try await latest.reply() == nil, "an idle connection closes before a busy one")
+                                        try await busy.send(Array(request.dropFirst(9)))
+                                        #expect(try await busy.reply() == Reply())
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `the last connections are reserved for root and for users who have caches`() async throws {
+        try await withUsers(ServerTotals(connections: 32)) { running in
+            try await connect(50, running) { connection async throws in
+                #expect(try await connection.code(.initialize, "a", Sample.alice) == .ok)
+            }
+            #expect(try await comesTrue { await running.server.connectionCount == 0 })
+            let crowd = (100..<130).map { ($0, .ok) } as [(UInt32, ReplyCode?)]
+            let last: [(UInt32, ReplyCode?)] = [(130, .limitReached), (50, .ok), (131, .limitReached), (0, .ok), (50, .limitReached)]
+            try await hold((crowd + last)[...], running) { () async throws in }
+        }
+    }
+
+    @Test(arguments: [ServerTotals(files: 16), ServerTotals(storedBytes: 16 * TotalUsage.costOfUser)])
+    func `room for the last users is reserved for root`(totals: ServerTotals) async throws {
+        try await withUsers(totals) { running in
+            let crowd = (100..<115).map { ($0, .ok) } as [(UInt32, ReplyCode?)]
+            try await hold((crowd + [(115, .limitReached), (0, .ok), (116, .limitReached)])[...], running) { () async throws in }
         }
     }
 
@@ -248,6 +300,11 @@ struct TotalLimitTests {
             )
             try await withUsers(ServerTotals(files: 4), directory: caches) { _ in #expect(folders() == ["2"]) }
         }
+    }
+
+    /// While the server answers requests, it neither reads nor accepts anything.
+    @Test func `by default the server reads its sockets at least every ten milliseconds`() {
+        #expect(ServerLimits().turnTime > .zero && ServerLimits().turnTime <= .milliseconds(10))
     }
 
     @Test(arguments: [64, 256, 1024, 65_536, 1 << 20, .max])

@@ -233,7 +233,7 @@ let package = Package(
         .testTarget(
             name: "KCMTests",
             dependencies: [
-                "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
+                "CKerberos", "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

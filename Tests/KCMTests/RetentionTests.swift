@@ -2,6 +2,7 @@ import Foundation
 import KerberosTesting
 import KerberosTestingTraits
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import KCM
@@ -43,12 +44,14 @@ struct RetentionTests {
     }
 
     @Test func `the index finds the same expired tickets as a search through all tickets`() throws {
-        var random = SystemRandomNumberGenerator()
+        var random = SplitMix(state: 1)
         var list = CredentialList()
         for step in 0..<2000 {
-            if Bool.random(), let serial = list.all.map(\.serial).randomElement(using: &random), list.count > 20 { list.remove(serial) }
-            list.append(try Sample.ticket(step, end: .random(in: 0...5000)).credential())
-            let time = Int64.random(in: 0...6000)
+            if Bool.random(using: &random), list.count > 20, let serial = list.all.map(\.serial).randomElement(using: &random) {
+                list.remove(serial)
+            }
+            list.append(try Sample.ticket(step, end: .random(in: 0...5000, using: &random)).credential())
+            let time = Int64.random(in: 0...6000, using: &random)
             #expect(list.expired(at: time) == list.all.filter { $0.credential.hasExpired(at: time) }.map(\.serial))
         }
     }
@@ -87,6 +90,30 @@ struct RetentionTests {
         #expect(client.store.caches.map(\.name.description).sorted() == ["1000:default", "kept", "new"])
         #expect(client.store(Sample.ticket(1, end: 95_000), in: "new") == .ok)
         #expect(client.send(.initialize, "one more", Sample.alice).code == .quotaExceeded)
+    }
+
+    /// The server looks for them itself, without a call.
+    @Test func `abandoned caches are removed after a while, and exempt ones stay`() async throws {
+        var options = KCMServer.Options.forEveryone()
+        options.retention.keepsPrimary = { _ in false }
+        options.retention.isExempt = { $0.setting("kept") != nil }
+        let removed = Mutex<[String]>([])
+        options.retention.removed = { cache in removed.withLock { $0.append("\(cache.cache.name)") } }
+        options.retention.interval = .milliseconds(1)
+        try await withServer(options) { running in
+            try await withConnection(running.path) { connection async throws in
+                let expired = replacement([Sample.ticket(1)])
+                let valid = replacement([Sample.ticket(1, end: .max)])
+                let kept = replacement([Sample.ticket(1), Sample.setting("kept", value: "1")])
+                for (name, contents) in [("kept", kept), ("valid", valid), ("expired", expired)] {
+                    #expect(try await connection.code(.replace, name, contents) == .ok)
+                }
+                #expect(try await comesTrue { removed.withLock { $0 } == ["expired"] })
+                #expect(try await connection.code(.principal, "expired") == .noCache)
+                for name in ["kept", "valid"] { #expect(try await connection.code(.principal, name) == .ok) }
+                #expect(CacheRetention().interval <= .seconds(3600), "the default")
+            }
+        }
     }
 
     @Test func `one request removes a bounded number of expired tickets`() throws {

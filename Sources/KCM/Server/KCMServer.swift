@@ -32,7 +32,8 @@ package final class KCMServer: Sendable {
         let step = TimeAmount(max(options.limits.idleTime / 4, .milliseconds(1)))
         _ = loop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in box.value.closeIdle(now: .now()) }
         // The first run is delayed, because the clock of a machine that has just booted may not be set yet.
-        _ = loop.scheduleRepeatedTask(initialDelay: .minutes(10), delay: .minutes(10)) { _ in box.value.removeAbandonedCaches() }
+        let interval = TimeAmount(options.retention.interval)
+        _ = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in box.value.removeAbandonedCaches() }
     }
 
     deinit {
@@ -88,8 +89,8 @@ package final class KCMServer: Sendable {
         try? await loop.submit { service.value.closeIdle(now: now) }.get()
     }
 
-    /// Removes the caches whose tickets have been of no use for longer than ``Options/retention`` says. The server does it by itself every
-    /// ten minutes.
+    /// Removes the caches whose tickets have been of no use for longer than ``Options/retention`` says. The server does it by itself at
+    /// ``CacheRetention/interval``.
     package func removeAbandonedCaches() async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service

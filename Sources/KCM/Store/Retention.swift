@@ -44,6 +44,8 @@ package struct CacheRetention: Sendable {
     package var isExempt: @Sendable (CredentialCache) -> Bool
     /// Receives each removed cache. Called on the server's thread.
     package var removed: (@Sendable (AbandonedCache) -> Void)?
+    /// How often the server looks for caches to remove.
+    var interval = Duration.seconds(600)
 
     package init(
         period: Duration? = .seconds(7 * 86_400),

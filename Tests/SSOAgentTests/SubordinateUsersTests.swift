@@ -43,12 +43,18 @@ struct SubordinateUsersTests {
         #expect(!current.replace(users("alice:100000:10")))
     }
 
-    @Test func `subordinate UIDs of root do not count as root, and a missing file has no ranges`() throws {
+    @Test func `the file's names are those of the machine's users, root's ranges do not count as root, and a missing file has no ranges`()
+        throws
+    {
         let path = "/tmp/subuid-\(UUID().uuidString)"
-        try "root:100000:5\n".write(toFile: path, atomically: true, encoding: .utf8)
+        // The last name is that of no user.
+        try "root:100000:5\ndaemon:200000:5\nno such user:300000:5\n".write(toFile: path, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: path) }
+        let daemon = try #require(getpwnam("daemon")).pointee.pw_uid
         // A user in a container that root runs is not root.
         #expect(SubordinateUsers(path: path).owner(of: 100_003) == 100_000)
+        #expect(SubordinateUsers(path: path).owner(of: 200_003) == daemon)
+        #expect(SubordinateUsers(path: path).owner(of: 300_003) == 300_000)
         #expect(SubordinateUsers(path: path + ".missing") == SubordinateUsers())
     }
 }

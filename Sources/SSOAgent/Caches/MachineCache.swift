@@ -57,7 +57,7 @@ package final class MachineCache: Sendable {
             storeLimits: StoreLimits(caches: options.maximumCaches, bytes: 4 << 20),
             retention: CacheRetention(
                 period: options.expiredCachePeriod,
-                keepsPrimary: Self.hasSession,
+                keepsPrimary: { Self.hasSession($0) },
                 isExempt: \.isAcquiredAgain,
                 removed: { [options] in options.log("user \($0.user): \($0.sentence)") }
             ),
@@ -106,9 +106,8 @@ package final class MachineCache: Sendable {
     }
 
     /// Returns whether a user has a session, according to systemd-logind; true if logind is not running.
-    private static func hasSession(_ user: UInt32) -> Bool {
-        let folder = "/run/systemd/users"
-        return !FileManager.default.fileExists(atPath: folder) || FileManager.default.fileExists(atPath: "\(folder)/\(user)")
+    static func hasSession(_ user: UInt32, in folder: String = "/run/systemd/users") -> Bool {
+        !FileManager.default.fileExists(atPath: folder) || FileManager.default.fileExists(atPath: "\(folder)/\(user)")
     }
 
     /// Checks that clients find the socket, and returns when another process listens there.

@@ -138,6 +138,50 @@ final class MachineCacheTests {
         #expect(FileManager.default.fileExists(atPath: "\(socket)/folder"), "the server does not remove what it did not create")
     }
 
+    @Test func `the cache server exits when another process serves its socket, which stays`() async throws {
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        var listener: Int32 = -1
+        defer { close(listener) }
+        let end = try await withDaemon(command, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { conversation in
+            try await notifications.wait(for: "READY=1")
+            #expect(unlink(socket) == 0)
+            listener = try UnixSocket.occupy(socket)
+            // The shell exits with the server.
+            try await eventually {
+                String.contents(ofKernelFile: "/proc/\(conversation.process)/cmdline")?.isEmpty != false
+            }
+        } _: {
+        }
+        let sentence = "\(socket): process \(getpid()) listens there now, so this server stops."
+        #expect(end.status == 0 && end.output.contains(sentence), "\(end)")
+        #expect(UnixSocket.isServed(socket), "the socket belongs to the other process")
+    }
+
+    /// Each user has an account on the server, and both are counted for the user who owns the range.
+    @Test(
+        .enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason)),
+        .enabled(if: FileManager.default.fileExists(atPath: "/etc/subuid"), "there is no /etc/subuid")
+    )
+    func `the cache server counts subordinate UIDs for the owner in /etc/subuid, and follows changes of the file`() async throws {
+        let file = "\(folder)/subuid"
+        try "1234:12345:2\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let limited = PrivateMounts.command(#"mount --bind "$1" /etc/subuid; shift; exec "$@""#, [file] + command + ["--max-caches", "1"])
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        let end = try await withDaemon(limited, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
+            try await notifications.wait(for: "READY=1")
+        } _: {
+            #expect(try await run(as: 12345, "kinit", "alice", input: "secret\n").exitStatus == 0)
+            let refused = try await run(as: 12346, "kinit", "bob", input: "secret\n")
+            #expect(refused.exitStatus == 1, "\(refused)")
+            #expect(try await run(as: 12347, "kinit", "bob", input: "secret\n").exitStatus == 0)
+            // Written in place, because the server has this very file at /etc/subuid.
+            try "1234:12345:1\n".write(toFile: file, atomically: false, encoding: .utf8)
+            try await eventually { try await run(as: 12346, "kinit", "bob", input: "secret\n").exitStatus == 0 }
+            #expect(try await run(as: 12345, "klist", "-s").exitStatus == 0)
+        }
+        #expect(end.status == 0, "\(end)")
+    }
+
     /// Every program already sees these tickets, and a copy would be renewed and destroyed independently of them.
     @Test func `a user's agent does not copy tickets from the machine's cache server`() async throws {
         try station.install(profile())

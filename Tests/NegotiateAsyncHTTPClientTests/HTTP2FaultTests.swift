@@ -65,6 +65,8 @@ import Testing
         let text: String
         var requests = 1
         var testDescription: String { text }
+        /// A given client hides GOAWAY frames.
+        var isSeenByGivenClient: Bool { if case .goAway = reply { false } else { true } }
     }
 
     static let faults = [
@@ -76,15 +78,53 @@ import Testing
         Fault(reply: .close, text: "closed the connection before its response was complete"),
     ]
 
-    @Test(arguments: faults) func `an HTTP/2 failure is reported in one sentence`(fault: Fault) async throws {
-        try await withHTTP2Server(extension: sso(), script: { _ in fault.reply }) { server, url, client in
-            let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(request(url, .POST)) }
-            #expect(error?.code == .connectionClosed)
-            let message = try #require(error?.message)
-            #expect(message.hasPrefix("https://a.localhost:"), "\(message)")
-            #expect(message.contains(fault.text), "\(message)")
-            #expect(!message.contains("NIO") && !message.contains("Error("), "\(message)")
-            #expect(server.requests.count == fault.requests)
+    @Test(arguments: faults.map { ($0, false) } + faults.filter(\.isSeenByGivenClient).map { ($0, true) })
+    func `an HTTP/2 failure is reported in one sentence`(fault: Fault, isGiven: Bool) async throws {
+        try await withHTTP2Server(extension: sso(), script: { _ in fault.reply }) { server, url, own in
+            let check: (NegotiatingHTTPClient) async throws -> Void = { client in
+                let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(request(url, .POST)) }
+                #expect(error?.code == .connectionClosed)
+                let message = try #require(error?.message)
+                #expect(message.hasPrefix("https://a.localhost:"), "\(message)")
+                #expect(message.contains(fault.text), "\(message)")
+                #expect(!message.contains("NIO") && !message.contains("Error("), "\(message)")
+                #expect(server.requests.count == fault.requests)
+            }
+            if isGiven { try await server.withGivenClient(extension: sso(), check) } else { try await check(own) }
+        }
+    }
+
+    /// The first request is refused over a new connection, the third over one that was used before.
+    @Test(arguments: [HTTPMethod.GET, .POST]) func `a given client repeats a request that the HTTP/2 server refused`(
+        method: HTTPMethod
+    ) async throws {
+        let script = Self.script([1: .reset(.refusedStream), 3: .reset(.refusedStream)])
+        try await withHTTP2Server(extension: sso(), script: script) { server, url, _ in
+            try await server.withGivenClient(extension: sso()) { client in
+                for _ in 1...2 {
+                    let response = try await client.execute(request(url, method))
+                    #expect(response.status == .ok)
+                }
+            }
+            #expect(server.requests.map(\.bodySize) == Array(repeating: method == .POST ? 5 : 0, count: 4))
+        }
+    }
+
+    @Test(arguments: [HTTPMethod.GET, .POST]) func `a given client repeats an idempotent request over a reused connection that closes`(
+        method: HTTPMethod
+    ) async throws {
+        try await withHTTP2Server(extension: sso(), script: Self.script([2: .close])) { server, url, _ in
+            try await server.withGivenClient(extension: sso()) { client in
+                _ = try await client.execute(request(url, method))
+                if method == .GET {
+                    let response = try await client.execute(request(url, method))
+                    #expect(response.status == .ok)
+                } else {
+                    let error = await #expect(throws: HTTPTransportError.self) { try await client.execute(request(url, method)) }
+                    #expect(error?.code == .connectionClosed)
+                }
+            }
+            #expect(server.requests.count == (method == .GET ? 3 : 2))
         }
     }
 

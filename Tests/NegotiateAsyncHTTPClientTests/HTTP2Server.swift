@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import HTTPNegotiate
 import KerberosTesting
 import NIOCore
 import NIOHPACK
@@ -195,5 +196,26 @@ func withHTTP2Server(
                 try await body(server, "https://a.localhost:\(port)/", client)
             }
         }
+    }
+}
+
+extension HTTP2Server {
+    /// Runs a closure with a client over an `HTTPClient` that the test created.
+    func withGivenClient(
+        extension sso: ScriptedExtension,
+        isHTTP1Only: Bool = false,
+        _ body: (NegotiatingHTTPClient) async throws -> Void
+    ) async throws {
+        var connections = HTTPClient.Configuration(tlsConfiguration: trustingConfiguration, redirectConfiguration: .disallow)
+        connections.dnsOverride = ["a.localhost": "127.0.0.1"]
+        var configuration = NegotiatingHTTPClient.Configuration()
+        if isHTTP1Only { (connections.httpVersion, configuration.connections.httpVersion) = (.http1Only, .http1Only) }
+        let given = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: connections)
+        let client = NegotiatingHTTPClient(extension: sso, client: given, unboundTLS: .allowed, configuration: configuration)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(client)) } catch { result = .failure(error) }
+        try await client.shutdown()
+        try await given.shutdown()
+        try result.get()
     }
 }

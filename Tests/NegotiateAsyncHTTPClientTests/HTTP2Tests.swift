@@ -110,22 +110,16 @@ import Testing
         async throws
     {
         try await withHTTP2Server(extension: ScriptedExtension(), script: Self.protected) { server, url, _ in
-            var connections = HTTPClient.Configuration(tlsConfiguration: server.trustingConfiguration, redirectConfiguration: .disallow)
-            connections.dnsOverride = ["a.localhost": "127.0.0.1"]
-            var configuration = NegotiatingHTTPClient.Configuration()
-            if isHTTP1Only { (connections.httpVersion, configuration.connections.httpVersion) = (.http1Only, .http1Only) }
-            let given = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: connections)
             let sso = try ScriptedExtension { try ScriptedExtension.grant(for: $0, token: Array(repeating: 7, count: 24_000)) }
-            let client = NegotiatingHTTPClient(extension: sso, client: given, unboundTLS: .allowed, configuration: configuration)
-            do {
-                let answer = try await client.negotiate(HTTPClientRequest(url: url))
-                #expect(isHTTP1Only && answer.delivery == .authenticated)
-            } catch let error as HTTPTransportError {
-                #expect(!isHTTP1Only && error.code == .headTooLarge)
-                #expect(error.message.contains("is too large for HTTP/2"))
+            try await server.withGivenClient(extension: sso, isHTTP1Only: isHTTP1Only) { client in
+                do {
+                    let answer = try await client.negotiate(HTTPClientRequest(url: url))
+                    #expect(isHTTP1Only && answer.delivery == .authenticated)
+                } catch let error as HTTPTransportError {
+                    #expect(!isHTTP1Only && error.code == .headTooLarge)
+                    #expect(error.message.contains("is too large for HTTP/2"))
+                }
             }
-            try await client.shutdown()
-            try await given.shutdown()
             #expect(server.requests.map(\.version) == (isHTTP1Only ? [1, 1] : [2]))
         }
     }

@@ -60,6 +60,10 @@ struct ExternalClient: NegotiateTransport {
             throw error
         } catch let error as NIOHTTP2Errors.StreamClosed where error.errorCode == .http11Required {
             throw ConnectionChange.protocolVersion
+        } catch let error as HTTPClientError where error == .cancelled && request.isReplayable {
+            // The pool assigned the request to a connection that was closing, so nothing was sent. If the client was shut down, the next
+            // attempt reports that.
+            throw ConnectionChange.unanswered(HTTPTransportError(ConnectionClosedBeforeRequest(cause: error), origin: origin))
         } catch {
             let failure = HTTPTransportError(error, origin: origin)
             let isRefused = (error as? NIOHTTP2Errors.StreamClosed)?.errorCode == .refusedStream

@@ -8,15 +8,18 @@ extension Workstation {
 
     /// Runs an agent during a closure, as a service manager does, then stops it with SIGTERM.
     ///
+    /// - Parameter wrapper: A command that replaces itself by the agent.
     /// - Returns: The exit status and the output of the agent.
     @discardableResult
     func withAgent(
         _ arguments: [String] = [],
+        wrapper: [String] = [],
         environment: [String: String] = [:],
         sourceLocation: SourceLocation = #_sourceLocation,
         _ body: (Conversation) async throws -> Void
     ) async throws -> (status: Int, transcript: String) {
-        let end = try await Conversation.with(["ksso", "agent", "run"] + arguments, on: self, environment: environment) { agent in
+        let command = wrapper + ["ksso", "agent", "run"] + arguments
+        let end = try await Conversation.with(command, on: self, environment: environment) { agent in
             do {
                 try await eventually({ UnixSocket.isServed("\(runtime)/agent.sock") }, sourceLocation: sourceLocation)
                 #expect(FileManager.default.fileExists(atPath: "\(runtime)/krb5.conf"), "the file exists as soon as the socket does")
@@ -96,8 +99,13 @@ enum UnixSocket {
         return descriptor
     }
 
-    private static func open(_ path: String, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32? {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    /// Opens a connection, which the caller closes. Fails instead of waiting if the process accepts none.
+    static func connection(to path: String) throws -> Int32 { try #require(open(path, isWaiting: false, connect)) }
+
+    private static func open(_ path: String, isWaiting: Bool = true, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32)
+        -> Int32?
+    {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | (isWaiting ? 0 : O_NONBLOCK), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }

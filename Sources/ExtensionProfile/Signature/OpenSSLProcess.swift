@@ -73,14 +73,28 @@ struct OpenSSLProcess: ~Copyable {
         close(input)
         let process = try started.get()
         let text = Self.read(output, until: end)
-        // The output did not end in time. Without the signal, `waitpid` would block.
-        if text == nil { kill(process, SIGKILL) }
-        var status: Int32 = 0
-        while unsafe waitpid(process, &status, 0) < 0 {
-            guard errno == EINTR else { throw Failure(reason: "the exit of \(program) cannot be observed") }
-        }
-        guard let text else { throw Failure(reason: "\(program) does not exit") }
+        let status = try waitForExit(of: process, isOverdue: text == nil)
+        guard let text, let status else { throw Failure(reason: "\(program) does not exit") }
         return Outcome(status: status, text: text)
+    }
+
+    /// Returns the status of a process when it exits. At the deadline, kills the process and returns nil.
+    ///
+    /// - Parameter isOverdue: Whether the deadline has passed.
+    private func waitForExit(of process: pid_t, isOverdue: Bool) throws(Failure) -> Int32? {
+        var isKilled = false
+        while true {
+            if !isKilled, isOverdue || end <= .now {
+                kill(process, SIGKILL)
+                isKilled = true
+            }
+            var status: Int32 = 0
+            let exited = unsafe waitpid(process, &status, isKilled ? 0 : WNOHANG)
+            if exited == process { return isKilled ? nil : status }
+            guard exited == 0 || errno == EINTR else { throw Failure(reason: "the exit of \(program) cannot be observed") }
+            // The program has closed its output, so it exits in a moment, and no descriptor reports when.
+            if exited == 0 { poll(nil, 0, 1) }
+        }
     }
 
     /// Creates the channel for openssl's output. Its descriptors are closed in all other child processes: the output ends only when no

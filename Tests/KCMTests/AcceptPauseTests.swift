@@ -8,7 +8,7 @@ import Testing
 @testable import KCM
 
 /// How a server accepts connections after the process has run out of file descriptors.
-struct AcceptPauseTests {
+@Suite(.timeLimit(.minutes(5))) struct AcceptPauseTests {
     /// Yields once for each accept failure and forwards the error to the handler under test.
     private final class FailureCount: ChannelInboundHandler, Sendable {
         typealias InboundIn = any Channel

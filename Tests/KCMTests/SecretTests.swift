@@ -5,7 +5,7 @@ import Testing
 @testable import KCM
 
 /// Which copies of a ticket stay in the server's memory.
-struct SecretTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretTests {
     @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory unchanged to detect use after free"))
     func `no copy of a replaced, removed or destroyed ticket stays in memory`() async throws {
         try await withFolder { folder in

@@ -8,7 +8,10 @@ import TestSupport
 import Testing
 
 /// The reasons that an explanation lists for a host, without a request to the KDC.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/explained.example.test", "explained"]))
+@Suite(
+    .testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/explained.example.test", "explained"]),
+    .timeLimit(.minutes(5))
+)
 struct ExplanationTests {
     private func explain(_ kerberos: KerberosExtension, _ host: String = "explained.example.test") async throws -> Explanation {
         await kerberos.explanation(for: try #require(URL(string: "https://\(host)/")))

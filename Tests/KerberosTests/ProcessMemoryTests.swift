@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kerberos
 
-struct ProcessMemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct ProcessMemoryTests {
     @Test
     func `an idle process releases most of its resident code and continues to work`() async {
         await #expect(processExitsWith: .success) {

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -25,8 +26,15 @@ import Testing
                 counts.added.add(1, ordering: .relaxed)
             }
         }
-        let isFull = try await comesTrue { counts.added.load(ordering: .relaxed) == 64 }
-        #expect(isFull)
+        #expect(try await comesTrue { counts.added.load(ordering: .relaxed) >= 64 })
+        // A queue without a limit takes and executes as many operations in the meantime.
+        let other = OperationQueue()
+        other.maxConcurrentOperationCount = 1
+        let others = Counts()
+        DispatchQueue.global().async {
+            for _ in 0..<2000 { other.addOperation { others.done.add(1, ordering: .relaxed) } }
+        }
+        #expect(try await comesTrue { others.done.load(ordering: .relaxed) == 2000 })
         #expect(counts.added.load(ordering: .relaxed) == 64)
         #expect(counts.done.load(ordering: .relaxed) == 0)
         gate.signal()

@@ -10,6 +10,8 @@ struct ScheduleDrill {
     var schedule: SessionSchedule
     var now = Moment(wall: start, uptime: 5000)
     private(set) var events: [AgentEvent] = []
+    /// The second at which each event was sent.
+    private(set) var eventTimes: [Double] = []
 
     init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, monitorsCredentials: Bool = true, jitter: Double = 1) {
         var calendar = Calendar(identifier: .gregorian)
@@ -60,6 +62,7 @@ struct ScheduleDrill {
         schedule.actions(at: now).filter { action in
             guard case .send(let event) = action else { return true }
             events.append(event)
+            eventTimes.append(now.uptime - 5000)
             return false
         }
     }

@@ -67,8 +67,9 @@ private typealias Drill = ScheduleDrill
             drill.observe()
         }
         #expect(times == (limit.end.map { [$0] } ?? []))
-        let warnings = drill.events.filter { $0.kind == .sessionEnding }
-        #expect(warnings.map(\.date) == (limit.warning == nil ? [] : [Drill.start + (limit.end ?? 0)]))
+        let warnings = zip(drill.events, drill.eventTimes).filter { $0.0.kind == .sessionEnding }
+        #expect(warnings.map(\.1) == (limit.warning.map { [$0] } ?? []))
+        #expect(warnings.map(\.0.date) == (limit.warning == nil ? [] : [Drill.start + (limit.end ?? 0)]))
         #expect(drill.events.count { $0.kind == .signedOut } == (limit.end == nil ? 0 : 1))
     }
 

@@ -128,13 +128,14 @@ struct ExecFileTests {
         let result = try await station.run(["ksso", "exec", "--file", "--"] + descriptors)
         #expect(result.output.split(separator: "\n").count == direct.output.split(separator: "\n").count, "\(result) \(direct)")
         let terminal = try await Conversation.atTerminal(
-            "echo $$; ksso exec --file -- sh -c 'tty; ps -o tpgid= -p $$; echo $$'",
+            "tty; ps -o tpgid= -p $$; echo $$; exec ksso exec --file -- sh -c 'tty; ps -o tpgid= -p $$; echo $$'",
             on: station
         ) {
             _ in
         }
         let lines = terminal.transcript.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        #expect(lines.count == 4 && lines[1].hasPrefix("/dev/pts/"), "\(lines)")
+        #expect(lines.count == 6 && lines[0].hasPrefix("/dev/pts/"), "\(lines)")
+        #expect(lines.prefix(3) == lines.suffix(3), "the terminal, its foreground process group, and the process\n\(lines)")
     }
 
     @Test func `a command that does not exist fails with status 127 and leaves no file`() async throws {

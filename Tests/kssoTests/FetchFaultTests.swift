@@ -246,9 +246,25 @@ struct FetchFaultTests {
             let target = "http://localhost:\(web.port)/hello"
             let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: \(target)"])
             try await ScriptedServer.with({ _, _ in redirect }) { server in
-                let result = try await fetch("--location", "http://127.0.0.1:\(server.port)/", "-H", "Cookie: a=b")
+                let result = try await fetch("--location", "http://127.0.0.1:\(server.port)/")
                 #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
                 #expect(server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func `a redirect carries the caller's fields, but no cookie, to another origin`() async throws {
+        try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
+            let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: http://localhost:\(other.port)/there"])
+            try await ScriptedServer.with({ _, _ in redirect }) { server in
+                let url = "http://127.0.0.1:\(server.port)/"
+                let result = try await fetch("--location", url, "-H", "Cookie: a=b", "-H", "X-Own: 1")
+                #expect(result.output == "no\n")
+                #expect(server.requests.count == 1)
+                #expect(server.requests.allSatisfy { $0.contains("\r\nCookie: a=b\r\n") && $0.contains("\r\nX-Own: 1\r\n") })
+                // The requests with a ticket carry none either.
+                #expect(other.requests.count { $0.contains("\r\nAuthorization: Negotiate ") } == 2)
+                #expect(other.requests.allSatisfy { $0.contains("\r\nX-Own: 1\r\n") && !$0.lowercased().contains("\r\ncookie:") })
             }
         }
     }

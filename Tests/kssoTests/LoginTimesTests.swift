@@ -17,6 +17,7 @@ struct LoginTimesTests {
 
     @Test(arguments: [
         ("10h", 36000), ("1d12h", 129_600), ("30m", 1800), ("90s", 90), ("7:30", 27000), ("0:0:45", 45), ("7200", 7200), ("2H", 7200),
+        ("5h5", 18005),
     ])
     func `--lifetime sets the lifetime of the ticket`(text: String, seconds: Double) async throws {
         let now = Date()
@@ -34,9 +35,9 @@ struct LoginTimesTests {
         #expect(abs(limit.timeIntervalSince(now) - 3 * 86400) < 20)
     }
 
-    @Test(arguments: ["", "0", "-5", "x", "5x", "h", "1:99", "1:2:3:4", "10 h", "1.5h", "99999999999999999999h", "5h5", "٣h"])
+    @Test(arguments: ["", "0", "-5", "x", "5x", "h", "1:99", "1:2:3:4", "10 h", "1.5h", "99999999999999999999h", "٣h"])
     func `an invalid duration in --lifetime or --renewable is a usage error`(text: String) async throws {
-        for option in ["--lifetime", "--renewable"] where text != "5h5" {
+        for option in ["--lifetime", "--renewable"] {
             let result = try await station.ksso("login", "alice", "--password-stdin", "\(option)=\(text)", input: "secret\n")
             #expect(result.exitStatus == 64, "\(option) \(text): \(result.errors)")
             #expect(result.output == "")

@@ -69,7 +69,8 @@ struct SessionTests {
                 try await agent.client().login("alice", password: "wrong \"password\"")
             }
             #expect(error?.code.rawValue == "wrongPassword")
-            #expect((error?.cause as? AgentProblem)?.libraryCode != 0)
+            // KRB5KDC_ERR_PREAUTH_FAILED
+            #expect((error?.cause as? AgentProblem)?.libraryCode == -1_765_328_360)
             let report = "\(String(describing: error)) \(error?.message ?? "")"
             #expect(!report.contains("wrong \"password") && report.contains("alice@EXAMPLE.TEST"))
             let failures = try realm.log().split(separator: "\n").count { $0.contains("PREAUTH_FAILED") }

@@ -8,7 +8,7 @@ import Testing
 @testable import KCM
 
 /// Limits across users, which prevent one user from exhausting the server. The test sets the UIDs, because the kernel would report its own.
-struct TotalLimitTests {
+@Suite(.timeLimit(.minutes(5))) struct TotalLimitTests {
     /// The UID of the next connection.
     private final class NextUser: Sendable {
         private let number = Mutex<UInt32>(1)

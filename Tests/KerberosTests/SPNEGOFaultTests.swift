@@ -29,6 +29,8 @@ import Testing
         let code = KerberosError.Code(rawValue: answer.code ?? KerberosError.Code.invalidToken.rawValue)
         let error = await expectFailure(code) { _ = try initiatorEnd(from: credential, answer: bytes) }
         #expect(error?.subject == "HTTP/www.example.test@EXAMPLE.TEST")
+        // Some texts of libgssapi end with a NUL, which would be shown as an escape.
+        #expect(error?.description.contains("\\u{0}") == false && error?.libraryMessage.contains("\\u{0}") == false)
         // The credential still works.
         _ = try establish(credential, acceptor)
     }
@@ -116,7 +118,7 @@ import Testing
         let (credential, acceptor) = try await ends()
         let bytes = try bytes(hexadecimal: answer.bytes)
         let error = #expect(throws: KerberosError.self) { _ = try halfMade(acceptor, from: credential).step(bytes) }
-        #expect(error?.message.isEmpty == false)
+        #expect(error?.message.isEmpty == false && error?.description.contains("\\u{0}") == false)
         if answer.bytes.isEmpty { #expect(error?.code == .invalidToken) }
     }
 

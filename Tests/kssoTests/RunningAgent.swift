@@ -99,11 +99,13 @@ enum UnixSocket {
         return descriptor
     }
 
-    /// Opens a connection, which the caller closes.
-    static func connection(to path: String) throws -> Int32 { try #require(open(path, connect)) }
+    /// Opens a connection, which the caller closes. Fails instead of waiting if the process accepts none.
+    static func connection(to path: String) throws -> Int32 { try #require(open(path, isWaiting: false, connect)) }
 
-    private static func open(_ path: String, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32? {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    private static func open(_ path: String, isWaiting: Bool = true, _ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32)
+        -> Int32?
+    {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | (isWaiting ? 0 : O_NONBLOCK), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }

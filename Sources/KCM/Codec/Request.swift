@@ -39,6 +39,16 @@ extension Request {
         } catch {
             throw .malformedBody(operation, error)
         }
+        guard storedCredentials.allSatisfy(\.isStorable) else { throw .unstorableCredential(operation) }
+    }
+
+    /// The credentials that the request adds to a cache.
+    private var storedCredentials: [MarshalledCredential] {
+        switch self {
+        case .store(_, let credential): [credential]
+        case .replace(_, let replacement): replacement.credentials
+        default: []
+        }
     }
 
     private init(_ operation: Operation, from reader: inout ByteReader) throws(MalformedInput) {
@@ -114,6 +124,8 @@ package enum RequestError: Error, Hashable, Sendable {
     case unknownOperation(UInt16)
     /// The operation is known, but its body is truncated.
     case malformedBody(Operation, MalformedInput)
+    /// The request stores a credential that a restart would take for a removed one, or for the end of the file.
+    case unstorableCredential(Operation)
 
     /// The code to reply with; nil if the connection must be closed.
     ///
@@ -123,7 +135,7 @@ package enum RequestError: Error, Hashable, Sendable {
         switch self {
         case .unsupportedVersion: nil
         case .unknownOperation: .unsupported
-        case .malformedBody: .malformed
+        case .malformedBody, .unstorableCredential: .malformed
         }
     }
 }
@@ -134,6 +146,7 @@ extension RequestError: CustomStringConvertible {
         case .unsupportedVersion(let major): "Version \(major) of the protocol is not supported"
         case .unknownOperation(let number): "Operation \(number) is not supported"
         case .malformedBody(let operation, let error): "The body of \(operation) is malformed: \(error)"
+        case .unstorableCredential(let operation): "\(operation) contains a credential that is marked as removed or is blank"
         }
     }
 }

@@ -34,6 +34,7 @@ final class UserAccount {
         store = try storage.recover(user: user, limits: options.storeLimits)
         store.isExempt = options.retention.isExempt
         reports.report(storage.damagedEntries)
+        reports.report(storage.truncatedFiles)
         let expired = store.expiredBesideOthers(now: options.now())
         for change in expired { store.apply(change, now: options.now()) }
         for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }

@@ -245,8 +245,11 @@ struct RecoveredCache {
         var length = reader.offset
         var offsets: [Int] = []
         var erasures: [[Erasure]] = []
-        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader), !record.isBlank {
+        let zeros = (bytes.lastIndex { $0 != 0 } ?? -1) + 1
+        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader) {
             let start = length
+            // A file may end with zeros after a power failure. A blank record before others was stored by an earlier version of the server.
+            guard !record.isBlank || start < zeros else { break }
             length = reader.offset
             guard let numbers = Tombstone.numbers(record, mark: header.mark) else {
                 var examined = 0
@@ -255,7 +258,7 @@ struct RecoveredCache {
                 let left = record.erasures.filter { !record.bytes[$0.offset...].starts(with: $0.bytes) }
                 erasures.append(left.map { $0.moved(by: start) })
                 // The credential is removed, even if a power failure lost the tombstone.
-                if record.isWiped { cache.list.remove(UInt64(offsets.count)) }
+                if !record.isStorable { cache.list.remove(UInt64(offsets.count)) }
                 continue
             }
             // Serial numbers start at one, record numbers at zero.
@@ -266,9 +269,4 @@ struct RecoveredCache {
         self.cache = cache
         self.length = length
     }
-}
-
-extension MarshalledCredential {
-    /// Whether both principals are all zeros, as the end of a file may be after a power failure.
-    fileprivate var isBlank: Bool { client.bytes.allSatisfy { $0 == 0 } && server.bytes.allSatisfy { $0 == 0 } }
 }

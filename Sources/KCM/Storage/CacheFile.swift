@@ -81,17 +81,39 @@ final class CacheFile {
     /// The records count as removed even if the process is terminated in between. If overwriting fails, the bytes stay until the file is
     /// rewritten.
     func wipeSecrets(of gone: [(serial: UInt64, credential: MarshalledCredential)]) {
-        // One request may remove thousands.
         guard !gone.isEmpty, let file = try? directory.open(name) else { return }
-        for (serial, credential) in gone {
-            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number),
-                var present = try? file.read(credential.bytes.count, at: offsets[number])
-            else { continue }
-            defer { present.wipe() }
-            // Guards against wrong numbers: only the record itself is overwritten.
-            guard present == credential.bytes else { continue }
-            file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
+        var records: [(start: Int, credential: MarshalledCredential)] = gone.compactMap { serial, credential in
+            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return nil }
+            return (offsets[number], credential)
         }
+        records.sort { $0.start < $1.start }
+        // One request may remove thousands, so many records are read and written at once.
+        var rest = records[...]
+        while let first = rest.first {
+            let part = rest.prefix { $0.start + $0.credential.bytes.count <= first.start + Self.partLength }
+            wipeSecrets(of: part.isEmpty ? rest.prefix(1) : part, in: file)
+            rest = rest.dropFirst(max(1, part.count))
+        }
+    }
+
+    /// The length of the part of a file that is read and written at once, unless one record is longer.
+    private static let partLength = 1 << 20
+
+    /// Overwrites the secrets in the part of the file from the first of these records to the last one.
+    private func wipeSecrets(of records: ArraySlice<(start: Int, credential: MarshalledCredential)>, in file: borrowing OpenFile) {
+        guard let first = records.first, let last = records.last,
+            var part = try? file.read(last.start + last.credential.bytes.count - first.start, at: first.start)
+        else { return }
+        defer { part.wipe() }
+        for (start, credential) in records {
+            let offset = start - first.start
+            // Guards against wrong numbers: only the records themselves are overwritten.
+            guard part[min(offset, part.count)...].starts(with: credential.bytes) else { continue }
+            for erasure in credential.erasures {
+                for (position, byte) in erasure.bytes.enumerated() { part[offset + erasure.offset + position] = byte }
+            }
+        }
+        try? file.write(part, at: first.start)
     }
 
     /// Truncates the file to an earlier size, which undoes what was appended since.

@@ -116,6 +116,27 @@ package struct Replacement: Sendable {
     }
 }
 
+/// The beginning of a REPLACE request, from which the room that its contents need is known.
+struct ReplacementOutline {
+    let name: CacheName
+    /// The estimated memory of the cache, as in ``CredentialCache/cost``.
+    let cost: Int
+
+    /// Reads the beginning of a request, starting at its version.
+    ///
+    /// - Parameter length: The length of the whole request.
+    init(_ beginning: [UInt8], length: Int) throws(MalformedInput) {
+        var reader = ByteReader(beginning)
+        _ = try reader.number("version and operation", as: UInt32.self)
+        name = CacheName(try reader.terminatedBytes("name"))
+        _ = try reader.number("clock offset", as: Int32.self)
+        let principal = try MarshalledPrincipal(from: &reader)
+        let count = Int(try reader.number("number of credentials", as: UInt32.self))
+        let bytes = max(0, length - reader.offset - 4 * count)
+        cost = CredentialCache.cost(name: name, principal: principal, credentials: count, bytes: bytes)
+    }
+}
+
 /// The reason why a complete request cannot be executed.
 package enum RequestError: Error, Hashable, Sendable {
     /// The request has an unknown protocol version, whose reply format is unknown too.

@@ -89,6 +89,12 @@ final class UserAccount {
         }
     }
 
+    /// Whether the contents of a REPLACE request would fit the limits.
+    func hasRoom(for outline: ReplacementOutline) -> Bool {
+        store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: usage)
+        return store.room(replacing: store.resolved(outline.name), cost: outline.cost, now: options.now()) != nil
+    }
+
     /// Makes changes, first on disk, so that the store has nothing that a restart would lose.
     private func make(_ changes: [StoreChange]) -> Bool {
         guard !changes.isEmpty else { return true }

@@ -25,6 +25,7 @@ final class Journal: Sendable {
         case .writesAgain: settle(ServerReport.writeFailure, "\(report)")
         case .acceptsAgain: settle(ServerReport.acceptFailure, "\(report)")
         case .writeFailed, .damaged, .noMoreCaches, .acceptFailed: failure("\(report)")
+        case .truncated: note("\(report)")
         }
     }
 

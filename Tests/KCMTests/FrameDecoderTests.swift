@@ -50,9 +50,24 @@ struct FrameDecoderTests {
         for start in stride(from: 0, to: stream.count, by: size) {
             decoder.append(stream[start..<min(start + size, stream.count)])
             while let frame = try decoder.next() { frames.append(frame) }
-            #expect(!decoder.hasNext && decoder.waitingBytes <= max(size, 8))
+            #expect(!decoder.hasNext && decoder.waitingBytes < max(size, 4 + 200))
         }
-        #expect(frames == [.refused(operation: 13_002), .request([2, 0, 0, 20])])
+        #expect(frames == [.refused(Array(stream[4..<204]), length: 200), .request([2, 0, 0, 20])])
+    }
+
+    @Test(arguments: [1000, 100_000]) func `only the beginning of a long refused request is returned`(size: Int) throws {
+        var decoder = FrameDecoder()
+        let length = (10 << 20) + 1
+        decoder.append([0x00, 0xA0, 0x00, 0x01, 2, 0, 0x32, 0xCA])
+        var frames: [FrameDecoder.Frame] = []
+        for start in stride(from: 4, to: length, by: size) {
+            decoder.append([UInt8](repeating: 7, count: min(size, length - start)))
+            while let frame = try decoder.next() { frames.append(frame) }
+            #expect(decoder.waitingBytes < FrameDecoder.beginningLength + 4)
+        }
+        let beginning = [2, 0, 0x32, 0xCA] + [UInt8](repeating: 7, count: FrameDecoder.beginningLength - 4)
+        #expect(frames == [.refused(beginning, length: length)])
+        #expect(frames.first?.refusedOperation == KCM.Operation.replace.rawValue)
     }
 
     @Test func `a request of the maximum length is decoded`() throws {
@@ -86,7 +101,7 @@ struct RefusedFrameTests {
             decoder.append(stream[start..<min(start + size, stream.count)])
             while let frame = try decoder.next() { frames.append(frame) }
         }
-        #expect(frames == [.refused(operation: 6), .request([2, 0, 0, 20])])
+        #expect(frames == [.refused([2, 0, 0, 6], length: 10), .request([2, 0, 0, 20])])
     }
 
     @Test func `a request that is complete or lacks its operation code is not refused`() throws {

@@ -148,7 +148,50 @@ struct StorageTests {
             disk.send(.store, "", Sample.ticket(1).bytes)
             let url = URL(fileURLWithPath: try #require(disk.files.first))
             try (try Data(contentsOf: url) + Data(count: 4096)).write(to: url)
-            #expect(try Disk(folder).state == disk.state)
+            let next = try Disk(folder)
+            #expect(next.state == disk.state)
+            #expect(next.reports == [.truncated(TruncatedFile(path: url.path, count: 4096))])
+            #expect(try Disk(folder).reports.isEmpty)
+        }
+    }
+
+    /// Credentials that a restart would take for removed ones, or for the end of the file.
+    private static let unstorable = [
+        Sample.ticket(2).with { ($0.client, $0.server) = ([UInt8](repeating: 0, count: 12), [UInt8](repeating: 0, count: 12)) },
+        Sample.ticket(2).with { $0.key = [UInt8](repeating: 0, count: 16) },
+        Sample.ticket(2).with { $0.times = CredentialTimes(authentication: .max, end: 0) },
+    ]
+
+    @Test(arguments: unstorable) func `a credential that a restart would not read is refused as malformed`(_ refused: Fields) async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            #expect(disk.send(.initialize, "", Sample.alice) == .ok)
+            #expect(disk.send(.store, "", Sample.ticket(1).bytes) == .ok)
+            let before = disk.state
+            #expect(disk.send(.store, "", refused.bytes) == .malformed)
+            #expect(disk.send(.replace, "", replacement([Sample.ticket(4), refused])) == .malformed)
+            #expect(disk.state == before)
+            #expect(disk.send(.store, "", Sample.ticket(3).bytes) == .ok)
+            let next = try Disk(folder)
+            #expect(next.state == disk.state && next.reports.isEmpty)
+        }
+    }
+
+    /// An earlier version of the server stored such a record.
+    @Test func `a blank record does not remove the records after it`() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            disk.send(.initialize, "", Sample.alice)
+            let url = URL(fileURLWithPath: try #require(disk.files.first))
+            let blank = try #require(Self.unstorable.first)
+            let tail = Data(blank.bytes + Sample.ticket(2).bytes + Sample.ticket(3).bytes)
+            try (try Data(contentsOf: url) + tail).write(to: url)
+            var next = try Disk(folder)
+            #expect(next.account.store.caches.first?.credentials.map(\.bytes) == [Sample.ticket(2).bytes, Sample.ticket(3).bytes])
+            #expect(next.reports.isEmpty)
+            // The numbers of the records after it are correct.
+            #expect(next.send(.remove, "", Sample.ticket(2).patternBytes()) == .ok)
+            #expect(try Disk(folder).state == next.state)
         }
     }
 

@@ -51,6 +51,48 @@ struct WipedRecordTests {
         }
     }
 
+    /// Every removal leaves other records in between, so that the file is not rewritten without the removed ones.
+    @Test func `thousands of tickets removed by one request are overwritten with few file operations`() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            let staying = (0..<3000).map { Sample.ticket($0, client: Sample.bob) }
+            let going = (0..<2000).map { number in Sample.ticket(number).with { $0.ticket = Self.secret } }
+            let all = zip(staying, going).flatMap { [$0, $1] } + staying.dropFirst(2000)
+            #expect(disk.send(.replace, "", replacement(all)) == .ok)
+            let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+            defer { close(watch) }
+            // A read and a write alternate, because the kernel merges equal events in a row.
+            let file = try #require(try disk.files.first)
+            #expect(inotify_add_watch(watch, file, UInt32(IN_ACCESS | IN_MODIFY)) >= 0)
+            #expect(disk.send(.remove, "", Self.going.with { ($0.server, $0.type, $0.ticket) = (nil, 0, []) }.patternBytes()) == .ok)
+            var buffer = [UInt8](repeating: 0, count: 1 << 20)
+            let length = read(watch, &buffer, buffer.count)
+            // The removals are written, then the part with the tickets is read and written.
+            #expect(length == 3 * MemoryLayout<inotify_event>.size)
+            #expect(disk.account.store.caches.first?.credentials.map(\.bytes) == staying.map(\.bytes))
+            #expect(try !content(of: disk).contains(Self.secret))
+            #expect(try Disk(folder).state == disk.state)
+        }
+    }
+
+    @Test func `removed tickets in all parts of a long file are overwritten`() async throws {
+        try await withFolder { folder in
+            var disk = try Disk(folder)
+            let long = [UInt8](repeating: 7, count: 700_000)
+            let staying = (0..<4).map { number in Sample.ticket(number, client: Sample.bob).with { $0.ticket = long } }
+            let going = (0..<4).map { number in
+                Sample.ticket(number).with { $0.ticket = Self.secret + (number == 2 ? long + long : []) + Self.secret }
+            }
+            #expect(disk.send(.replace, "", replacement(zip(staying, going).flatMap { [$0, $1] })) == .ok)
+            let restarted = try Disk(folder)
+            #expect(restarted.state == disk.state)
+            #expect(disk.send(.remove, "", Self.going.with { ($0.server, $0.type, $0.ticket) = (nil, 0, []) }.patternBytes()) == .ok)
+            #expect(try !content(of: disk).contains(Self.secret))
+            #expect(disk.account.store.caches.first?.credentials.map(\.bytes) == staying.map(\.bytes))
+            #expect(try Disk(folder).state == disk.state)
+        }
+    }
+
     @Test func `a replaced ticket is overwritten in the file`() async throws {
         try await withFolder { folder in
             // After a restart, the positions of the records are those that were read from the file.

@@ -5,16 +5,22 @@
 package struct FrameDecoder: Sendable {
     /// A complete request, or a request that was refused.
     package struct Frame: Hashable, Sendable {
-        /// The request, starting at its version; empty if it was refused. Because it contains keys, the owner of the only copy overwrites
-        /// it.
+        /// The request, starting at its version; only its beginning if it was refused. Because it contains keys, the owner of the only copy
+        /// overwrites it.
         package var bytes: [UInt8]
-        /// The operation of a request that was too long, or for which there was no room. Its bytes were skipped; the next request follows.
-        package let refusedOperation: UInt16?
+        /// The length of a request that was too long, or for which there was no room. Its bytes were skipped; the next request follows.
+        package let refusedLength: Int?
 
-        static func request(_ bytes: [UInt8]) -> Frame { Frame(bytes: bytes, refusedOperation: nil) }
+        /// The operation of a refused request.
+        package var refusedOperation: UInt16? { refusedLength == nil ? nil : UInt16(bytes[2]) << 8 | UInt16(bytes[3]) }
 
-        static func refused(operation: UInt16) -> Frame { Frame(bytes: [], refusedOperation: operation) }
+        static func request(_ bytes: [UInt8]) -> Frame { Frame(bytes: bytes, refusedLength: nil) }
+
+        static func refused(_ beginning: [UInt8], length: Int) -> Frame { Frame(bytes: beginning, refusedLength: length) }
     }
+
+    /// The length of the beginning of a request that is too long: its operation, and what ``ReplacementOutline`` reads.
+    package static let beginningLength = 4096
 
     /// The length limit of requests and replies, `MAX_REPLY_SIZE` of libkrb5. Because libkrb5 rejects a larger reply, a larger ticket could
     /// never be returned.
@@ -25,8 +31,8 @@ package struct FrameDecoder: Sendable {
     private var consumed = 0
     /// The number of bytes of a refused request that have not arrived yet.
     private var skipped = 0
-    /// The operation of a refused request that ``next()`` has not returned yet.
-    private var refused: UInt16?
+    /// A refused request that ``next()`` has not returned yet.
+    private var refused: Frame?
 
     package init(maximumLength: Int = FrameDecoder.maximumLength) { self.maximumLength = maximumLength }
 
@@ -40,7 +46,7 @@ package struct FrameDecoder: Sendable {
         guard waitingBytes >= 4 else { return false }
         let length = announcedLength
         guard length > maximumLength else { return length < 4 || waitingBytes >= 4 + length }
-        return waitingBytes >= 8 || hasOtherProtocol
+        return waitingBytes >= 4 + min(length, Self.beginningLength) || hasOtherProtocol
     }
 
     /// Whether the version that follows the length is not this protocol's version.
@@ -84,10 +90,9 @@ package struct FrameDecoder: Sendable {
             }
             // A client of another protocol would wait until as many bytes have arrived as its first four bytes happen to encode.
             guard !hasOtherProtocol else { throw .tooLong(length) }
-            refuse(length)
+            refuse(length, keeping: min(length, Self.beginningLength))
         }
-        guard skipped == 0, let operation = refused.take() else { return nil }
-        return .refused(operation: operation)
+        return skipped == 0 ? refused.take() : nil
     }
 
     /// Refuses the request that has partly arrived: drops its bytes now, and the remaining ones as they arrive. Complete requests stay.
@@ -95,13 +100,13 @@ package struct FrameDecoder: Sendable {
         guard skipped == 0, refused == nil, waitingBytes >= 4 else { return }
         let length = announcedLength
         guard length >= 4, waitingBytes < 4 + length else { return }
-        refuse(length)
+        refuse(length, keeping: 4)
     }
 
-    /// Drops a request of this length once its operation has arrived, because the reply depends on the operation.
-    private mutating func refuse(_ length: Int) {
-        guard waitingBytes >= 8 else { return }
-        refused = UInt16(buffer[consumed + 6]) << 8 | UInt16(buffer[consumed + 7])
+    /// Drops a request of this length once its beginning has arrived, because the reply depends on the beginning.
+    private mutating func refuse(_ length: Int, keeping beginning: Int) {
+        guard waitingBytes >= 4 + beginning else { return }
+        refused = .refused(Array(buffer[consumed + 4..<consumed + 4 + beginning]), length: length)
         let present = min(waitingBytes, 4 + length)
         skipped = 4 + length - present
         consume(present)

@@ -83,6 +83,10 @@ package struct MarshalledCredential: Hashable, Sendable {
         let key = bytes[Int(ends.server) + 2 + 4..<Int(ends.key)]
         return !key.isEmpty && key.allSatisfy { $0 == 0 }
     }
+    /// Whether both principals are all zeros, as the end of a file may be after a power failure.
+    var isBlank: Bool { bytes[..<Int(ends.server)].allSatisfy { $0 == 0 } }
+    /// Whether a restart reads the credential back from a cache's file. One that looks removed or like the end of a file is not stored.
+    var isStorable: Bool { !isWiped && !isBlank }
     package var secondTicket: ArraySlice<UInt8> { bytes[(Int(ends.ticket) + 4)...] }
 
     private func number(at offset: UInt32, _ count: UInt32) -> UInt32 {

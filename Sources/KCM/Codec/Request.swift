@@ -39,6 +39,16 @@ extension Request {
         } catch {
             throw .malformedBody(operation, error)
         }
+        guard storedCredentials.allSatisfy(\.isStorable) else { throw .unstorableCredential(operation) }
+    }
+
+    /// The credentials that the request adds to a cache.
+    private var storedCredentials: [MarshalledCredential] {
+        switch self {
+        case .store(_, let credential): [credential]
+        case .replace(_, let replacement): replacement.credentials
+        default: []
+        }
     }
 
     private init(_ operation: Operation, from reader: inout ByteReader) throws(MalformedInput) {
@@ -106,6 +116,27 @@ package struct Replacement: Sendable {
     }
 }
 
+/// The beginning of a REPLACE request, from which the room that its contents need is known.
+struct ReplacementOutline {
+    let name: CacheName
+    /// The estimated memory of the cache, as in ``CredentialCache/cost``.
+    let cost: Int
+
+    /// Reads the beginning of a request, starting at its version.
+    ///
+    /// - Parameter length: The length of the whole request.
+    init(_ beginning: [UInt8], length: Int) throws(MalformedInput) {
+        var reader = ByteReader(beginning)
+        _ = try reader.number("version and operation", as: UInt32.self)
+        name = CacheName(try reader.terminatedBytes("name"))
+        _ = try reader.number("clock offset", as: Int32.self)
+        let principal = try MarshalledPrincipal(from: &reader)
+        let count = Int(try reader.number("number of credentials", as: UInt32.self))
+        let bytes = max(0, length - reader.offset - 4 * count)
+        cost = CredentialCache.cost(name: name, principal: principal, credentials: count, bytes: bytes)
+    }
+}
+
 /// The reason why a complete request cannot be executed.
 package enum RequestError: Error, Hashable, Sendable {
     /// The request has an unknown protocol version, whose reply format is unknown too.
@@ -114,6 +145,8 @@ package enum RequestError: Error, Hashable, Sendable {
     case unknownOperation(UInt16)
     /// The operation is known, but its body is truncated.
     case malformedBody(Operation, MalformedInput)
+    /// The request stores a credential that a restart would take for a removed one, or for the end of the file.
+    case unstorableCredential(Operation)
 
     /// The code to reply with; nil if the connection must be closed.
     ///
@@ -123,7 +156,7 @@ package enum RequestError: Error, Hashable, Sendable {
         switch self {
         case .unsupportedVersion: nil
         case .unknownOperation: .unsupported
-        case .malformedBody: .malformed
+        case .malformedBody, .unstorableCredential: .malformed
         }
     }
 }
@@ -134,6 +167,7 @@ extension RequestError: CustomStringConvertible {
         case .unsupportedVersion(let major): "Version \(major) of the protocol is not supported"
         case .unknownOperation(let number): "Operation \(number) is not supported"
         case .malformedBody(let operation, let error): "The body of \(operation) is malformed: \(error)"
+        case .unstorableCredential(let operation): "\(operation) contains a credential that is marked as removed or is blank"
         }
     }
 }

@@ -175,9 +175,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch access {
         case .refused(let code): return Reply(code: code)
         case .granted(let account):
-            if let operation = frame.refusedOperation {
-                // Without REPLACE, libkrb5 stores the tickets one by one.
-                return Reply(code: operation == Operation.replace.rawValue ? .unsupported : .limitReached)
+            if let length = frame.refusedLength {
+                return Reply(code: service.refusal(of: frame, length: length, from: peer, own: account))
             }
             // A long reply occupies memory while its client reads slowly, so it is not built when the memory limit is reached.
             let replyLimit = mayWait ? Reply.maximumBodyLength : 4096

@@ -8,6 +8,8 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
     case writesAgain
     /// An entry of the directory is not a cache file, or cannot be read.
     case damaged(DamagedEntry)
+    /// The end of a cache's file could not be read and was removed.
+    case truncated(TruncatedFile)
     /// A user has reached the limit of caches, and no expired one can be removed.
     case noMoreCaches(user: UInt32, limit: Int)
     /// New connections cannot be accepted for now.
@@ -19,7 +21,7 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
     package var isFailure: Bool {
         switch self {
         case .writeFailed, .damaged, .noMoreCaches, .acceptFailed: true
-        case .writesAgain, .acceptsAgain: false
+        case .truncated, .writesAgain, .acceptsAgain: false
         }
     }
 
@@ -33,6 +35,7 @@ package enum ServerReport: Hashable, Sendable, CustomStringConvertible {
         case .writeFailed(let error): "\(Self.writeFailure): \(error)"
         case .writesAgain: "tickets are written again."
         case .damaged(let entry): "\(entry)"
+        case .truncated(let file): "\(file)"
         case .noMoreCaches(let user, let limit):
             "user \(user) has \(limit) credential caches, which is the limit (--max-caches). "
                 + "Remove unused caches with kdestroy -c NAME, or all of them with kdestroy -A."
@@ -60,6 +63,8 @@ final class ReportFilter {
     private static let repetition = TimeAmount.minutes(10)
 
     func report(_ entries: [DamagedEntry]) { for entry in entries { report?(.damaged(entry)) } }
+
+    func report(_ files: [TruncatedFile]) { for file in files { report?(.truncated(file)) } }
 
     func writeFailed(_ error: StorageError, now: NIODeadline = .now()) {
         let last = writeFailures.updateValue(now, forKey: error.code)

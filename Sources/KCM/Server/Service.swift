@@ -123,6 +123,22 @@ final class Service {
         }
     }
 
+    /// Returns the reply to a request that was too long, or for which there was no room.
+    ///
+    /// Only after `unsupported` does libkrb5 empty the cache and store the tickets one by one. If that failed halfway, the old tickets would
+    /// be lost, so it is the reply only if all of the tickets fit.
+    func refusal(of frame: FrameDecoder.Frame, length: Int, from peer: PeerCredential, own: UserAccount) -> ReplyCode {
+        guard frame.refusedOperation == Operation.replace.rawValue else { return .limitReached }
+        guard length > options.limits.requestBytes else { return length > options.storeLimits.bytes ? .quotaExceeded : .limitReached }
+        // There was no room even for its beginning.
+        guard frame.bytes.count > 4 else { return .limitReached }
+        let other = options.rootReachesOthers && peer.userID == 0 ? Self.owner(ofCacheIn: frame.bytes).flatMap { accounts[$0] } : nil
+        guard let outline = try? ReplacementOutline(frame.bytes, length: length), (other ?? own).hasRoom(for: outline) else {
+            return .quotaExceeded
+        }
+        return .unsupported
+    }
+
     /// Removes the account of a user who has nothing here, because there may be many of them.
     private func dropIfUnused(_ user: UInt32) {
         guard users[user] == nil, let account = accounts[user], account.isUnused else { return }

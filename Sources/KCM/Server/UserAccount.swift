@@ -34,6 +34,7 @@ final class UserAccount {
         store = try storage.recover(user: user, limits: options.storeLimits)
         store.isExempt = options.retention.isExempt
         reports.report(storage.damagedEntries)
+        reports.report(storage.truncatedFiles)
         let expired = store.expiredBesideOthers(now: options.now())
         for change in expired { store.apply(change, now: options.now()) }
         for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }
@@ -90,6 +91,12 @@ final class UserAccount {
         } catch {
             return error.replyCode.map(Reply.init(code:))
         }
+    }
+
+    /// Whether the contents of a REPLACE request would fit the limits.
+    func hasRoom(for outline: ReplacementOutline) -> Bool {
+        store.limits = use.limits(within: options.storeLimits, caches: store.caches.count, bytes: store.cost, of: usage)
+        return store.room(replacing: store.resolved(outline.name), cost: outline.cost, now: options.now()) != nil
     }
 
     /// Makes changes, first on disk, so that the store has nothing that a restart would lose.

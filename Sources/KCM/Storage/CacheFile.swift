@@ -81,17 +81,39 @@ final class CacheFile {
     /// The records count as removed even if the process is terminated in between. If overwriting fails, the bytes stay until the file is
     /// rewritten.
     func wipeSecrets(of gone: [(serial: UInt64, credential: MarshalledCredential)]) {
-        // One request may remove thousands.
         guard !gone.isEmpty, let file = try? directory.open(name) else { return }
-        for (serial, credential) in gone {
-            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number),
-                var present = try? file.read(credential.bytes.count, at: offsets[number])
-            else { continue }
-            defer { present.wipe() }
-            // Guards against wrong numbers: only the record itself is overwritten.
-            guard present == credential.bytes else { continue }
-            file.write(credential.erasures.map { $0.moved(by: offsets[number]) })
+        var records: [(start: Int, credential: MarshalledCredential)] = gone.compactMap { serial, credential in
+            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return nil }
+            return (offsets[number], credential)
         }
+        records.sort { $0.start < $1.start }
+        // One request may remove thousands, so many records are read and written at once.
+        var rest = records[...]
+        while let first = rest.first {
+            let part = rest.prefix { $0.start + $0.credential.bytes.count <= first.start + Self.partLength }
+            wipeSecrets(of: part.isEmpty ? rest.prefix(1) : part, in: file)
+            rest = rest.dropFirst(max(1, part.count))
+        }
+    }
+
+    /// The length of the part of a file that is read and written at once, unless one record is longer.
+    private static let partLength = 1 << 20
+
+    /// Overwrites the secrets in the part of the file from the first of these records to the last one.
+    private func wipeSecrets(of records: ArraySlice<(start: Int, credential: MarshalledCredential)>, in file: borrowing OpenFile) {
+        guard let first = records.first, let last = records.last,
+            var part = try? file.read(last.start + last.credential.bytes.count - first.start, at: first.start)
+        else { return }
+        defer { part.wipe() }
+        for (start, credential) in records {
+            let offset = start - first.start
+            // Guards against wrong numbers: only the records themselves are overwritten.
+            guard part[min(offset, part.count)...].starts(with: credential.bytes) else { continue }
+            for erasure in credential.erasures {
+                for (position, byte) in erasure.bytes.enumerated() { part[offset + erasure.offset + position] = byte }
+            }
+        }
+        try? file.write(part, at: first.start)
     }
 
     /// Truncates the file to an earlier size, which undoes what was appended since.
@@ -245,8 +267,11 @@ struct RecoveredCache {
         var length = reader.offset
         var offsets: [Int] = []
         var erasures: [[Erasure]] = []
-        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader), !record.isBlank {
+        let zeros = (bytes.lastIndex { $0 != 0 } ?? -1) + 1
+        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader) {
             let start = length
+            // A file may end with zeros after a power failure. A blank record before others was stored by an earlier version of the server.
+            guard !record.isBlank || start < zeros else { break }
             length = reader.offset
             guard let numbers = Tombstone.numbers(record, mark: header.mark) else {
                 var examined = 0
@@ -255,7 +280,7 @@ struct RecoveredCache {
                 let left = record.erasures.filter { !record.bytes[$0.offset...].starts(with: $0.bytes) }
                 erasures.append(left.map { $0.moved(by: start) })
                 // The credential is removed, even if a power failure lost the tombstone.
-                if record.isWiped { cache.list.remove(UInt64(offsets.count)) }
+                if !record.isStorable { cache.list.remove(UInt64(offsets.count)) }
                 continue
             }
             // Serial numbers start at one, record numbers at zero.
@@ -266,9 +291,4 @@ struct RecoveredCache {
         self.cache = cache
         self.length = length
     }
-}
-
-extension MarshalledCredential {
-    /// Whether both principals are all zeros, as the end of a file may be after a power failure.
-    fileprivate var isBlank: Bool { client.bytes.allSatisfy { $0 == 0 } && server.bytes.allSatisfy { $0 == 0 } }
 }

@@ -100,3 +100,15 @@ package struct DamagedEntry: Hashable, Sendable, CustomStringConvertible {
         return "\(path): \(reason). \(end)"
     }
 }
+
+/// A cache's file whose end was removed, because it was not a complete record.
+package struct TruncatedFile: Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    /// The number of bytes that were removed.
+    package let count: Int
+
+    package var description: String {
+        "\(path): the last \(count) bytes were removed, because they are not a complete ticket. "
+            + "The server or the machine stopped while they were written, or the file was damaged."
+    }
+}

@@ -16,6 +16,8 @@ final class UserStorage {
     private var lastNumber: UInt64 = 0
     /// The entries that ``recover(user:limits:)`` has renamed.
     private(set) var damagedEntries: [DamagedEntry] = []
+    /// The files that ``recover(user:limits:)`` has truncated.
+    private(set) var truncatedFiles: [TruncatedFile] = []
 
     private static let primaryFile = "primary"
     /// The limit of numbers and generations, which count up from one. A higher one is not the server's, and would leave no room for the
@@ -87,7 +89,10 @@ final class UserStorage {
         guard let recovered = try? RecoveredCache(bytes), recovered.header.generation < Self.maximumNumber else {
             throw damaged(name, "has no readable tickets")
         }
-        if recovered.length < bytes.count { try file.truncate(to: recovered.length) }
+        if recovered.length < bytes.count {
+            try file.truncate(to: recovered.length)
+            truncatedFiles.append(TruncatedFile(path: "\(directory.path)/\(name)", count: bytes.count - recovered.length))
+        }
         file.write(recovered.remains)
         let cacheFile = CacheFile(
             in: directory,

@@ -54,7 +54,7 @@ package final class MachineCache: Sendable {
         await readSubordinateUsers(subordinates)
         var settings = KCMServer.Options(
             directory: options.directory,
-            storeLimits: StoreLimits(caches: options.maximumCaches, bytes: 4 << 20),
+            storeLimits: StoreLimits(caches: options.maximumCaches, bytes: Self.storedBytes),
             retention: CacheRetention(
                 period: options.expiredCachePeriod,
                 keepsPrimary: { Self.hasSession($0) },
@@ -148,12 +148,15 @@ package final class MachineCache: Sendable {
         }
     }
 
-    /// The limits are lower than an agent's, because many users share this server.
+    /// The memory of one user's caches.
+    private static let storedBytes = 4 << 20
+
+    /// The limits are lower than an agent's, because many users share this server. One request can replace all of a user's tickets.
     private static var limits: ServerLimits {
         ServerLimits(
             connections: 64,
             refusedConnections: 4,
-            waitingBytes: 1 << 20,
+            waitingBytes: storedBytes + (1 << 20),
             totals: .machine(descriptors: ProcessProtection.fileLimit)
         )
     }

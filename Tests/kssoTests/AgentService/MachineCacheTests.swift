@@ -1,4 +1,5 @@
 import Foundation
+import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import TestSupport
@@ -71,6 +72,27 @@ final class MachineCacheTests {
             #expect(second.exitStatus != 0 && second.errors.contains("Disk quota exceeded"), "\(second)")
         }
         #expect(end.output.contains("user 12345 has 1 credential caches, which is the limit (--max-caches)."), "\(end.output)")
+    }
+
+    /// If the server refused the request, libkrb5 would either fail or store the tickets one by one, which renames no file.
+    @Test func `a cache as large as the user's quota is replaced by one request`() async throws {
+        let end = try await whileServed {
+            var configuration = station.realm.configuration(defaultCacheName: "KCM:")
+            configuration.libdefaults["kcm_socket"] = socket
+            let client = KerberosClient(configuration)
+            let alice = try Principal("alice", defaultRealm: station.realm.name)
+            let ticket = try await client.initialCredential(for: alice, using: .password(Secret("secret")))
+            let cache = CredentialCacheName(rawValue: "KCM:")
+            let marks = Dictionary(uniqueKeysWithValues: (0..<12).map { ("ksso_\($0)", String(repeating: "x", count: 340_000)) })
+            try await client.replace(cache, principal: alice, credentials: [ticket], marks: marks)
+            #expect(try await client.contents(of: cache).marks == marks)
+            let large = marks.merging(["ksso_00": String(repeating: "x", count: 340_000)]) { old, _ in old }
+            await #expect(throws: KerberosError.self) {
+                try await client.replace(cache, principal: alice, credentials: [ticket], marks: large)
+            }
+            #expect(try await client.contents(of: cache).marks == marks)
+        }
+        #expect(end.status == 0, "\(end)")
     }
 
     @Test func `each user has separate caches, which a restart of the server keeps`() async throws {

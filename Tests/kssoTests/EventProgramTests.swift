@@ -6,8 +6,8 @@ import Testing
 /// `ksso agent run --on-event` runs a program for each event of a session.
 @Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
 struct EventProgramTests {
-    private func program(_ script: String, at station: Workstation, mode: Int = 0o700) throws -> String {
-        let path = try station.write("#!/bin/sh\n\(script)\n", to: "program")
+    private func program(_ script: String, at station: Workstation, mode: Int = 0o700, as name: String = "program") throws -> String {
+        let path = try station.write("#!/bin/sh\n\(script)\n", to: name)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         return path
     }
@@ -22,11 +22,14 @@ struct EventProgramTests {
         let script = """
             cd "$HOME"
             env >variables
+            echo "$0" >name
             echo "$KSSO_EVENT $KSSO_PRINCIPAL $KSSO_REALM $KSSO_CACHE $KSSO_REASON $#" >>events
             [ "$KSSO_EVENT" = destroyed ] || klist >list-$KSSO_EVENT
             """
-        let path = try program(script, at: station)
-        try await station.withAgent(["--on-event", path]) { _ async throws in
+        _ = try program(script, at: station)
+        let link = "\(station.directory)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "program")
+        try await station.withAgent(["--on-event", link]) { _ async throws in
             let cache = "KCM:\(geteuid()):default"
             let steps: [(event: String, command: [String])] = [
                 ("new", ["kinit", "-l", "1h", "-r", "1d", "alice"]), ("renewed", ["kinit", "-R"]), ("destroyed", ["kdestroy"]),
@@ -39,6 +42,9 @@ struct EventProgramTests {
             }
             // Kerberos programs that the event program runs find the cache.
             try await eventually { lines("list-renewed", at: station).contains("Default principal: alice@EXAMPLE.TEST") }
+            // The kernel gives an interpreter the path that was executed, which is the one that was checked.
+            let executed = try #require(lines("name", at: station).first)
+            #expect(executed.hasSuffix("/program") && executed.hasPrefix("/"), "\(executed)")
             let variables = lines("variables", at: station)
             for name in ["KSSO_EXPIRES", "KSSO_RENEW_UNTIL"] {
                 let value = try #require(variables.first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1))
@@ -105,15 +111,18 @@ struct EventProgramTests {
     @Test func `a program that is missing, invalid or writable by others prevents the agent's start`() async throws {
         let station = try Workstation()
         let path = try program("exit 0", at: station, mode: 0o702)
-        let groups = try program("exit 0", at: station, mode: 0o775)
+        let groups = try program("exit 0", at: station, mode: 0o775, as: "groups")
         let open = "\(station.directory)/open"
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try FileManager.default.copyItem(atPath: path, toPath: "\(open)/program")
         chmod("\(open)/program", 0o755)
         chmod(open, 0o777)
-        let words = "other users can change this program or a folder on its path"
+        let closed = try program("exit 0", at: station, as: "closed")
+        // Whoever can write to the folder can replace the link.
+        try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: closed)
+        let words = "other users can change this program, or a folder or link on its path"
         let cases: [(name: String, status: Int, words: String)] = [
-            (path, 1, words), (groups, 1, words), ("\(open)/program", 1, words),
+            (path, 1, words), (groups, 1, words), ("\(open)/program", 1, words), ("\(open)/link", 1, words),
             ("\(station.directory)/none", 1, "there is no such program"),
             (station.directory, 1, "this is not a file"), ("/etc/passwd", 1, "the file is not executable"),
             ("notify-send", 64, "the path must be absolute"),

@@ -41,25 +41,55 @@ package struct PrivateDirectory: Sendable {
     }
 }
 
-/// Checks whether other users can change a file.
+/// Finds files that other users cannot change.
 package enum FileTrust {
-    /// Whether only this user and root can change or replace the file: the file and each directory on its path belong to one of the two,
-    /// and neither group nor others may write to them. A sticky directory, such as /tmp, may be writable, because users cannot move each
-    /// other's files in it.
+    /// Resolves the path of a file that only this user and root can change or replace; nil if other users can, or if there is no such file.
     ///
-    /// Symbolic links are resolved: their target is checked.
-    package static func isClosedToOthers(_ path: String) -> Bool {
-        guard let real = unsafe realpath(path, nil) else { return false }
-        defer { unsafe free(real) }
-        var current = unsafe String(cString: real)
-        guard let file = status(current), isOurs(file), file.st_mode & 0o022 == 0 else { return false }
-        while current != "/" {
-            current = (current as NSString).deletingLastPathComponent
-            guard let folder = status(current), isOurs(folder), folder.st_mode & 0o022 == 0 || folder.st_mode & S_ISVTX != 0 else {
-                return false
+    /// The file, each directory and each symbolic link that the kernel follows must belong to one of the two, and neither group nor others
+    /// may write to the file and the directories. A sticky directory, such as /tmp, may be writable, because users cannot move each other's
+    /// files in it.
+    ///
+    /// - Parameter path: An absolute path.
+    /// - Returns: The path without symbolic links. Use it in place of the original, so that the file that was checked is the one in use.
+    package static func resolveClosedToOthers(_ path: String) -> String? {
+        guard path.hasPrefix("/"), isClosed(directory: "/") else { return nil }
+        // The components that are still to be resolved, in reverse order.
+        var components = parts(path)
+        var current = ""
+        var links = 0
+        while let name = components.popLast() {
+            switch name {
+            case ".": continue
+            case "..":
+                current = String(current[..<(current.lastIndex(of: "/") ?? current.startIndex)])
+                continue
+            default: break
+            }
+            let next = "\(current)/\(name)"
+            guard let found = status(next), isOurs(found) else { return nil }
+            switch found.st_mode & S_IFMT {
+            case S_IFLNK:
+                links += 1
+                guard links <= linkLimit, let target = try? FileManager.default.destinationOfSymbolicLink(atPath: next) else { return nil }
+                if target.hasPrefix("/") { current = "" }
+                components += parts(target)
+            case S_IFDIR:
+                guard isClosed(directory: next) else { return nil }
+                current = next
+            default: return components.isEmpty && found.st_mode & 0o022 == 0 ? next : nil
             }
         }
-        return true
+        return nil
+    }
+
+    /// The number of symbolic links that Linux follows in one path.
+    private static let linkLimit = 40
+
+    private static func parts(_ path: String) -> [String] { path.split(separator: "/").reversed().map(String.init) }
+
+    private static func isClosed(directory: String) -> Bool {
+        guard let found = status(directory), isOurs(found) else { return false }
+        return found.st_mode & 0o022 == 0 || found.st_mode & S_ISVTX != 0
     }
 
     private static func isOurs(_ status: stat) -> Bool { [0, geteuid()].contains(status.st_uid) }

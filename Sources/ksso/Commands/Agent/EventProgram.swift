@@ -39,14 +39,14 @@ struct EventProgram: Sendable {
         guard access(path, X_OK) == 0 else {
             throw CommandFailure(.failed, "\(path): the file is not executable. If it is the program, run: chmod u+x \(shellQuoted(path))")
         }
-        guard FileTrust.isClosedToOthers(path) else { throw CommandFailure(.failed, Self.distrust(path)) }
+        guard FileTrust.resolveClosedToOthers(path) != nil else { throw CommandFailure(.failed, Self.distrust(path)) }
         self.path = path
         self.limit = limit
         self.environment = environment.filter { !Self.ownVariables.contains($0.key) }
     }
 
     private static func distrust(_ path: String) -> String {
-        "\(path): other users can change this program or a folder on its path. Give them to yourself or to root (chown), "
+        "\(path): other users can change this program, or a folder or link on its path. Give them to yourself or to root (chown), "
             + "and run chmod go-w on them."
     }
 
@@ -55,10 +55,12 @@ struct EventProgram: Sendable {
     /// - Returns: A description of the failure; nil if the program exited with status 0 or this task was canceled.
     func run(_ event: SessionEvent) async -> String? {
         // The file's owner or mode may have changed since the agent started.
-        guard FileTrust.isClosedToOthers(path) else { return Self.distrust(path) }
+        guard let program = FileTrust.resolveClosedToOthers(path) else { return Self.distrust(path) }
         let variables = environment.merging(event.variables) { $1 }.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
         let configuration = Subprocess.Configuration(
-            executable: .path(FilePath(path)),
+            executable: .path(FilePath(program)),
+            // A program with several functions selects one by the name of the link.
+            arguments: Arguments(executablePathOverride: path, remainingValues: []),
             environment: .custom(Dictionary(variables) { $1 }),
             platformOptions: Self.options
         )

@@ -2,16 +2,27 @@ internal import Kerberos
 internal import SignOnPolicy
 internal import Synchronization
 
-/// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for other users' requests.
+internal import struct Foundation.Date
+
+/// Creates and keeps one `KerberosClient` per realm for the owner's requests, and another for each guest (another user), so that no user's
+/// requests wait for those of another.
 final class RealmClients: Sendable {
     /// The options of the extension.
     let options: KerberosExtension.Options
     private struct Key: Hashable {
         let realm: String
-        let isForGuests: Bool
+        /// The guest's user ID; nil is the owner.
+        let guest: UInt32?
     }
 
-    private let clients = Mutex<[Key: KerberosClient]>([:])
+    private struct Entry {
+        let client: KerberosClient
+        var lastUse: Date
+    }
+
+    private let clients = Mutex<[Key: Entry]>([:])
+    /// How long a guest's client is kept after its last use, in seconds. It remembers which KDCs answer.
+    static let idleLimit: Double = 300
     /// The client for operations that need no realm: listing and reading caches.
     let local: KerberosClient
 
@@ -30,13 +41,16 @@ final class RealmClients: Sendable {
 
     /// The client of a realm.
     ///
-    /// - Parameter isForGuests: Whether the client sends other users' requests, so that the owner's requests do not wait for them.
-    func client(for realm: String, isForGuests: Bool = false) -> KerberosClient {
-        clients.withLock { clients in
-            let key = Key(realm: realm, isForGuests: isForGuests)
-            if let client = clients[key] { return client }
-            let client = makeClient(for: realm)
-            clients[key] = client
+    /// - Parameter guest: The user ID of the guest whose requests the client sends; nil is the owner.
+    func client(for realm: String, guest: UInt32? = nil) -> KerberosClient {
+        let key = Key(realm: realm, guest: guest)
+        let now = options.clock()
+        return clients.withLock { clients in
+            let client = clients[key]?.client ?? makeClient(for: realm)
+            clients[key] = Entry(client: client, lastUse: now)
+            guard guest != nil else { return client }
+            // An operation in progress finishes with its own client.
+            clients = clients.filter { $0.key.guest == nil || abs(now.timeIntervalSince($0.value.lastUse)) < Self.idleLimit }
             return client
         }
     }

@@ -10,8 +10,21 @@ final class ServiceTicketReplacements: Sendable {
     private let tickets: ServiceTickets
     private let source: any SessionSource
     private let flights = SingleFlight<ReplacementFlight, Bool>()
-    /// Until when a ticket is not replaced.
-    private let pauses = Mutex<[Int: Date]>([:])
+    /// Until when there is no replacement.
+    private let pauses = Mutex<[Pause: Date]>([:])
+
+    /// What is not replaced.
+    private enum Pause: Hashable {
+        /// A ticket, for the owner.
+        case ticket(Int)
+        /// Any ticket for a service, for a guest. Because no server confirms that it refused a ticket, a guest's reports count for this
+        /// guest only, and at most one in a period leads to a replacement.
+        case service(Principal, guest: UInt32)
+
+        init(_ fingerprint: Int, _ refused: InitiatorCredential, _ guest: UInt32?) {
+            self = guest.map { .service(refused.server, guest: $0) } ?? .ticket(fingerprint)
+        }
+    }
 
     init(_ cache: InitiatorCredentialCache, tickets: ServiceTickets, source: any SessionSource) {
         self.cache = cache
@@ -44,6 +57,7 @@ final class ServiceTicketReplacements: Sendable {
                 cache.remove(ticket: refused.ticketFingerprint)
                 return true
             }
+            guard mayBeReplaced(Pause(refused.ticketFingerprint, refused, guest)) else { return false }
             return try await tickets.peers.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 guard let reason, reason.code == .clockSkew else {
                     return try await replace(refused, for: plan, session: session, guest: guest)
@@ -65,34 +79,34 @@ final class ServiceTicketReplacements: Sendable {
         guest: UInt32?
     ) async throws(KerberosError) -> Bool {
         let client = tickets.client(for: session.realm, guest: guest)
-        guard mayBeReplaced(refused.ticketFingerprint) else { return false }
         let service = try await tickets.service(of: plan, for: session, client: client)
         do throws(KerberosError) {
             // The deadline is short because the caller is waiting with the server's refusal.
             let ticket = try await client.replaceServiceTicket(for: service, in: session.cache, deadline: .seconds(5)) { server in
                 server.components == service.components && (service.realm.isEmpty || server.realm == service.realm)
             }
-            pause(ticket.fingerprint)
+            pause(Pause(ticket.fingerprint, refused, guest))
         } catch {
-            pause(refused.ticketFingerprint, for: error.code == .kdcUnreachable ? 30 : KeytabBackoff.longPause)
+            let seconds = error.code == .kdcUnreachable ? 30 : KeytabBackoff.longPause
+            pause(Pause(refused.ticketFingerprint, refused, guest), for: seconds)
             throw error
         }
         cache.remove(ticket: refused.ticketFingerprint)
         return true
     }
 
-    /// Whether a ticket may be replaced, because it is not paused.
-    private func mayBeReplaced(_ fingerprint: Int) -> Bool {
+    /// Whether there may be a replacement, because there is no pause.
+    private func mayBeReplaced(_ pause: Pause) -> Bool {
         let now = tickets.clock()
-        return pauses.withLock { ($0[fingerprint] ?? now) <= now }
+        return pauses.withLock { ($0[pause] ?? now) <= now }
     }
 
-    /// Prevents the replacement of a ticket for some seconds.
-    private func pause(_ fingerprint: Int, for seconds: Double = KeytabBackoff.longPause) {
+    /// Prevents replacements for some seconds.
+    private func pause(_ pause: Pause, for seconds: Double = KeytabBackoff.longPause) {
         let now = tickets.clock()
         pauses.withLock { pauses in
             pauses = pauses.filter { $0.value > now }
-            pauses[fingerprint] = now.addingTimeInterval(seconds)
+            pauses[pause] = now.addingTimeInterval(seconds)
         }
     }
 }

@@ -21,6 +21,11 @@ struct DomainRealmEntriesTests {
         #expect(decision.plan?.serviceRealm == suffix)
     }
 
+    @Test func `a trailing dot of a domain mapping is ignored, and so is an entry that is not a host name`() {
+        #expect(entries(["A.TEST": ["Example.test.", "not a host"]]) == ["example.test": "A.TEST", ".example.test": "A.TEST"])
+        #expect(entries(["A.TEST": [".example.test."]]) == [".example.test": "A.TEST"])
+    }
+
     @Test func `the first profile's domain mapping applies`() {
         let first = ["B.TEST": ["example.test"]]
         #expect(entries(first, ["A.TEST": ["example.test"]]) == entries(first))

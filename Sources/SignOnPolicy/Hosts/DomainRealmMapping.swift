@@ -9,22 +9,28 @@ struct DomainRealmMatch: Sendable, Hashable {
     /// nothing.
     static func best(in configuration: ExtensionConfiguration, host: String) -> DomainRealmMatch? {
         var best: (match: DomainRealmMatch, rank: Int)?
-        for (realm, entries) in configuration.domainRealmMapping.sorted(by: { $0.key < $1.key }) {
-            for entry in entries {
-                guard let rank = rank(of: entry, host: host), rank > best?.rank ?? -1 else { continue }
-                best = (DomainRealmMatch(entry: entry, realm: realm), rank)
-            }
+        for entry in configuration.domainRealms {
+            guard let rank = rank(of: entry.rule, host: host), rank > best?.rank ?? -1 else { continue }
+            best = (DomainRealmMatch(entry: entry.text, realm: entry.realm), rank)
         }
         return best?.match
     }
 
     /// How specific an entry is for a host; nil if it does not cover it. Any suffix is shorter than the host.
-    private static func rank(of entry: String, host: String) -> Int? {
-        guard let rule = try? HostRule(entry) else { return nil }
+    private static func rank(of rule: HostRule, host: String) -> Int? {
         if rule.matches(host: host) { return rule.name.utf8.count }
         // Unlike an entry of `Hosts`, a name without a leading dot covers its subdomains too.
         guard rule.kind == .exact, let suffix = try? HostRule("." + rule.name), suffix.matches(host: host) else { return nil }
         return rule.name.utf8.count
+    }
+}
+
+extension ExtensionConfiguration {
+    /// The entries of `domainRealmMapping` that are host names, in the order of their realms.
+    fileprivate var domainRealms: [(text: String, rule: HostRule, realm: String)] {
+        domainRealmMapping.sorted { $0.key < $1.key }.flatMap { realm, entries in
+            entries.compactMap { text in (try? HostRule(text)).map { (text, $0, realm) } }
+        }
     }
 }
 
@@ -34,12 +40,8 @@ extension [ExtensionConfiguration] {
     /// A profile's `example.com` covers the host and its subdomains, so krb5.conf needs an entry for each. Entries that a profile contains
     /// with the dot precede entries that are derived. The first profile takes precedence: system-wide profiles precede the user's.
     package var domainRealmEntries: [String: String] {
-        let entries = flatMap { configuration in
-            configuration.domainRealmMapping.sorted { $0.key < $1.key }.flatMap { realm, suffixes in
-                suffixes.map { ($0.asciiLowercased, realm) }
-            }
-        }
-        let implied = entries.filter { !$0.0.hasPrefix(".") }.map { (".\($0.0)", $0.1) }
-        return Dictionary(entries + implied) { first, _ in first }
+        let entries = flatMap(\.domainRealms)
+        let implied = entries.filter { $0.rule.kind == .exact }.map { (".\($0.rule.name)", $0.realm) }
+        return Dictionary(entries.map { ($0.rule.name, $0.realm) } + implied) { first, _ in first }
     }
 }

@@ -44,7 +44,7 @@ package struct Doctor {
     ) async throws -> Diagnosis {
         try await Patience.$factor.withValue(patience) {
             let start = ContinuousClock.now
-            let (profileChecks, profiles) = await profiles(search)
+            let (profileChecks, profiles) = await profiles(search, isRequired: subject.url != nil)
             // An agent that is binding a lost socket again is waited for; one that is not is reported by the check of the cache.
             _ = await firstResult(within: .seconds(4)) {
                 try? await RuntimeDirectory(environment: subject.environment).findCacheSocket()
@@ -56,12 +56,12 @@ package struct Doctor {
     }
 
     /// Reads the profiles. A home on a server that does not respond, or the check of a signature, may hang.
-    private static func profiles(_ search: ProfileSearch) async -> ([DiagnosticCheck], [Profile]) {
+    private static func profiles(_ search: ProfileSearch, isRequired: Bool) async -> ([DiagnosticCheck], [Profile]) {
         let found = await firstResult(within: Duration.seconds(4).patient) {
             await Result { () async throws(ProfileError) in try await search.runAside() }
         }
         return switch found {
-        case .success(let result): (DiagnosticCheck.profiles(result), result.profiles)
+        case .success(let result): (DiagnosticCheck.profiles(result, isRequired: isRequired), result.profiles)
         case .failure(let error): ([.profile(error)], [])
         case nil: ([.silentProfiles], [])
         }

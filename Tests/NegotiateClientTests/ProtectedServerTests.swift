@@ -91,6 +91,17 @@ struct ProtectedServerTests {
                 try await client.send(ClientRequest(url: "\(server.url)/hello"))
             }
             #expect(error?.code == .tls)
+            #expect(error?.message.hasSuffix("Check its certificate and the trusted authorities.") == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases) func `https to a port for plain http is an error without advice on certificates`(
+        library: ClientLibrary
+    ) async throws {
+        try await withClient(library) { server, client in
+            let url = server.url.replacing("http:", with: "https:")
+            let error = await #expect(throws: HTTPTransportError.self) { try await client.send(ClientRequest(url: "\(url)/hello")) }
+            #expect(error?.code == .tls && error?.message.hasSuffix(". Check the scheme and the port.") == true, "\(error?.message ?? "")")
         }
     }
 

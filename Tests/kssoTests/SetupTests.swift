@@ -137,7 +137,7 @@ struct SetupTests {
         let present = try station.install(profile(hosts: ["a.test"]), as: "corp.yaml")
         let file = try station.write(profile(hosts: ["b.test"]), to: "corp.yaml")
         let refused = try await setup(file, "--no-login")
-        #expect(refused == .failure(1, "\(present): another profile has this name. To replace it, use: ksso setup --force"))
+        #expect(refused == .failure(1, "\(present): another profile has this name. To replace it, use: ksso setup --force \(file)"))
         #expect(try String(contentsOfFile: present, encoding: .utf8) == profile(hosts: ["a.test"]))
         let replaced = try await setup(file, "--no-login", "--force")
         #expect(replaced.exitStatus == 0 && replaced.output.hasPrefix("\(present): replaced\n"), "\(replaced)")
@@ -167,7 +167,7 @@ struct SetupTests {
 
     @Test(arguments: [
         ["--realm", "A.TEST"], ["--host", "a.test"], ["x.yaml", "--realm", "A.TEST", "--host", "a.test"], ["--system"],
-        ["--no-login", "--password-stdin"], [],
+        ["--no-login", "--password-stdin"], [], ["--force"],
     ])
     func `invalid arguments of ksso setup are a usage error`(words: [String]) async throws {
         let result = try await station.run(["ksso", "setup"] + words)

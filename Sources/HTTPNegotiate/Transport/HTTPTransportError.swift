@@ -71,7 +71,9 @@ extension HTTPTransportError {
                 "\(origin) closed the connection before its response was complete. Try again, or check the server's log."
             case .timedOut: "\(origin) did not respond in time. Check that it is reachable from this machine."
             case .tls:
-                "The TLS connection with \(origin) failed: \(reason). Check its certificate and the trusted authorities."
+                "The TLS connection with \(origin) failed: \(reason). "
+                    + (reason.contains("certificate")
+                        ? "Check its certificate and the trusted authorities." : "Check the scheme and the port.")
             case .malformedResponse: "\(origin) sent a response that is not HTTP (\(reason)). Check the scheme and the port."
             default: "The request to \(origin) failed: \(reason)."
             }

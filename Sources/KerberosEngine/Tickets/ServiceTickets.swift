@@ -13,7 +13,7 @@ struct ServiceTickets: Sendable {
     let clock: @Sendable () -> Date
 
     /// The client that asks the KDC of a realm for the owner (nil) or a guest.
-    func client(for realm: String, guest: UInt32?) -> KerberosClient { clients.client(for: realm, isForGuests: guest != nil) }
+    func client(for realm: String, guest: UInt32?) -> KerberosClient { clients.client(for: realm, guest: guest) }
 
     /// Creates the credential that creates tokens for a plan, from a service ticket of a session.
     func credential(for plan: AuthorizationPlan, session: Session, guest: UInt32?) async throws(KerberosError) -> InitiatorCredential {

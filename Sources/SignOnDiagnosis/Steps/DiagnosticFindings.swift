@@ -49,6 +49,8 @@ struct DiagnosticFindings: Sendable {
     var tickets: PrivateTickets?
     /// A ticket for the URL's service.
     var serviceTicket: Credential?
+    /// Whether the server responded to a request.
+    var isServerReached = false
     /// Whether the server sent a Negotiate challenge.
     var isChallenged = false
     /// By how many seconds the server's clock is ahead of this machine's, according to its `Date` field.
@@ -130,7 +132,7 @@ final class PrivateTickets: Sendable {
             cache,
             principal: contents.principal,
             credentials: contents.credentials.filter { $0.client == contents.principal && $0.server.isTicketGrantingService },
-            clockOffset: contents.clockOffset
+            clockOffset: contents.clockOffset(at: Date())
         )
     }
 

@@ -7,7 +7,9 @@ internal import SSOAgentClient
 
 extension DiagnosticCheck {
     /// Returns the checks of the profiles that were found.
-    static func profiles(_ found: ProfileSearchResult) -> [DiagnosticCheck] {
+    ///
+    /// - Parameter isRequired: Whether a host is to be answered, which requires a profile.
+    static func profiles(_ found: ProfileSearchResult, isRequired: Bool) -> [DiagnosticCheck] {
         var checks = found.warnings.map { warning in
             // A misspelled key has no effect, so it is a failure.
             let isFault = warning.code != .severalDefaultRealms
@@ -26,7 +28,7 @@ extension DiagnosticCheck {
             checks.append(
                 DiagnosticCheck(
                     "profile",
-                    .warning,
+                    isRequired ? .failed : .warning,
                     "no profile is installed, so no host is answered.",
                     remedy: "Install the organization's profile: ksso setup FILE"
                 )
@@ -87,6 +89,7 @@ extension DiagnosticStep {
     /// Checks whether a rule covers the host.
     static let host = DiagnosticStep.check("host") { findings in
         guard let url = findings.url else { return .nothing }
+        guard !findings.sso.profiles.isEmpty else { return .skipped("no profile is active.") }
         switch findings.sso.decision(for: url) {
         case .answer(let plan):
             findings.plan = plan
@@ -98,13 +101,13 @@ extension DiagnosticStep {
             let reason = reasons.last { $0.verdict == .failed }
             let fix =
                 switch reason?.rule {
-                case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile."
-                case "hostRule": "Add the host to Hosts of the profile."
-                default: "Use the URL of a page that the profile covers."
+                case "scheme": "Use https; or add the host to PlainHTTPHosts of the profile. "
+                case "hostRule": ""  // the reason says it
+                default: "Use the URL of a page that the profile covers. "
                 }
             return .failed(
                 "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
-                remedy: "\(fix) To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
+                remedy: "\(fix)To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
             )
         }
     }

@@ -19,6 +19,7 @@ extension DiagnosticStep {
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
+        findings.isServerReached = true
         if let text = response.headers.first(name: "Date"), let date = HTTPDate.date(text) {
             // The `Date` field has a resolution of one second.
             let offset = date.timeIntervalSinceNow
@@ -56,7 +57,12 @@ extension DiagnosticStep {
     static let token = DiagnosticStep("token", limit: .seconds(5)) { findings in
         guard let url = findings.url, let plan = findings.plan else { return [] }
         guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
-            let reason = findings.isChallenged ? "there is no ticket for the server." : "the server did not ask for Negotiate."
+            let reason =
+                switch (findings.isServerReached, findings.isChallenged) {
+                case (false, _): "the server was not reached."
+                case (true, false): "the server did not ask for Negotiate."
+                case (true, true): "there is no ticket for the server."
+                }
             return [DiagnosticCheck("token", .skipped, reason), DiagnosticCheck("mutualAuthentication", .skipped, reason)]
         }
         let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not accept the ticket.")

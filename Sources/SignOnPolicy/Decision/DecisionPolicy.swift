@@ -27,6 +27,10 @@ public struct DecisionPolicy: Sendable, Hashable {
 
     /// Decides about an origin, with every rule that was evaluated.
     public func decision(for origin: Origin) -> AuthorizationDecision {
+        guard !configurations.isEmpty else {
+            let detail = "no profile is installed. Install one with: ksso setup FILE"
+            return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
+        }
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)
         guard !origin.isAddress, let winner = matches.first else {
             let scheme = schemeReason(origin, winner: nil)
@@ -99,10 +103,7 @@ extension DecisionPolicy {
     }
 
     func uncoveredReasons(_ origin: Origin) -> [DecisionReason] {
-        guard !configurations.isEmpty else {
-            return [DecisionReason(rule: "hostRule", verdict: .failed, detail: "No configuration is active: install a profile.")]
-        }
-        return configurations.map { uncoveredReason(origin, $0, verdict: origin.isAddress ? .notApplicable : .failed) }
+        configurations.map { uncoveredReason(origin, $0, verdict: origin.isAddress ? .notApplicable : .failed) }
     }
 
     func serviceRealmReason(
@@ -129,10 +130,13 @@ extension DecisionPolicy {
         verdict: DecisionReason.Verdict
     ) -> DecisionReason {
         var detail = "No host rule of \(configuration.label) covers \(origin.host)."
+        let place = configuration.source.isEmpty ? "Hosts" : "Hosts of \(configuration.source)"
         if configuration.hosts.contains(where: { $0.kind == .suffix && $0.name.dropFirst() == origin.host }) {
-            detail += " .\(origin.host) covers the subdomains only: add \(origin.host)."
+            detail += " .\(origin.host) covers the subdomains only: add \(origin.host) to \(place)."
         } else if let parent = configuration.hosts.first(where: { $0.kind == .exact && origin.host.hasSuffix("." + $0.name) }) {
-            detail += " \(parent) covers that host only: add .\(parent) for its subdomains."
+            detail += " \(parent) covers that host only: add \(origin.host), or .\(parent) for all its subdomains, to \(place)."
+        } else if verdict == .failed {
+            detail += " To have it answered, add it to \(place)."
         }
         return DecisionReason(rule: "hostRule", verdict: verdict, detail: detail)
     }

@@ -221,6 +221,8 @@ extension CommandFailure {
     static func notHandled(_ url: String, _ reasons: [DecisionReason]) -> CommandFailure {
         let url = withoutUser(url)
         let why = reasons.last { $0.verdict == .failed }?.detail ?? "no rule covers it."
-        return CommandFailure(.notHandled, "\(url) is not answered: \(why) See: ksso explain \(url)")
+        // A single reason is all that the other command prints.
+        let more = reasons.count > 1 ? " See: ksso explain \(url)" : ""
+        return CommandFailure(.notHandled, "\(url) is not answered: \(why)\(more)")
     }
 }

@@ -17,6 +17,8 @@ struct ProfileInstallation {
 
     private let name: String
     private let content: Data
+    /// The arguments of `ksso setup` that name the profile.
+    private let arguments: [String]
     private let place: Place
 
     private var path: String { "\(place.directory)/\(name)" }
@@ -40,6 +42,7 @@ struct ProfileInstallation {
         } catch {
             throw CommandFailure(error, verbose: false)
         }
+        arguments = [file]
         self.place = place
     }
 
@@ -53,6 +56,7 @@ struct ProfileInstallation {
         ]
         if let principal { lines += ["ExtensionData:", "  principalName: \(Self.quoted(principal))"] }
         content = Data((lines.joined(separator: "\n") + "\n").utf8)
+        arguments = ["--realm", realm] + hosts.flatMap { ["--host", $0] } + (principal.map { ["--principal", $0] } ?? [])
         self.place = place
     }
 
@@ -72,7 +76,11 @@ struct ProfileInstallation {
             return try await inForce(profile)
         }
         guard before == nil && !FileManager.default.fileExists(atPath: path) || force else {
-            throw CommandFailure(.failed, "\(path): another profile has this name. To replace it, use: ksso setup --force")
+            let words = (place.isSystem ? ["--system"] : []) + ["--force"] + arguments.map(shellWord)
+            throw CommandFailure(
+                .failed,
+                "\(path): another profile has this name. To replace it, use: ksso setup \(words.joined(separator: " "))"
+            )
         }
         let others = try await search.runAside().profiles.map(\.source).filter { $0 != path }
         try write(content)

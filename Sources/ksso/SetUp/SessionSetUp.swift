@@ -75,10 +75,7 @@ struct SessionSetUp {
     /// Returns lines for POSIX sh and `test -O`, which every shell supports. They follow the rules of ``SSOAgentClient/RuntimeDirectory``.
     private static func profileText(_ program: String, startsAgent: Bool) -> String {
         // If systemd listens, the status request starts the agent, which then writes its krb5.conf.
-        let isPlain = program.unicodeScalars.allSatisfy {
-            $0.isASCII && ($0.properties.isAlphabetic || "0123456789/._+-".unicodeScalars.contains($0))
-        }
-        let name = isPlain ? program : shellQuoted(program)
+        let name = shellWord(program)
         let start = "\(name) \(startsAgent ? verbs[0] : verbs[1])"
         return """
             \(SessionFile.begin)

@@ -51,6 +51,7 @@ struct Setup: AsyncParsableCommand {
         if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm or --host are mutually exclusive.") }
         if realm == nil, !host.isEmpty { throw ValidationError("--host requires --realm.") }
         if realm != nil, host.isEmpty { throw ValidationError("--realm requires at least one --host.") }
+        if force, file == nil, realm == nil { throw ValidationError("--force requires a file, or --realm and --host.") }
         if system, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
         if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin are mutually exclusive.") }
     }

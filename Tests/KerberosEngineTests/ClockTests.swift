@@ -183,6 +183,29 @@ struct ClockTests {
         }
     }
 
+    /// The machine's clock was 30 hours behind when the tickets were acquired, and was corrected before this process started.
+    @Test(arguments: [false, true])
+    func `a clock offset by which a valid ticket has expired is dropped`(renews: Bool) async throws {
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)", "HTTP/two.example.test"])
+        try await withTestRealm(options) { realm in
+            let home = try Home(realm)
+            let wrong = Duration.seconds(-30 * 3600)
+            let lifetime = ["-l", "10h", "-r", "7d"]
+            try await realm.kinit("alice", password: "secret", cache: home.defaultCache.rawValue, options: lifetime, clockOffset: wrong)
+            let kerberos = home.makeExtension()
+            let session = try #require(try await kerberos.sessions().sessions.first)
+            #expect(session.isSignedIn && session.clockOffset == 0)
+            #expect(abs(session.ticketExpires.timeIntervalSinceNow - 36_000) < 60)
+            if renews {
+                #expect(try await kerberos.refresh(session).isSignedIn)
+            } else {
+                #expect(try Acceptance(try await kerberos.grant(host).token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
+            }
+            // kvno uses the offset in the cache.
+            _ = try await home.run("kvno", ["HTTP/two.example.test"])
+        }
+    }
+
     @Test(arguments: [-120, 120])
     func `a clock offset within the allowed skew has no effect`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in

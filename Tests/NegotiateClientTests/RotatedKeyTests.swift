@@ -173,14 +173,20 @@ import Testing
         var options = Self.options
         options.clockOffset = .seconds(3600)
         try await withTestRealm(options) { realm in
-            let sso = try makeExtension(realm, .file, cache: "FILE:\(realm.directory)/cache")
+            let path = "\(realm.directory)/cache"
+            let sso = try makeExtension(realm, .file, cache: "FILE:\(path)")
             try await sso.signIn("alice", using: .password(Secret("secret")))
+            try await realm.kvno("HTTP/localhost", cache: "FILE:\(path)")
+            func written() throws -> Date? {
+                try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+            }
+            let former = try #require(try written())
             try await withProtectedWebServer(realm: realm) { server in
                 try await library.withClient(extension: sso) { client in
                     for _ in 1...2 {
                         let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
                         guard case .refused(let reason) = reply.delivery, reply.status == 401,
-                            reason.contains("clocks of client and server")
+                            reason.contains("the server's clock and the KDC's differ too much")
                         else {
                             Issue.record("\(reply) is not a refusal that names the clock")
                             return
@@ -189,6 +195,49 @@ import Testing
                 }
             }
             #expect(try await sso.sessions().sessions.map { $0.clockOffset > 3000 } == [true])
+            #expect(try written() == former)
+        }
+    }
+
+    /// The KDC accepts requests with and without an offset within the tolerance, so its tickets do not prove that the offset is wrong.
+    @Test(arguments: ClientLibrary.allCases)
+    func `a server with a wrong clock does not change a small clock offset`(library: ClientLibrary) async throws {
+        var options = Self.options
+        options.clockOffset = .seconds(240)
+        try await withTestRealm(options) { realm in
+            let sso = try makeExtension(realm, .file, cache: "FILE:\(realm.directory)/cache")
+            try await sso.signIn("alice", using: .password(Secret("secret")))
+            try await library.withClient(extension: sso) { client in
+                try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(-600))) { server in
+                    let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                    #expect(reply.status == 401, "\(reply)")
+                }
+                // It accepts tokens with the KDC's time, and none with this machine's.
+                try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(400))) { server in
+                    let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                    #expect(reply.status == 200 && reply.delivery == .authenticated, "\(reply)")
+                }
+            }
+            #expect(try await sso.sessions().sessions.map { $0.clockOffset > 200 } == [true])
+        }
+    }
+
+    @Test(arguments: ClientLibrary.allCases)
+    func `a server whose clock is later than the ticket's expiration delivers its refusal`(library: ClientLibrary) async throws {
+        try await withTestRealm(Self.options) { realm in
+            let sso = try makeExtension(realm, .file, cache: "FILE:\(realm.directory)/cache")
+            try await sso.signIn("alice", using: .password(Secret("secret")), options: .init(lifetime: .seconds(3600)))
+            try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(7200))) { server in
+                try await library.withClient(extension: sso) { client in
+                    let reply = try await client.send(ClientRequest(url: "\(server.url)/hello"))
+                    guard case .refused(let reason) = reply.delivery, reply.status == 401,
+                        reason.contains("the server's clock and the KDC's differ too much (Ticket expired)")
+                    else {
+                        Issue.record("\(reply) is not a refusal that names the server's clock")
+                        return
+                    }
+                }
+            }
         }
     }
 }

@@ -92,6 +92,18 @@ struct CacheImportTests {
         }
     }
 
+    /// The machine's clock was 30 hours behind when the tickets were acquired.
+    @Test func `tickets whose clock offset is out of date are imported without it`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) { realm in
+            let (source, target) = (try KeptHome(realm), try KeptHome(realm, cache: "DIR"))
+            let wrong = Duration.seconds(-30 * 3600)
+            try await realm.kinit("alice", password: "secret", cache: source.cacheName, options: ["-l", "10h"], clockOffset: wrong)
+            #expect(try await importing(source, target).run().count == 1)
+            #expect(try await target.makeExtension().sessions().sessions.map(\.isSignedIn) == [true])
+            try await target.run("kvno", ["HTTP/www.example.test"])
+        }
+    }
+
     @Test func `a cache without a clock offset does not get the offset of another cache`() async throws {
         let service = "HTTP/www.example.test"
         let options = TestRealmOptions(users: ["alice": "secret", "bob": "secret"], services: [service], clockOffset: .seconds(-7200))

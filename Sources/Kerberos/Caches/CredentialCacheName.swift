@@ -52,13 +52,13 @@ public struct CredentialCacheContents: Sendable {
     /// The cache's default principal.
     public let principal: Principal
     /// The tickets in the cache's order, including expired ones.
-    public let credentials: [Credential]
+    public package(set) var credentials: [Credential]
     /// Configuration entries that programs store in a cache (`krb5_cc_set_config`); this project's keys begin with `ksso_`.
-    public let marks: [String: String]
+    public package(set) var marks: [String: String]
     /// libkrb5's configuration entries for single services, such as a realm's pre-authentication type; kept when a cache is rewritten.
     package let notes: [Credential]
     /// How many seconds the KDC's clock is ahead of this machine's, as the cache records it; the tickets' times are in the KDC's time.
-    package internal(set) var clockOffset: Double = 0
+    package var clockOffset: Double = 0
 
     /// The ticket-granting ticket of the principal's own realm.
     public var ticketGrantingTicket: Credential? {

@@ -119,6 +119,26 @@ extension KerberosClient {
         }
     }
 
+    /// Reads and rewrites a cache in one call, so that no other call of this client comes between.
+    ///
+    /// - Parameter change: Changes the contents. Returns false to leave the cache as it is.
+    /// - Returns: Whether the cache was rewritten.
+    package func rewrite(
+        _ name: CredentialCacheName,
+        _ change: @escaping @Sendable (inout CredentialCacheContents) -> Bool
+    ) async throws(KerberosError) -> Bool {
+        try await perform { context throws(KerberosError) in
+            var contents = try context.contentsAndClock(of: name)
+            guard change(&contents) else { return false }
+            let new = contents
+            try context.withClock(offset: new.clockOffset) { () throws(KerberosError) in
+                let credentials = new.credentials + new.notes
+                try Self.replace(name, principal: new.principal, credentials: credentials, marks: new.marks, context: context)
+            }
+            return true
+        }
+    }
+
     static func replace(
         _ name: CredentialCacheName,
         principal: Principal,

@@ -199,6 +199,19 @@ extension KerberosError {
         )
     }
 
+    /// The same failure as a refusal by a server whose clock differs.
+    var asClockRefusal: KerberosError {
+        let reason = libraryMessage.split(separator: ": ", maxSplits: 1).last.map(String.init) ?? libraryMessage
+        return KerberosError(
+            .clockSkew,
+            subject: subject,
+            message: "the server refused the ticket because the server's clock and the KDC's differ too much (\(reason)). Set the server's "
+                + "clock (timedatectl set-ntp true), and check this machine's.",
+            libraryCode: libraryCode,
+            libraryMessage: libraryMessage
+        )
+    }
+
     /// Whether a new ticket for the same service may be accepted after this refusal: false if the server could read the ticket and rejected
     /// the request for another reason.
     package var mayEndWithAnotherTicket: Bool {

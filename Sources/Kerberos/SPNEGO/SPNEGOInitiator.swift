@@ -81,10 +81,15 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         let answer = takeBytes(&output)  // a token that accompanies an error is not sent
         if ckerberos_gss_is_error(major) != 0 {
             let error = KerberosError.gss(major, minor, subject: credential.server.description)
-            // The clock skew is longer than the ticket's lifetime.
-            if [.ticketExpired, .noCredentials].contains(error.code), credential.holdsByClockOfKDC { throw error.because(.clockSkew) }
+            if token.isEmpty {
+                // The clock skew is longer than the ticket's lifetime.
+                let isExpiry = [.ticketExpired, .noCredentials].contains(error.code)
+                throw isExpiry && credential.holdsByClockOfKDC ? error.because(.clockSkew) : error
+            }
+            // A server reports a ticket as expired that is valid by the KDC's clock if its own clock is wrong.
+            if error.code == .clockSkew || error.code == .ticketExpired && credential.holdsByClockOfKDC { throw error.asClockRefusal }
             // A well-formed token that fails contains the server's error (KRB-ERROR, RFC 4121 section 4.1).
-            throw error.code == .other && !token.isEmpty ? error.asRefusal : error
+            throw error.code == .other ? error.asRefusal : error
         }
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
         let established = try EstablishedContext(

@@ -66,12 +66,14 @@ final class Renewal: Sendable {
 
     /// Performs one refresh.
     private func reacquire(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
+        await offsets.writeOffset(of: session)
         do throws(KerberosError) {
             return try await reacquireOnce(session, prompter: prompter)
         } catch {
-            return try await offsets.without(session, after: error) { session throws(KerberosError) in
-                try await reacquireOnce(session, prompter: prompter)
+            _ = try await offsets.without(session, after: error) { copy throws(KerberosError) in
+                try await reacquireOnce(copy, prompter: prompter)
             }
+            return try await tickets.store.session(in: session.cache)
         }
     }
 
@@ -85,8 +87,7 @@ final class Renewal: Sendable {
     /// - Throws: `KerberosError`; `notInteractive` if the ticket is not renewable, or no longer.
     func renew(_ session: Session) async throws(KerberosError) -> Session {
         guard session.isSignedIn else { throw .notSignedIn(session.principal.description) }
-        let now = session.time(at: tickets.store.now)
-        guard let limit = session.renewUntil, limit > now, session.ticketGrantingTicket.isRenewable else {
+        guard let limit = session.renewUntil, limit > tickets.store.now, session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }
         return try await tickets.replace(in: session) { client throws(KerberosError) in

@@ -153,7 +153,8 @@ final class PasswordChanges: Sendable {
             announced = try? await client.initialCredential(for: principal, using: .password(new)).passwordExpires
         }
         // A value that the change did not move is the account's expiration, which a KDC may report in the same field.
-        if sessions.contains(where: { $0.passwordExpires != nil && $0.passwordExpires == announced }) { announced = nil }
+        let former = sessions.compactMap { SessionMark.date(SessionMark.passwordExpires, in: $0.listing.marks) }
+        if let value = announced, former.contains(value) { announced = nil }
         if let announced {
             for cache in caches {
                 try? await store.local.setMark(SessionMark.passwordExpires, to: SessionMark.text(announced), in: cache)

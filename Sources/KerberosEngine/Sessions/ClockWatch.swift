@@ -18,11 +18,8 @@ final class ClockWatch: Sendable {
         func offset(after former: Double) -> Double {
             let adjusted = former - seconds
             if abs(adjusted) < abs(former) { return adjusted.rounded() }
-            return abs(seconds) < Self.tolerated ? former : 0
+            return abs(seconds) < ClockSkew.tolerated ? former : 0
         }
-
-        /// The clock skew that Kerberos tolerates by default, in seconds.
-        private static let tolerated: Double = 300
     }
 
     /// The smallest change that counts, in seconds. Clocks are also adjusted in small steps, and slowed and sped up.

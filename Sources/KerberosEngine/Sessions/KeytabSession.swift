@@ -118,7 +118,7 @@ actor KeytabSession: SessionSource {
         guard let former = session else { return }
         let offset = step.offset(after: former.clockOffset)
         guard offset != former.clockOffset else { return }
-        try? await clients.local.setClockOffset(of: former.cache, to: offset)
+        _ = try? await clients.local.setClockOffset(of: former, to: offset)
         guard let listing = try? await clients.local.listing(of: former.cache) else { return }
         if let session, session.ticketGrantingTicket.isIdentical(to: former.ticketGrantingTicket) {
             self.session = Session(listing, now: clock())

@@ -15,15 +15,14 @@ public struct Session: Sendable {
     public internal(set) var isDefault = false
     /// Whether the ticket-granting ticket was valid when the cache was read.
     public let isSignedIn: Bool
-    /// When the ticket-granting ticket expires, by the KDC's clock. By this machine's clock it is ``clockOffset`` seconds earlier.
+    /// When the ticket-granting ticket expires, by this machine's clock, like all dates of a session.
     public let ticketExpires: Date
-    /// Until when the ticket can be renewed, by the KDC's clock; nil if it is not renewable.
+    /// Until when the ticket can be renewed; nil if it is not renewable.
     public let renewUntil: Date?
     /// The service tickets that were valid when the cache was read.
     public let services: [Service]
-    /// How many seconds the KDC's clock was ahead of this machine's when the tickets were acquired; 0 if the cache has no offset.
-    ///
-    /// Ticket times are in the KDC's time: `ticketExpires.addingTimeInterval(-clockOffset)` is the expiration by this machine's clock.
+    /// How many seconds the KDC's clock was ahead of this machine's when the tickets were acquired; 0 if the cache has no offset, or one
+    /// that is evidently out of date. The dates of a session are already converted.
     public let clockOffset: Double
     /// When the password expires, as reported by the KDC at the sign-in, or by the profile; nil if that is unknown, or if it never expires.
     public internal(set) var passwordExpires: Date?
@@ -42,13 +41,13 @@ public struct Session: Sendable {
     public struct Service: Sendable, Hashable {
         /// The service.
         public let principal: Principal
-        /// When its ticket expires, by the KDC's clock; see ``Session/clockOffset``.
+        /// When its ticket expires, by this machine's clock.
         public let expires: Date
     }
 }
 
 extension Session {
-    /// The times of the ticket-granting ticket.
+    /// The times of the ticket-granting ticket, by the KDC's clock.
     package var ticketTimes: TicketTimes { ticketGrantingTicket.times }
 
     /// A number that distinguishes the ticket-granting ticket from others with the same times.
@@ -61,7 +60,7 @@ extension Session {
     package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated.addingTimeInterval(-clockOffset)) }
 
     /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
-    package func holds(at date: Date) -> Bool { ticketExpires.addingTimeInterval(-clockOffset) > date }
+    package func holds(at date: Date) -> Bool { ticketExpires > date }
 }
 
 extension Session {
@@ -70,8 +69,8 @@ extension Session {
         AuthorizationReply(
             userPrincipalName: principal.description,
             realm: realm,
-            ticketExpires: ticketExpires.addingTimeInterval(-clockOffset),
-            renewUntil: renewUntil?.addingTimeInterval(-clockOffset),
+            ticketExpires: ticketExpires,
+            renewUntil: renewUntil,
             passwordExpires: passwordExpires,
             cache: cache.rawValue
         )

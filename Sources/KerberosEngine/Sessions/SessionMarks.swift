@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 package import Kerberos
 internal import SignOnPolicy
 
@@ -38,32 +38,35 @@ extension Session {
     /// Creates the session of a cache; nil if the cache has no ticket-granting ticket.
     init?(_ listing: CredentialCacheListing, now: Date) {
         guard let ticket = listing.ticketGrantingTicket else { return nil }
-        let now = listing.time(at: now)
-        clockOffset = listing.clockOffset
+        let offset = listing.clockOffset(at: now)
+        func local(_ date: Date) -> Date { date.addingTimeInterval(-offset) }
+        clockOffset = offset
         principal = listing.principal
         cache = listing.name
         acquiredBy = Acquisition(marks: listing.marks)
-        isSignedIn = ticket.isValid(at: now)
-        ticketExpires = ticket.times.expires
-        renewUntil = ticket.times.renewUntil
-        services = Self.services(listing, now: now)
-        chosenAt = SessionMark.date(SessionMark.chosenAt, in: listing.marks) ?? ticket.times.authenticated
+        ticketExpires = local(ticket.times.expires)
+        isSignedIn = ticketExpires > now
+        renewUntil = ticket.times.renewUntil.map(local)
+        services = Self.services(listing, offset: offset, now: now)
+        chosenAt = SessionMark.date(SessionMark.chosenAt, in: listing.marks) ?? local(ticket.times.authenticated)
         alias = listing.marks[SessionMark.alias].flatMap { try? Principal($0) }
-        passwordExpires = SessionMark.date(SessionMark.passwordExpires, in: listing.marks)
+        passwordExpires = SessionMark.date(SessionMark.passwordExpires, in: listing.marks).map(local)
         passwordChanged = SessionMark.date(SessionMark.passwordChanged, in: listing.marks)
         ticketGrantingTicket = ticket
         self.listing = listing
     }
 
-    private static func services(_ listing: CredentialCacheListing, now: Date) -> [Service] {
-        let tickets = listing.tickets.filter { $0.isOwn && !$0.server.isTicketGrantingService && $0.expires > now }
+    private static func services(_ listing: CredentialCacheListing, offset: Double, now: Date) -> [Service] {
         var latest: [Principal: Service] = [:]
-        for ticket in tickets { latest[ticket.server] = Service(principal: ticket.server, expires: ticket.expires) }
+        for ticket in listing.tickets where ticket.isOwn && !ticket.server.isTicketGrantingService {
+            let expires = ticket.expires.addingTimeInterval(-offset)
+            if expires > now { latest[ticket.server] = Service(principal: ticket.server, expires: expires) }
+        }
         return latest.values.sorted { $0.principal.description < $1.principal.description }
     }
 
     /// The KDC's time at a time of this machine's clock.
-    func time(at date: Date) -> Date { listing.time(at: date) }
+    func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 
     /// Whether two thirds of the ticket-granting ticket's lifetime, or the part that the profiles set, have passed at a time of this
     /// machine's clock.
@@ -78,12 +81,4 @@ extension Session {
 extension CredentialCacheContents {
     /// Whether this project, and not another program, acquired the tickets.
     package var isOwn: Bool { marks[SessionMark.acquiredBy] != nil }
-
-    /// The KDC's time, which the tickets' times refer to, at a time of this machine's clock.
-    package func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
-}
-
-extension CredentialCacheListing {
-    /// The KDC's time, which the tickets' times refer to, at a time of this machine's clock.
-    func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
 }

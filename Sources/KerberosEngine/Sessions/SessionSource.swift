@@ -41,7 +41,8 @@ protocol SessionSource: SessionReader {
     /// Corrects the stored offsets of the KDCs' clocks after the machine's clock was set.
     func follow(_ step: ClockWatch.Step) async
 
-    /// Repeats a call that failed because of clock skew, without the clock offset in the session's cache.
+    /// Repeats a call that failed because of clock skew, with a copy of the session in memory that has no clock offset. If the call
+    /// succeeds, its tickets replace those in the session's cache.
     ///
     /// - Throws: `failure` if the offset is not the reason that the call failed.
     func withoutClockOffset<Value: Sendable>(

@@ -40,6 +40,7 @@ final class UserSessions: SessionSource {
         let list = try await store.read()
         let wanted = try wanted(for: plan, named: name, in: list)
         let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        if let found { await offsets.writeOffset(of: found) }
         // Several requests may find no session at once. They share one sign-in and its prompt.
         let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: mayAsk)
         if let found, found.isUsable(at: store.now) {

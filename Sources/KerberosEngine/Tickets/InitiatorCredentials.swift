@@ -79,9 +79,7 @@ final class InitiatorCredentials: Sendable {
                 return try await makeCredential(for: plan, session: other, flight: flight)
             case .clockSkew:
                 return try await source.withoutClockOffset(of: session, after: error) { session throws(KerberosError) in
-                    // A credential of the generation before the correction is not stored.
-                    let flight = TicketFlight(flight, generation: cache.generation)
-                    return try await makeCredential(for: plan, session: session, flight: flight)
+                    try await makeCredential(for: plan, session: session, flight: flight)
                 }
             default: break
             }
@@ -126,10 +124,4 @@ struct TicketFlight: Hashable {
     let generation: Int
     /// The user ID of the requesting guest; nil is the owner, who never waits for guests.
     let guest: UInt32?
-}
-
-extension TicketFlight {
-    fileprivate init(_ flight: TicketFlight, generation: Int) {
-        self.init(key: flight.key, mayAsk: flight.mayAsk, generation: generation, guest: flight.guest)
-    }
 }

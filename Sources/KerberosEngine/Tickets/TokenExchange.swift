@@ -8,7 +8,7 @@ final class TokenExchange: AuthorizationExchange {
     private let initiator: Mutex<SPNEGOInitiator?>
     /// Whether the user's ticket is delegated. The first token decides this.
     let isDelegated: Bool
-    private let hasClockOffset: Bool
+    private let hasSuspectOffset: Bool
     private let refusal = Mutex(Refusal.unexplained)
     private let replaceTicket: Replacement
 
@@ -28,12 +28,12 @@ final class TokenExchange: AuthorizationExchange {
     /// Creates an exchange that expects the server's answer.
     ///
     /// - Parameters:
-    ///   - hasClockOffset: Whether tokens are corrected by a clock offset from the ticket's cache, which may be out of date.
+    ///   - hasSuspectOffset: Whether tokens are corrected by a clock offset from the ticket's cache that is large enough to be out of date.
     ///   - replaceTicket: Replaces a refused ticket.
-    init(_ initiator: consuming SPNEGOInitiator, hasClockOffset: Bool, replaceTicket: @escaping Replacement) {
+    init(_ initiator: consuming SPNEGOInitiator, hasSuspectOffset: Bool, replaceTicket: @escaping Replacement) {
         isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
-        self.hasClockOffset = hasClockOffset
+        self.hasSuspectOffset = hasSuspectOffset
         self.replaceTicket = replaceTicket
     }
 
@@ -41,7 +41,7 @@ final class TokenExchange: AuthorizationExchange {
     init(established context: borrowing EstablishedContext, replaceTicket: @escaping Replacement) {
         isDelegated = context.flags.contains(.delegation)
         initiator = Mutex(nil)
-        hasClockOffset = false
+        hasSuspectOffset = false
         self.replaceTicket = replaceTicket
     }
 
@@ -61,9 +61,10 @@ final class TokenExchange: AuthorizationExchange {
         do throws(KerberosError) {
             step = try state.step(token)
         } catch {
-            let isCurable = error.mayEndWithAnotherTicket || error.code == .clockSkew && hasClockOffset
+            let isCurable = error.mayEndWithAnotherTicket || error.code == .clockSkew && hasSuspectOffset
             refusal.withLock { $0 = isCurable ? .curable(error) : .final }
-            guard isCurable, error.code == .clockSkew else { throw AuthorizationError(error) }
+            // The error is from the server's token: the caller gets its response.
+            guard error.code == .clockSkew else { throw AuthorizationError(error) }
             throw AuthorizationError(.refusedByServer, error.description, cause: error)
         }
         refusal.withLock { $0 = .final }

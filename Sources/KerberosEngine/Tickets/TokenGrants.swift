@@ -98,7 +98,11 @@ final class TokenGrants: Sendable {
             return AuthorizationGrant(
                 headers: NegotiateCredentials(token: token).headers,
                 identity: identity,
-                exchange: TokenExchange(initiator, hasClockOffset: credential.clockOffset != 0, replaceTicket: replaceTicket)
+                exchange: TokenExchange(
+                    initiator,
+                    hasSuspectOffset: ClockSkew.isSuspect(Double(credential.clockOffset)),
+                    replaceTicket: replaceTicket
+                )
             )
         case .established(let token, let context):
             // With mutual authentication, the server's answer is still missing. Without it, the exchange may be complete.

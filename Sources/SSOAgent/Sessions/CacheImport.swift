@@ -99,7 +99,7 @@ package struct CacheImport: Sendable {
             principal: contents.principal,
             credentials: tickets + contents.notes,
             marks: contents.marks,
-            clockOffset: contents.clockOffset
+            clockOffset: contents.clockOffset(at: clock())
         )
     }
 

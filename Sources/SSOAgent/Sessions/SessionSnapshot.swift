@@ -88,15 +88,15 @@ extension SessionSnapshot {
             ticket: Ticket(
                 authenticated: local(times.authenticated),
                 starts: local(times.starts),
-                expires: local(times.expires),
-                renewUntil: session.isRenewable ? times.renewUntil.map(local) : nil,
+                expires: session.ticketExpires,
+                renewUntil: session.isRenewable ? session.renewUntil : nil,
                 fingerprint: session.ticketFingerprint
             ),
             reacquisition: session.reacquisition,
             signedInAt: session.signedInAt,
             services: session.services.lazy.map(\.principal.description),
             passwordChanged: session.passwordChanged,
-            passwordExpires: session.passwordExpires.map(local)
+            passwordExpires: session.passwordExpires
         )
     }
 }

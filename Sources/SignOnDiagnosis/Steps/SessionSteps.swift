@@ -34,9 +34,8 @@ extension DiagnosticStep {
             return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)
         }
         guard session.isSignedIn else {
-            let end = session.ticketExpires.addingTimeInterval(-session.clockOffset)
             return .failed(
-                "the ticket of \(session.principal) expired at \(end.localText) by this machine's clock.",
+                "the ticket of \(session.principal) expired at \(session.ticketExpires.localText) by this machine's clock.",
                 remedy: remedy
             )
         }
@@ -50,10 +49,8 @@ extension DiagnosticStep {
     static let expiry = DiagnosticStep.check("expiry") { findings in
         guard let session = findings.session else { return .skipped("no one is signed in.") }
         let rules = findings.sso.kerberos.passwordRules(for: session.realm)
-        // The KDC's times are by its own clock. They are converted to this machine's clock, which users see.
-        func local(_ date: Date) -> Date { date.addingTimeInterval(-session.clockOffset) }
-        let (now, end, passwordEnd) = (Date(), local(session.ticketExpires), session.passwordExpires.map(local))
-        let renewal = session.renewUntil.map { ", and can be renewed until \(local($0).localText)" } ?? ", and cannot be renewed"
+        let (now, end, passwordEnd) = (Date(), session.ticketExpires, session.passwordExpires)
+        let renewal = session.renewUntil.map { ", and can be renewed until \($0.localText)" } ?? ", and cannot be renewed"
         let text = "the ticket is valid until \(end.localText)\(renewal). \(password(passwordEnd, now))\(clock(session))"
         let isTicketDoubtful = end.timeIntervalSince(now) < 600
         let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }

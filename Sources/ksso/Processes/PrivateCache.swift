@@ -51,7 +51,7 @@ struct PrivateCache {
             CredentialCacheName(rawValue: "FILE:\(path)"),
             principal: session.principal,
             credentials: tickets,
-            clockOffset: contents.clockOffset
+            clockOffset: contents.clockOffset(at: Date())
         )
         return copied
     }

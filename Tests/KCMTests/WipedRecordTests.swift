@@ -67,8 +67,9 @@ struct WipedRecordTests {
             #expect(disk.send(.remove, "", Self.going.with { ($0.server, $0.type, $0.ticket) = (nil, 0, []) }.patternBytes()) == .ok)
             var buffer = [UInt8](repeating: 0, count: 1 << 20)
             let length = read(watch, &buffer, buffer.count)
-            // The removals are written, then the part with the tickets is read and written.
-            #expect(length == 3 * MemoryLayout<inotify_event>.size)
+            // In each turn the removals are written, then the part of the file with the tickets is read and written.
+            let turns = (2000 + CredentialList.matchLimit - 1) / CredentialList.matchLimit
+            #expect(length > 0 && length <= 3 * turns * MemoryLayout<inotify_event>.size)
             #expect(disk.account.store.caches.first?.credentials.map(\.bytes) == staying.map(\.bytes))
             #expect(try !content(of: disk).contains(Self.secret))
             #expect(try Disk(folder).state == disk.state)

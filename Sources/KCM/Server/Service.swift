@@ -125,8 +125,8 @@ final class Service {
 
     /// Returns the reply to a request that was too long, or for which there was no room.
     ///
-    /// Only after `unsupported` does libkrb5 empty the cache and store the tickets one by one. If that failed halfway, the old tickets would
-    /// be lost, so it is the reply only if all of the tickets fit.
+    /// Only after `unsupported` does libkrb5 empty the cache and store the tickets one by one. If that failed halfway, the old tickets
+    /// would be lost, so it is the reply only if all of the tickets fit.
     func refusal(of frame: FrameDecoder.Frame, length: Int, from peer: PeerCredential, own: UserAccount) -> ReplyCode {
         guard frame.refusedOperation == Operation.replace.rawValue else { return .limitReached }
         guard length > options.limits.requestBytes else { return length > options.storeLimits.bytes ? .quotaExceeded : .limitReached }

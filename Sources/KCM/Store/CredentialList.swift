@@ -93,7 +93,7 @@ struct CredentialList {
         return .notFound
     }
 
-    /// The number of matches that ``serials(matching:in:examined:)`` returns, because removing each costs several system calls.
+    /// The number of matches that ``serials(matching:in:examined:)`` returns, because other users wait while they are overwritten.
     static let matchLimit = 64
 
     /// Returns the serial numbers of the matches in a range, and the one at which to continue if the search has reached a limit.

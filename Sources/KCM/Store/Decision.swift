@@ -110,8 +110,8 @@ extension CredentialStore {
         return Array(cache.expired(now: now).prefix(Self.purgeLimit))
     }
 
-    /// The maximum number of expired tickets that one request removes from the cache, because each costs several system calls while other
-    /// users wait. The others are removed when the next tickets are stored.
+    /// The maximum number of expired tickets that one request removes from the cache, because other users wait while they are overwritten.
+    /// The others are removed when the next tickets are stored.
     private static let purgeLimit = 64
 
     /// Removes the matches, or a part of them if there are many to compare or to remove, so that other clients are served in between.

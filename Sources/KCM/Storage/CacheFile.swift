@@ -264,22 +264,27 @@ struct RecoveredCache {
         headerLength = reader.offset
         var cache = CredentialCache(name: header.name, principal: header.principal)
         cache.clockOffset = header.clockOffset
+        var records: [(start: Int, credential: MarshalledCredential)] = []
         var length = reader.offset
+        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader) {
+            records.append((length, record))
+            length = reader.offset
+        }
+        // Zeros at the end of the file, or before a torn record, are left by a power failure.
+        while let last = records.last, last.credential.bytes.allSatisfy({ $0 == 0 }) {
+            length = last.start
+            records.removeLast()
+        }
         var offsets: [Int] = []
         var erasures: [[Erasure]] = []
-        let zeros = (bytes.lastIndex { $0 != 0 } ?? -1) + 1
-        while !reader.rest.isEmpty, let record = try? MarshalledCredential(from: &reader) {
-            let start = length
-            // A file may end with zeros after a power failure. A blank record before others was stored by an earlier version of the server.
-            guard !record.isBlank || start < zeros else { break }
-            length = reader.offset
+        for (start, record) in records {
             guard let numbers = Tombstone.numbers(record, mark: header.mark) else {
                 var examined = 0
                 cache.store(record, replacing: cache.list.serial(repeatedBy: record, examined: &examined))
                 offsets.append(start)
                 let left = record.erasures.filter { !record.bytes[$0.offset...].starts(with: $0.bytes) }
                 erasures.append(left.map { $0.moved(by: start) })
-                // The credential is removed, even if a power failure lost the tombstone.
+                // The credential is removed, even if a power failure lost the tombstone, or an earlier version stored a blank one.
                 if !record.isStorable { cache.list.remove(UInt64(offsets.count)) }
                 continue
             }

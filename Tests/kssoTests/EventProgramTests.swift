@@ -118,7 +118,7 @@ struct EventProgramTests {
         chmod("\(open)/program", 0o755)
         chmod(open, 0o777)
         let closed = try program("exit 0", at: station, as: "closed")
-        // Whoever can write to the folder can replace the link.
+        // A user who can write to the folder can replace the link.
         try FileManager.default.createSymbolicLink(atPath: "\(open)/link", withDestinationPath: closed)
         let words = "other users can change this program, or a folder or link on its path"
         let cases: [(name: String, status: Int, words: String)] = [

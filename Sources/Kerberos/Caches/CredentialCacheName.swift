@@ -41,6 +41,9 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
         }
     }
 
+    /// Whether another process may have to answer for the cache: for each type but those of files, of the kernel and of this process.
+    var mayHaveServer: Bool { !["FILE", "DIR", "MEMORY", "KEYRING"].contains(type) }
+
     /// The name for messages. Control characters are escaped because other programs choose names too.
     public var description: String { rawValue.escapedForDisplay() }
 }

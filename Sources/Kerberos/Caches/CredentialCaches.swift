@@ -24,7 +24,7 @@ extension KerberosClient {
 
     /// The caches in the default cache's collection (`krb5_cccol_cursor_next`), the primary cache first.
     public func cacheNames() async throws(KerberosError) -> [CredentialCacheName] {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: try await defaultCacheName()) { context throws(KerberosError) in
             var cursor: krb5_cccol_cursor?
             try context.check(krb5_cccol_cursor_new(context.raw, &cursor), .readCache, subject: "credential caches")
             defer { krb5_cccol_cursor_free(context.raw, &cursor) }
@@ -48,7 +48,7 @@ extension KerberosClient {
     ///
     /// - Throws: ``KerberosError``; `noCredentials` if the cache is missing or empty, `cacheCorrupt` if it is damaged.
     public func contents(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheContents {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.contentsAndClock(of: name)
         }
     }
@@ -57,7 +57,7 @@ extension KerberosClient {
     ///
     /// - Throws: as ``contents(of:)``.
     package func listing(of name: CredentialCacheName) async throws(KerberosError) -> CredentialCacheListing {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.listingAndClock(of: name)
         }
     }
@@ -70,7 +70,7 @@ extension KerberosClient {
         for client: Principal,
         where isWanted: @escaping @Sendable (Principal, TicketTimes) -> Bool
     ) async throws(KerberosError) -> Credential? {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in
                 try context.lastCredential(in: cache, for: client, where: isWanted)
             }
@@ -80,7 +80,7 @@ extension KerberosClient {
     /// A name for a new cache in the collection of a cache type (`krb5_cc_new_unique`). Initialize the cache with
     /// ``replace(_:principal:credentials:marks:)``.
     public func newCacheName(type: String) async throws(KerberosError) -> CredentialCacheName {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: CredentialCacheName(rawValue: "\(type):")) { context throws(KerberosError) in
             var cache: krb5_ccache?
             try context.check(krb5_cc_new_unique(context.raw, type, nil, &cache), .writeCache, subject: type)
             guard let cache else { throw KerberosError(.cacheUnusable, subject: type, message: "no new credential cache can be created.") }
@@ -112,7 +112,7 @@ extension KerberosClient {
         marks: [String: String] = [:],
         clockOffset: Double?
     ) async throws(KerberosError) {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.withClock(offset: clockOffset) { () throws(KerberosError) in
                 try Self.replace(name, principal: principal, credentials: credentials, marks: marks, context: context)
             }
@@ -127,7 +127,7 @@ extension KerberosClient {
         _ name: CredentialCacheName,
         _ change: @escaping @Sendable (inout CredentialCacheContents) -> Bool
     ) async throws(KerberosError) -> Bool {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             var contents = try context.contentsAndClock(of: name)
             guard change(&contents) else { return false }
             let new = contents
@@ -170,21 +170,21 @@ extension KerberosClient {
 
     /// Adds a ticket to a cache (`krb5_cc_store_cred`).
     public func store(_ credential: Credential, in name: CredentialCacheName) async throws(KerberosError) {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in try context.store(credential, in: cache) }
         }
     }
 
     /// Stores a configuration entry in a cache (`krb5_cc_set_config`).
     public func setMark(_ key: String, to value: String, in name: CredentialCacheName) async throws(KerberosError) {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in try context.setMark(key, to: value, in: cache) }
         }
     }
 
     /// Removes a cache and its tickets (`krb5_cc_destroy`). A missing cache is not an error.
     public func destroy(_ name: CredentialCacheName) async throws(KerberosError) {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             var cache: krb5_ccache?
             try context.check(krb5_cc_resolve(context.raw, name.rawValue, &cache), .writeCache, subject: name.rawValue)
             let status = krb5_cc_destroy(context.raw, cache)
@@ -194,7 +194,7 @@ extension KerberosClient {
 
     /// Makes a cache the primary cache of its collection (`krb5_cc_switch`). Does nothing for types without collections.
     public func makePrimary(_ name: CredentialCacheName) async throws(KerberosError) {
-        try await perform { context throws(KerberosError) in
+        try await perform(on: name) { context throws(KerberosError) in
             try context.withCache(name) { cache throws(KerberosError) in
                 try context.check(krb5_cc_switch(context.raw, cache), .writeCache, subject: name.rawValue)
             }

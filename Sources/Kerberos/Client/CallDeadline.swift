@@ -126,11 +126,13 @@ extension KerberosClient {
     /// The error of a call that got no reply in time. It blames no realm whose KDC may have replied.
     func deadlineError(_ realms: AskedRealms, subject: String, detail: String) -> KerberosError {
         let own = configuration.realm
-        let place = other(realms).map { "\(own), or of another realm on the path to \($0.isEmpty ? "the service" : $0)," } ?? own
+        let other = other(realms)
+        let place = other.map { "\(own), or of another realm on the path to \($0.isEmpty ? "the service" : $0)," } ?? own
         return KerberosError(
             .kdcUnreachable,
             subject: subject,
-            message: "no KDC of \(place) answered (\(detail)). Check the network or the VPN, then try again."
+            message: "no KDC of \(place) answered (\(detail)). Check the network or the VPN, then run: "
+                + "ksso doctor\(other == nil ? " \(own)" : "")"
         )
     }
 }

@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// A libkrb5 client for one realm: sign-in, service tickets, renewal, credential caches.
 ///
-/// Calls run one after another on two serial queues, never on Swift's shared task threads: one for calls that may contact a KDC, one
-/// for local calls, so that local calls never wait for a KDC. A call that waits for a KDC has a deadline. When it expires, the caller gets
-/// ``KerberosError/Code/kdcUnreachable`` and the client continues with a new context; the abandoned call finishes on its own and its result
+/// Calls run one after another on three serial queues, never on Swift's shared task threads: one for calls that may contact a KDC, one
+/// for caches that another process may serve, and one for other local calls, which therefore never wait. A call that waits for a KDC, or
+/// for the server of a credential cache, has a deadline. When it expires, the caller gets ``KerberosError/Code/kdcUnreachable`` or
+/// ``KerberosError/Code/cacheUnusable`` and the client continues with a new context; the abandoned call finishes on its own and its result
 /// is dropped.
 ///
 /// If only ``RealmConfiguration/preferredKDCs`` name KDCs of the realm, and none of them answers, DNS is asked for others; see
@@ -15,12 +16,16 @@ public final class KerberosClient: Sendable {
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
     private let clockOffset: ClockOffset
-    /// Runs calls that contact no KDC. Its context uses the clock offset that the other contexts have learned, and reports none.
+    /// Runs the calls that may contact a KDC.
+    private let network: RealmQueue
+    /// Runs calls that use a cache which another process may serve. Like the local worker's, its contexts report no clock offset.
+    private let servedCaches: RealmQueue
+    /// Runs calls that wait for no other process. Its context uses the clock offset that the other contexts have learned.
     private let localWorker: RealmWorker
+    /// Locked before a queue's own state, never after it.
     private let state: Mutex<State>
 
     private struct State {
-        var worker: RealmWorker
         /// Until when KDCs from DNS are tried first, because the preferred ones did not answer; scopes without an entry use the
         /// configuration.
         var discoveredUntil: [KDCScope: ContinuousClock.Instant] = [:]
@@ -32,14 +37,7 @@ public final class KerberosClient: Sendable {
 
         func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
         var forCertificates: KerberosClient?
-        /// The number of abandoned calls that have not finished.
-        var abandonedCalls = 0
-        /// Calls that may still be queued.
-        var waiting: [ObjectIdentifier: any AnyRealmJob] = [:]
     }
-
-    /// The maximum number of unfinished abandoned calls: an unreachable KDC holds each for half a minute, and a thread with it.
-    private static let abandonedCallLimit = 4
 
     /// Creates a client for a realm. Nothing is read or sent before the first call.
     ///
@@ -54,8 +52,10 @@ public final class KerberosClient: Sendable {
         self.configuration = configuration
         self.trace = trace
         self.clockOffset = clockOffset
+        network = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, trace: trace))
+        servedCaches = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace))
         localWorker = RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
-        state = Mutex(State(worker: RealmWorker(configuration, clockOffset: clockOffset, trace: trace)))
+        state = Mutex(State())
     }
 
     /// A client for the same realm that can sign in only with a certificate: a context has one set of plugins.
@@ -80,11 +80,44 @@ public final class KerberosClient: Sendable {
         return RealmWorker(realms.isEmpty ? configuration : configuration.findingInDNS(realms), clockOffset: clockOffset, trace: trace)
     }
 
-    /// Runs a local call.
+    /// Runs a local call that waits for no other process.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         try await localWorker.run(body).get()
+    }
+
+    /// How long the server of a credential cache may take to answer. libkrb5 would wait for it without a limit.
+    private static let cacheServerLimit = Duration.seconds(10)
+
+    /// Runs a call that uses a cache and contacts no KDC, within a deadline if another process may serve it.
+    ///
+    /// Canceling the task has no effect, so that a cache is not left half-written.
+    func perform<Value: Sendable>(
+        on cache: CredentialCacheName,
+        _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
+    ) async throws(KerberosError) -> Value {
+        guard cache.mayHaveServer else { return try await perform(body) }
+        let silence = KerberosError(
+            .cacheUnusable,
+            subject: cache.rawValue,
+            message: "the server of the credential caches did not answer within \(Self.cacheServerLimit.components.seconds) seconds. "
+                + "Restart it, or set KRB5CCNAME to another cache."
+        )
+        guard !servedCaches.isBlocked else { throw silence }
+        let job = RealmJob(body)
+        servedCaches.submit(job)
+        let timer = Task {
+            try await Task.sleep(for: Self.cacheServerLimit)
+            guard job.abandon(with: silence) == .whileItRuns else { return }
+            self.servedCaches.leaveBlockedWorker(for: self.makeLocalWorker())
+        }
+        defer { timer.cancel() }
+        return try await job.result().get()
+    }
+
+    private func makeLocalWorker() -> RealmWorker {
+        RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
     }
 
     /// The KDC route to try first.
@@ -92,7 +125,7 @@ public final class KerberosClient: Sendable {
         state.withLock { state in
             if let limit = state.discoveredUntil[scope], limit < .now {
                 state.discoveredUntil[scope] = nil
-                state.worker = makeWorker(state)
+                network.setWorker(makeWorker(state))
             }
             return state.route(scope)
         }
@@ -106,7 +139,7 @@ public final class KerberosClient: Sendable {
         let realms = state.withLock { state in
             let isNew = state.route(scope) != route
             state.discoveredUntil[scope] = route == .discovered ? .now + Self.discoveredTime : nil
-            if isNew { state.worker = makeWorker(state) }
+            if isNew { network.setWorker(makeWorker(state)) }
             return scope == .own ? [configuration.realm] : state.trustedRealms ?? []
         }
         guard route == .discovered else { return }
@@ -119,7 +152,7 @@ public final class KerberosClient: Sendable {
         if let realms = state.withLock({ $0.trustedRealms }) { return realms }
         let preferred = configuration.otherKDCs.filter { !$0.value.isEmpty && $0.key != configuration.realm }
         guard !preferred.isEmpty else { return [] }
-        // The local worker always uses the configured routes.
+        // Local calls always use the configured routes.
         let realms = try await perform { context throws(KerberosError) in
             var realms: Set<String> = []
             guard try context.asksDNSForKDCs() else { return realms }
@@ -145,7 +178,7 @@ public final class KerberosClient: Sendable {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let initial = if let limit { limit } else { try await defaultDeadline(realms) }
-        guard state.withLock({ $0.abandonedCalls < Self.abandonedCallLimit }) else {
+        guard !network.isBlocked else {
             throw deadlineError(realms, subject: subject, detail: "earlier requests are still waiting for an answer")
         }
         let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
@@ -161,7 +194,7 @@ public final class KerberosClient: Sendable {
             return try body(context, deadline)
         }
         deadline.resume()
-        submit(job)
+        network.submit(job)
         let timer = Task {
             try await deadline.expiry()
             self.stopWaiting(for: job, deadline, with: late())
@@ -184,41 +217,18 @@ public final class KerberosClient: Sendable {
         }
     }
 
-    /// Queues a call on the current worker.
-    private func submit(_ job: any AnyRealmJob) {
-        let worker = state.withLock { state in
-            state.waiting[ObjectIdentifier(job)] = job
-            return state.worker
-        }
-        Task { await self.run(job, on: worker) }
-    }
-
-    private func run(_ job: any AnyRealmJob, on worker: RealmWorker) async {
-        let isAwaited = await job.run(on: worker)
-        state.withLock { state in
-            state.waiting[ObjectIdentifier(job)] = nil
-            if !isAwaited { state.abandonedCalls -= 1 }
-        }
-    }
-
     /// Stops waiting for a call that has not finished. If the call has begun, a new worker replaces the blocked one and takes over the
     /// queued calls.
     private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
-        // This wakes the caller, so it must not run under the lock. If the call finishes before it is counted here, the count is briefly
-        // below 0.
+        // This wakes the caller, so it must not run under the lock.
         guard job.abandon(with: error) == .whileItRuns else { return }
-        let (worker, jobs) = state.withLock { state -> (RealmWorker, [any AnyRealmJob]) in
-            state.abandonedCalls += 1
-            state.worker = makeWorker(state)
-            return (state.worker, state.waiting.values.filter { !$0.hasBegun })
-        }
-        for job in jobs { Task { await self.run(job, on: worker) } }
+        state.withLock { network.leaveBlockedWorker(for: makeWorker($0)) }
     }
 
     /// Where the realm's KDCs are looked for according to the profile and krb5.conf; makes no network request.
     public func kdcOrder() async throws(KerberosError) -> KDCOrder {
         if let order = state.withLock({ $0.order }) { return order }
-        // The local worker always uses the configured routes.
+        // Local calls always use the configured routes.
         let order = try await perform { [configuration] context throws(KerberosError) in
             let named = try context.values(["realms", configuration.realm, "kdc"])
             let isAllowed = try context.asksDNSForKDCs()

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Owns a realm's context: an actor on its own queue.
 ///
 /// libkrb5 keeps the KDC clock offset per context, and realms must not share it. A realm has one context for the calls that may contact a
-/// KDC, which learns the offset, and one for local calls, which adopts the offset before each call.
+/// KDC, which learns the offset, and two for other calls, which adopt the offset before each call.
 actor RealmWorker {
     private let executor: SerialQueueExecutor
     private let configuration: RealmConfiguration

@@ -63,8 +63,10 @@ extension KerberosError {
         case .kdcUnreachable where operation == .changePassword:
             "the realm's password server cannot be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the "
                 + "password is unchanged."
-        case .kdcUnreachable: "no KDC of the realm can be reached. Check the network or the VPN (\(text))."
-        case .realmUnknown: "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text))."
+        case .kdcUnreachable: "no KDC of the realm can be reached (\(text)). Check the network or the VPN, then run: ksso doctor"
+        case .realmUnknown:
+            "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the realm's name, or "
+                + "name a KDC in the profile (preferredKDCs) or in krb5.conf."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .ticketRefused:
@@ -74,7 +76,8 @@ extension KerberosError {
         case .notRenewable: "the ticket cannot be renewed. Sign in again."
         case .noCredentials: "there is no ticket. Sign in first."
         case .cacheCorrupt: "the credential cache is damaged (\(text)). Remove it with kdestroy -c \(subject), then sign in again."
-        case .cacheUnusable where text.contains("KCM"):
+        // The socket of a server that was killed refuses connections; libkrb5 then returns the system's error.
+        case .cacheUnusable where text.contains("KCM") || status == ECONNREFUSED:
             "no server is running for the credential caches (\(text)). Start this user's agent: ksso agent run --background; or "
                 + "the system-wide server: "
                 + "systemctl start ksso-kcm.socket"

@@ -61,7 +61,8 @@ extension KerberosClient {
         ticketGrantingTicket: Credential? = nil,
         from cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> InitiatorCredential {
-        try await perform { context throws(KerberosError) in
+        // Without a cache of the ticket, only caches in memory are used.
+        try await perform(on: cache ?? CredentialCacheName(rawValue: "MEMORY:")) { context throws(KerberosError) in
             if let cache { try context.withCacheAndClock(cache) { _ in } }
             return try InitiatorCredential(ticket, ticketGrantingTicket: ticketGrantingTicket, context: context)
         }

@@ -19,7 +19,7 @@ extension KerberosClient {
         deadline: Duration? = nil
     ) async throws(KerberosError) -> Credential {
         if cachedOnly {
-            return try await perform { context throws(KerberosError) in
+            return try await perform(on: cache) { context throws(KerberosError) in
                 try context.serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED))
             }
         }

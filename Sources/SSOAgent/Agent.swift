@@ -118,12 +118,8 @@ package final class Agent: Sendable {
     }
 
     private func makeDirectory() throws(AgentError) {
-        guard PrivateDirectory(path: options.runtime.path).make() else {
-            throw AgentError(
-                .directoryUnusable,
-                "\(options.runtime.path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
-            )
-        }
+        let directory = PrivateDirectory(path: options.runtime.path)
+        guard directory.make() else { throw AgentError(.directoryUnusable, directory.fault) }
     }
 
     private func serve(

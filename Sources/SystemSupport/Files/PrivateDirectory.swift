@@ -39,6 +39,14 @@ package struct PrivateDirectory: Sendable {
         }
         return isTrusted
     }
+
+    /// Why the directory cannot be used after ``make()`` returned false, and what to do.
+    package var fault: String {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return "\(path): the folder cannot be created. Set KSSO_RUNTIME_DIR to another one." }
+        return "\(path): the folder must belong to you, with access for you alone, and other users must not be able to replace it. "
+            + "Correct it with: chmod 700 \(path); or set KSSO_RUNTIME_DIR to another folder."
+    }
 }
 
 /// Finds files that other users cannot change.

@@ -34,9 +34,8 @@ extension KerberosConfigurationFile {
 extension RuntimeDirectory {
     /// Creates the folder with access for this user only.
     func makePrivate() throws(CommandFailure) {
-        guard PrivateDirectory(path: path).make() else {
-            throw CommandFailure(.failed, "\(path): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR.")
-        }
+        let directory = PrivateDirectory(path: path)
+        guard directory.make() else { throw CommandFailure(.failed, directory.fault) }
     }
 
     /// Whether an agent is running, in any mode; always false in a folder that other users can write to.

@@ -21,7 +21,7 @@ extension Tag {
                 let result = try await station.run(["ksso"] + command, input: "secret\n")
                 #expect(result.exitStatus == 6, "\(command): \(result)")
                 #expect(result.output == "")
-                #expect(result.errors.contains("no KDC of the realm can be reached. Check the network or the VPN ("), "\(result.errors)")
+                #expect(result.errors.contains("no KDC of the realm can be reached ("), "\(result.errors)")
             }
             for command in [["status"], ["explain", "http://localhost/"], ["login", "alice"]] {
                 #expect(try await station.run(["ksso"] + command).exitStatus == 0, "\(command)")
@@ -43,7 +43,7 @@ extension Tag {
             let result = try await waiting
             let line =
                 "alice@EXAMPLE.TEST: no KDC of EXAMPLE.TEST answered (no answer within 10.0 seconds). "
-                + "Check the network or the VPN, then try again."
+                + "Check the network or the VPN, then run: ksso doctor EXAMPLE.TEST"
             #expect(result == .failure(6, line))
             #expect(start.duration(to: .now) < .seconds(20), "libkrb5 alone waits for half a minute")
         }

@@ -21,7 +21,7 @@ struct Exec: AsyncParsableCommand {
 
             EXAMPLES:
               ksso exec -- curl --negotiate -u : https://intranet.corp.example/
-            ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
+              ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
             """
     )
 
@@ -114,5 +114,14 @@ struct KerberosEnvironment {
             variables.append(("KRB5CCNAME", session.cache.rawValue))
         }
         self.variables = variables
+    }
+
+    /// Whether programs started with this environment use the caches that the agent serves at a socket.
+    static func reaches(_ cacheSocket: String, environment: [String: String]) -> Bool {
+        let name = environment["KRB5CCNAME"] ?? ""
+        guard name.isEmpty || name.hasPrefix("KCM:") else { return false }
+        return (environment["KRB5_CONFIG"] ?? "").split(separator: ":").contains { path in
+            (try? String(contentsOfFile: String(path), encoding: .utf8))?.contains("kcm_socket = \(cacheSocket)\n") == true
+        }
     }
 }

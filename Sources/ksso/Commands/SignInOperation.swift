@@ -38,12 +38,17 @@ struct SignInOperation {
                 printNotice(session, sso)
                 return
             }
-            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+            let environment = ProcessInfo.processInfo.environment
+            let runtime = RuntimeDirectory(environment: environment)
+            let kept = runtime.keptTickets
             if let kept, !isQuiet { Console.note(kept.note) }
             let (session, place) = try await signIn(sso)
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             printNotice(session, sso)
+            if !isQuiet, cache == nil, let socket = runtime.cacheSocket, !KerberosEnvironment.reaches(socket, environment: environment) {
+                Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
+            }
         }
     }
 

@@ -42,6 +42,9 @@ struct SessionSetUp {
         )
     }
 
+    /// Whether the files exist and are current.
+    var isInstalled: Bool { environmentFile.isInstalled && profile.isInstalled }
+
     /// Returns the profile's lines for another path of the program.
     func profile(calling program: String) -> SessionFile {
         SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)
@@ -213,8 +216,11 @@ extension SessionSetUp {
     /// - Throws: `CommandFailure`, also in a realm of `ksso realm run`.
     func install() async throws {
         try EnclosingRealm.refuseInside(environment: environment)
+        var isChanged = false
         for file in [environmentFile, profile] {
-            Console.print("\(file.path): \(try file.install() ? "written" : "up to date")")
+            let isWritten = try file.install()
+            isChanged = isChanged || isWritten
+            Console.print("\(file.path): \(isWritten ? "written" : "up to date")")
         }
         if hasUnits {
             try await stopOtherAgent()
@@ -226,7 +232,11 @@ extension SessionSetUp {
             }
             Console.print("\(Self.unit): enabled")
         }
-        Console.note("Log in again, so that all programs of the session share the tickets. \(Self.limits)")
+        guard isChanged else { return }
+        Console.note(
+            "Log in again, so that all programs of the session share the tickets. Some programs cannot; they are listed by: "
+                + "ksso configure session --help"
+        )
     }
 
     /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.

@@ -5,6 +5,7 @@ internal import Foundation
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SignOnDiagnosis
+internal import SignOnPolicy
 internal import Subprocess
 internal import SystemPackage
 
@@ -50,6 +51,13 @@ struct Setup: AsyncParsableCommand {
     func validate() throws {
         if file != nil, realm != nil || !host.isEmpty { throw ValidationError("A file and --realm or --host are mutually exclusive.") }
         if realm == nil, !host.isEmpty { throw ValidationError("--host requires --realm.") }
+        for host in host {
+            do {
+                _ = try HostRule(host)
+            } catch {
+                throw ValidationError("--host: \(error.reason)")
+            }
+        }
         if realm != nil, host.isEmpty { throw ValidationError("--realm requires at least one --host.") }
         if force, file == nil, realm == nil { throw ValidationError("--force requires a file, or --realm and --host.") }
         if system, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
@@ -79,7 +87,11 @@ struct Setup: AsyncParsableCommand {
             do {
                 try await signIn(realm)
             } catch {
-                Console.note("The profile is installed; the session is not configured yet. When you can sign in, run again: ksso setup")
+                let isConfigured = await SessionSetUp(environment: environment).isInstalled
+                Console.note(
+                    "The profile is installed\(isConfigured ? "" : ", but the session is not configured"). "
+                        + "When you can sign in, run again: ksso setup"
+                )
                 throw error
             }
         }

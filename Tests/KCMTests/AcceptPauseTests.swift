@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Only a lower bound is checked, so a slow machine cannot fail the test. Without the pause, the second failure follows at once.
-    @Test func `a server without a free file descriptor accepts again after a pause`() async throws {
+    @Test(.exitTest) func `a server without a free file descriptor accepts again after a pause`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let pause = TimeAmount.milliseconds(300)
@@ -69,7 +69,52 @@ import Testing
         }
     }
 
-    @Test func `the KCM server accepts connections again when file descriptors are free`() async throws {
+    /// Counts the accepted connections.
+    private final class AcceptCount: ChannelInboundHandler, Sendable {
+        typealias InboundIn = any Channel
+
+        let count = Atomic(0)
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            count.add(1, ordering: .relaxed)
+            context.fireChannelRead(data)
+        }
+    }
+
+    @Test func `a server accepts few connections at a time while their event loop is busy`() async throws {
+        let (serverGroup, group) = (MultiThreadedEventLoopGroup(numberOfThreads: 1), MultiThreadedEventLoopGroup(numberOfThreads: 1))
+        let accepted = AcceptCount()
+        try await withFolder { folder in
+            let server = try await ServerBootstrap(group: serverGroup, childGroup: group)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(accepted)
+                        try channel.pipeline.syncOperations.addHandler(AcceptPauseHandler { _ in })
+                    }
+                }
+                .bind(unixDomainSocketPath: "\(folder)/socket").get()
+            let free = DispatchSemaphore(value: 0)
+            group.next().execute { free.wait() }
+            var clients: [Int32] = []
+            defer { for client in clients { close(client) } }
+            for _ in 0..<50 {
+                clients.append(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
+                connect(clients[clients.count - 1], to: "\(folder)/socket")
+            }
+            let isFull = try await comesTrue { accepted.count.load(ordering: .relaxed) >= 8 }
+            // The server polls its socket before each of these tasks.
+            for _ in 0..<3 { try await serverGroup.next().scheduleTask(in: .milliseconds(1)) {}.futureResult.get() }
+            let count = accepted.count.load(ordering: .relaxed)
+            free.signal()
+            #expect(isFull && count <= 12, "\(count) connections were accepted")
+            #expect(try await comesTrue { accepted.count.load(ordering: .relaxed) == 50 })
+            try await server.close()
+        }
+        try await group.shutdownGracefully()
+        try await serverGroup.shutdownGracefully()
+    }
+
+    @Test(.exitTest) func `the KCM server accepts connections again when file descriptors are free`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 let reports = ReportList()
@@ -98,7 +143,7 @@ import Testing
     }
 
     /// The server may hold more caches than the process may have open files.
-    @Test func `a cache holds no file descriptor open`() async throws {
+    @Test(.exitTest) func `a cache holds no file descriptor open`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 var disk = try Disk(folder)

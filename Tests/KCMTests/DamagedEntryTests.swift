@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can become another user"))
+    @Test(.exitTest, .enabled(if: geteuid() == 0, "only root can become another user"))
     func `an unreadable cache file is treated as damaged`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in

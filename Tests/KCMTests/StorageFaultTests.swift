@@ -49,7 +49,7 @@ import Testing
     }
 
     /// The limit on a file's size simulates a full disk without root's rights: one write is short, and the next one fails.
-    @Test func `a write above the file size limit changes nothing`() async throws {
+    @Test(.exitTest) func `a write above the file size limit changes nothing`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 signal(SIGXFSZ, SIG_IGN)
@@ -68,7 +68,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root can mount a small disk")) func `a write to a full disk changes nothing`() async throws {
+    @Test(.exitTest, .enabled(if: geteuid() == 0, "only root can mount a small disk")) func `a write to a full disk changes nothing`()
+        async throws
+    {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
                 // The mount is in this thread's namespace and ends with the process.
@@ -81,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `tickets acknowledged before the server is killed are restored`() async throws {
+    @Test(.exitTest) func `tickets acknowledged before the server is killed are restored`() async throws {
         try await withFolder { folder in
             async let end: Void = {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in

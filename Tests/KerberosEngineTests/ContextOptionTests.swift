@@ -51,7 +51,7 @@ struct ContextOptionTests {
     /// A token captured on plain HTTP and replayed over HTTPS: an acceptor with bindings rejects it if the token declares that the client
     /// supports bindings. libkrb5 1.20 sets that only from `client_aware_channel_bindings` in the process's krb5.conf; without it, only an
     /// acceptor that requires bindings rejects the token, by the missing flag.
-    @Test(arguments: [true, false])
+    @Test(.exitTest, arguments: [true, false])
     func `a token captured on plain HTTP is useless over HTTPS`(isAware: Bool) async throws {
         let home = try await makeHome()
         let file = "\(home.directory)/token"

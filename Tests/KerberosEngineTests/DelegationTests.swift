@@ -14,6 +14,7 @@ import Testing
 struct DelegationTests {
     /// The columns: the profile's delegation, the host, whether its server gets the ticket.
     @Test(
+        .exitTest,
         arguments: [
             (.none, "plain", false), (.none, "trusted", false), (.byPolicy, "plain", false), (.byPolicy, "trusted", true),
             (.always, "plain", true), (.always, "trusted", true),
@@ -47,7 +48,7 @@ struct DelegationTests {
     }
 
     /// The rules name one host; another host of the same extension, in the same process, gets no ticket, even if its service is the same.
-    @Test func `delegation to one host does not extend to another host of the same service`() async throws {
+    @Test(.exitTest) func `delegation to one host does not extend to another host of the same service`() async throws {
         var home = try await makeHome(.none)
         home.options.configurations[0].unconditionalDelegationHosts = [try HostRule("plain.example.test")]
         home.options.configurations[0].servicePrincipals[try Origin(url: "https://plain.example.test")] = "HTTP/trusted.example.test"
@@ -65,7 +66,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `delegation works without mutual authentication`() async throws {
+    @Test(.exitTest) func `delegation works without mutual authentication`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let client = try ClientProcess(home)
@@ -90,7 +91,7 @@ struct DelegationTests {
         #expect(try home.realm.received(.serviceTicket, client: "alice", server: "krbtgt/\(realm)") == 0)
     }
 
-    @Test func `without a KDC in the process's krb5.conf nothing is delegated and the request succeeds`() async throws {
+    @Test(.exitTest) func `without a KDC in the process's krb5.conf nothing is delegated and the request succeeds`() async throws {
         let home = try await makeHome(.always)
         try await home.makeExtension().signIn("alice", using: .secret)
         let file = "\(home.directory)/empty.conf"

@@ -91,7 +91,7 @@ struct ExplanationTests {
     }
 
     /// Only the process's own krb5.conf counts, so each client here is its own process.
-    @Test(arguments: [true, false])
+    @Test(.exitTest, arguments: [true, false])
     func `an explanation reports client_aware_channel_bindings of the process`(isAware: Bool) async throws {
         let home = try Home(try #require(TestRealm.current))
         let file = "\(home.directory)/aware.conf"

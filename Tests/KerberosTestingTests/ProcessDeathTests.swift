@@ -5,21 +5,21 @@ import Testing
 
 /// Cleanup of four realms, one of them an existing realm, and a web server if the test process dies before it can clean up.
 @Suite(.timeLimit(.minutes(5))) struct ProcessDeathTests {
-    @Test func `no folder or process is left after SIGKILL`() async throws {
+    @Test(.exitTest) func `no folder or process is left after SIGKILL`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
             try await withEverything { kill(getpid(), SIGKILL) }
         }
         try await expectNothingLeft(by: result)
     }
 
-    @Test func `no folder or process is left after a trap`() async throws {
+    @Test(.exitTest) func `no folder or process is left after a trap`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardOutputContent]) {
             try await withEverything { fatalError("intended by the test") }
         }
         try await expectNothingLeft(by: result)
     }
 
-    @Test(.skipped(under: .address, because: "it reports memory that unfinished calls still use at exit as leaks"))
+    @Test(.exitTest, .skipped(under: .address, because: "it reports memory that unfinished calls still use at exit as leaks"))
     func `no folder or process is left after exit`() async throws {
         let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardOutputContent]) {
             try await withEverything { exit(7) }

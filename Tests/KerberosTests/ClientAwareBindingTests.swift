@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `this package's initiator without channel bindings is rejected if it is aware of them`(
+    @Test(.exitTest, arguments: [false, true]) func `this package's initiator without channel bindings is rejected if it is aware of them`(
         isAware: Bool
     ) async throws {
         let file = realm.newPath()

@@ -13,6 +13,7 @@ import Testing
 struct DelegationTests {
     /// The columns: the requested flag, the host, and whether the ticket is delegated.
     @Test(
+        .exitTest,
         arguments: [
             ([], "trusted", false), (.delegation, "plain", true), (.delegation, "trusted", true),
             (.delegationByPolicy, "plain", false), (.delegationByPolicy, "trusted", true),
@@ -36,7 +37,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `a ticket that is not forwardable is not delegated, without an error`() async throws {
+    @Test(.exitTest) func `a ticket that is not forwardable is not delegated, without an error`() async throws {
         let client = try await client(host: "plain", isForwardable: false)
         await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
             setenv("KRB5_CONFIG", client.settings, 1)
@@ -45,7 +46,7 @@ struct DelegationTests {
         }
     }
 
-    @Test func `no ticket is delegated if the process's krb5.conf has no KDC, without an error`() async throws {
+    @Test(.exitTest) func `no ticket is delegated if the process's krb5.conf has no KDC, without an error`() async throws {
         let client = try await client(host: "plain")
         let empty = try TestRealm.required().writeConfiguration("[libdefaults]\n    dns_lookup_kdc = false\n")
         await #expect(processExitsWith: .success) { [client = client as ClientProcess, empty = empty as String] in
@@ -56,7 +57,7 @@ struct DelegationTests {
     }
 
     /// GSSAPI waits for half a minute, but the call returns at its deadline.
-    @Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test"]))
+    @Test(.exitTest, .testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test"]))
     func `delegation times out at the deadline if the KDC drops packets`() async throws {
         let client = try await client(host: "plain")
         try await TestRealm.required().pauseKDC()

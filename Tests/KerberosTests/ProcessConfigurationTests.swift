@@ -10,6 +10,7 @@ import Testing
 struct ProcessConfigurationTests {
     /// The columns: the line in `[libdefaults]`, whether GSSAPI is aware of channel bindings, and whether it finds the realm's KDC.
     @Test(
+        .exitTest,
         arguments: [
             ("", false, true), ("client_aware_channel_bindings = true", true, true), ("client_aware_channel_bindings = no", false, true),
             (nil, false, false),
@@ -32,7 +33,7 @@ struct ProcessConfigurationTests {
         }
     }
 
-    @Test func `a syntax error in the process's krb5.conf is reported`() async throws {
+    @Test(.exitTest) func `a syntax error in the process's krb5.conf is reported`() async throws {
         let path = try TestRealm.required().writeConfiguration("[libdefaults\n")
         await #expect(processExitsWith: .success) { [path = path as String] in
             setenv("KRB5_CONFIG", path, 1)

@@ -63,4 +63,37 @@ struct AgentCacheTests {
         #expect(output.contains(" of alice@EXAMPLE.TEST was removed: since ") == isRemoved, "\(output)")
         #expect(output.components(separatedBy: " was removed: since ").count == (isRemoved ? 2 : 1), "\(output)")
     }
+
+    /// No KDC runs while the clock moves, so that the agent cannot sign in again in the meantime.
+    @Test(
+        .enabled(if: MovableClock.isAvailable, MovableClock.obstacle),
+        .enabled(if: KernelKey.isAvailable, "the kernel has no keyrings, or allows none here (add_key(2), keyctl(2))"),
+        .skipped(under: .address, because: MovableClock.sanitizerObstacle),
+        .skipped(under: .thread, because: MovableClock.sanitizerObstacle)
+    )
+    func `an expired cache is kept if a stored password can fill it again`() async throws {
+        try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
+            let station = try Workstation(realm: realm)
+            // All processes of a user share the keyring.
+            let name = "user\(UUID().uuidString.lowercased())"
+            try await realm.addUser(name, password: "very-secret-word")
+            defer { KernelKey.remove("ksso:\(name)@EXAMPLE.TEST") }
+            try station.install(profile())
+            let clock = try MovableClock(station, movesMonotonic: true)
+            let output = try await clock.withAgent {
+                let input = "very-secret-word\n"
+                #expect(try await station.ksso("login", name, "--remember", "--password-stdin", input: input).exitStatus == 0)
+                for name in ["alice", "bob"] {
+                    #expect(try await station.run(["ksso", "exec", "--", "kinit", "-l", "1h", name], input: "secret\n").exitStatus == 0)
+                }
+                try await realm.stopKDC()
+                try clock.move(to: "+20d")
+                for _ in 1...2 { _ = try await station.ksso("exec", "--", "klist", "-l") }
+                let list = try await station.ksso("exec", "--", "klist", "-l").output
+                // klist shortens the name.
+                #expect(list.contains(name.prefix(20)) && !list.contains("alice@EXAMPLE.TEST"), "\(list)")
+            }
+            #expect(!output.contains(" of \(name)@EXAMPLE.TEST was removed"), "\(output)")
+        }
+    }
 }

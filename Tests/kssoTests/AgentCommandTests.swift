@@ -139,7 +139,9 @@ struct AgentCommandTests {
     }
 
     private func expectUnusableFolder() async throws {
-        let sentence = "\(station.runtime): the folder can't be made, or others can write to it. Set KSSO_RUNTIME_DIR."
+        let sentence =
+            "\(station.runtime): the folder must belong to you, with access for you alone, and other users must not be able to replace it. "
+            + "Correct it with: chmod 700 \(station.runtime); or set KSSO_RUNTIME_DIR to another folder."
         #expect(try await station.ksso("agent", "run") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "run", "--background") == .failure(1, sentence))
         #expect(try await station.ksso("agent", "status") == .failure(1, isNotRunning))

@@ -24,7 +24,11 @@ struct AgentSharingTests {
         try await station.withAgent { _ in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
             let cache = "KCM:\(geteuid()):default"
-            #expect(login.withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME, in \(cache).\n"))
+            #expect(login.withoutTimes.output == "alice@EXAMPLE.TEST is signed in until TIME, in \(cache).\n")
+            let note = "klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"\n"
+            #expect(login.exitStatus == 0 && login.errors == note, "\(login)")
+            let inner = try await exec("ksso", "login", "alice", "--force", "--password-stdin", input: "secret\n")
+            #expect(inner.exitStatus == 0 && inner.errors == "", "\(inner)")
             let status = try await station.status()
             #expect(status.agent && status.cacheMode == "agent")
             #expect(status.sessions.map(\.cache) == [cache])

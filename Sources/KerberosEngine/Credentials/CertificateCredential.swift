@@ -20,6 +20,7 @@ struct CertificateCredential: SignInCredential {
 
     init(marks: [String: String]) { identity = marks[Self.mark] ?? "" }
 
+    var text: String { "ksso with the certificate \(identity.isEmpty ? "from the configuration" : identity)" }
     var acquisition: Session.Acquisition { .certificate(identity) }
     var marks: [String: String] { [Self.mark: identity] }
 
@@ -159,6 +160,9 @@ package enum CertificateIdentity {
         guard let (type, paths) = parts(identity) else { return identity }
         return (type.map { "\($0):" } ?? "") + paths.map { URL(filePath: $0).path }.joined(separator: ",")
     }
+
+    /// The paths of the files in the identity; none for a card or a variable.
+    package static func paths(of identity: String) -> [String] { parts(identity)?.paths ?? [] }
 
     /// Whether no path in the identity depends on the working directory.
     package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.utf8.first == slash } ?? true }

@@ -7,6 +7,8 @@ internal import Kerberos
 protocol CredentialKind: Sendable {
     /// The kind's name, which is also the value of ``SessionMark/acquiredBy`` in the caches.
     static var name: String { get }
+    /// The credential in a sentence, after "acquired by".
+    var text: String { get }
     /// The means of reacquiring a ticket of this kind without a password prompt.
     static var reacquisition: Session.Reacquisition { get }
     /// How a session reports the credential.
@@ -105,6 +107,12 @@ extension Session.Acquisition {
         case .other: nil
         }
     }
+
+    /// The name in the agent's API and in JSON output; `other` for another program.
+    package var name: String { kind.map { type(of: $0).name } ?? "other" }
+
+    /// The credential or the program in a sentence, after "acquired by".
+    package var text: String { kind?.text ?? "another program" }
 
     /// Reads how a cache's ticket was acquired from the cache's marks.
     init(marks: [String: String]) {

@@ -18,6 +18,7 @@ struct KeytabCredential: SignInCredential {
 
     init(marks: [String: String]) { keytab = marks[Self.mark] ?? "" }
 
+    var text: String { "ksso with the keytab \(keytab.isEmpty ? "of KRB5_CLIENT_KTNAME" : keytab)" }
     var acquisition: Session.Acquisition { .keytab(keytab) }
     var marks: [String: String] { [Self.mark: keytab] }
 

@@ -4,6 +4,7 @@ internal import SignOnPolicy
 /// A typed password, or other answers to libkrb5's prompts. Its ticket is renewed as long as it is renewable.
 struct PasswordCredential: SignInCredential {
     static let name = "password"
+    let text = "ksso with a password"
     static let reacquisition = Session.Reacquisition.none
     let acquisition = Session.Acquisition.password
     let marks: [String: String] = [:]

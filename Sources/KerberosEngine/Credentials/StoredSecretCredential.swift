@@ -4,6 +4,7 @@ internal import Kerberos
 /// password.
 struct StoredSecretCredential: CredentialKind {
     static let name = "storedSecret"
+    let text = "ksso with a stored password"
     static let reacquisition = Session.Reacquisition.key
     let acquisition = Session.Acquisition.storedSecret
     let marks: [String: String] = [:]

@@ -79,18 +79,6 @@ extension StatusDocument.Session {
     }
 }
 
-extension Session.Acquisition {
-    fileprivate var name: String {
-        switch self {
-        case .password: "password"
-        case .keytab: "keytab"
-        case .certificate: "certificate"
-        case .storedSecret: "storedSecret"
-        case .other: "other"
-        }
-    }
-}
-
 extension ExplanationDocument {
     /// Converts an explanation of the engine.
     package init(_ explanation: Explanation) {

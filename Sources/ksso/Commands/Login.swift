@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
 internal import Kerberos
+internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 internal import SystemSupport
@@ -94,21 +95,8 @@ enum LoginFiles {
     /// Throws for a certificate or a key that does not exist, before prompting for its PIN.
     static func checkCertificate(_ identity: String?) throws(CommandFailure) {
         guard let identity, identity != "default" else { return }
-        for path in paths(of: identity) where access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno) {
+        for path in CertificateIdentity.paths(of: identity) where access(path, F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno) {
             throw CommandFailure(.failed, "--certificate \(identity): there is no such file: \(path)")
-        }
-    }
-
-    /// Returns the files of an identity, which is a file if it has no type (krb5.conf(5), "Specifying PKINIT identity information").
-    private static func paths(of identity: String) -> [String] {
-        let type = identity.prefix { $0 != ":" && $0 != "/" && $0 != "," }
-        let hasType = identity.dropFirst(type.count).first == ":"
-        let rest = hasType ? String(identity.dropFirst(type.count + 1)) : identity
-        switch hasType ? String(type) : "FILE" {
-        // A certificate file and a key file.
-        case "FILE": return rest.split(separator: ",").map(String.init)
-        case "PKCS12", "DIR": return rest.isEmpty ? [] : [rest]
-        default: return []
         }
     }
 }

@@ -82,18 +82,6 @@ struct Status: AsyncParsableCommand {
     }
 }
 
-extension Session.Acquisition {
-    fileprivate var text: String {
-        switch self {
-        case .password: "ksso with a password"
-        case .keytab(let name): "ksso with the keytab \(name.isEmpty ? "of KRB5_CLIENT_KTNAME" : name)"
-        case .certificate(let identity): "ksso with the certificate \(identity.isEmpty ? "from the configuration" : identity)"
-        case .storedSecret: "ksso with a stored password"
-        case .other: "another program"
-        }
-    }
-}
-
 /// `ksso status --watch`: prints a line, or a JSON document, for each change of the sessions until its output is closed.
 ///
 /// It uses the agent while one is running, and otherwise reads the caches itself; the agent may start and stop meanwhile.

@@ -131,9 +131,9 @@ extension DecisionPolicy {
     ) -> DecisionReason {
         var detail = "No host rule of \(configuration.label) covers \(origin.host)."
         let place = configuration.source.isEmpty ? "Hosts" : "Hosts of \(configuration.source)"
-        if configuration.hosts.contains(where: { $0.kind == .suffix && $0.name.dropFirst() == origin.host }) {
+        if configuration.hosts.contains(where: { $0.kind == .suffix && $0.domain == origin.host }) {
             detail += " .\(origin.host) covers the subdomains only: add \(origin.host) to \(place)."
-        } else if let parent = configuration.hosts.first(where: { $0.kind == .exact && origin.host.hasSuffix("." + $0.name) }) {
+        } else if let parent = configuration.hosts.first(where: { $0.kind == .exact && $0.subdomains.matches(host: origin.host) }) {
             detail += " \(parent) covers that host only: add \(origin.host), or .\(parent) for all its subdomains, to \(place)."
         } else if verdict == .failed {
             detail += " To have it answered, add it to \(place)."

@@ -20,8 +20,7 @@ struct DomainRealmMatch: Sendable, Hashable {
     private static func rank(of rule: HostRule, host: String) -> Int? {
         if rule.matches(host: host) { return rule.name.utf8.count }
         // Unlike an entry of `Hosts`, a name without a leading dot covers its subdomains too.
-        guard rule.kind == .exact, let suffix = try? HostRule("." + rule.name), suffix.matches(host: host) else { return nil }
-        return rule.name.utf8.count
+        return rule.subdomains.matches(host: host) ? rule.name.utf8.count : nil
     }
 }
 
@@ -41,7 +40,7 @@ extension [ExtensionConfiguration] {
     /// with the dot precede entries that are derived. The first profile takes precedence: system-wide profiles precede the user's.
     package var domainRealmEntries: [String: String] {
         let entries = flatMap(\.domainRealms)
-        let implied = entries.filter { $0.rule.kind == .exact }.map { (".\($0.rule.name)", $0.realm) }
+        let implied = entries.filter { $0.rule.kind == .exact }.map { ($0.rule.subdomains.name, $0.realm) }
         return Dictionary(entries.map { ($0.rule.name, $0.realm) } + implied) { first, _ in first }
     }
 }

@@ -45,6 +45,25 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether the rule covers every host that another rule covers.
+    package func covers(_ other: HostRule) -> Bool {
+        switch other.kind {
+        case .exact: matches(host: other.name)
+        case .suffix: kind == .suffix && (name == other.name || other.name.hasSuffix(name))
+        }
+    }
+
+    /// The name without a suffix's leading dot.
+    package var domain: String { kind == .suffix ? String(name.dropFirst()) : name }
+
+    /// The rule for all subdomains of ``domain``.
+    package var subdomains: HostRule { HostRule(subdomainsOf: domain) }
+
+    private init(subdomainsOf domain: String) {
+        kind = .suffix
+        name = "." + domain
+    }
+
     /// The rule in profile syntax.
     public var description: String { name }
 

@@ -57,20 +57,20 @@ import Testing
         ]
         #expect(profile.configurations == [expected])
         #expect(!profile.report.hasErrors && !profile.report.hasWarnings, "\(profile.report)")
-        #expect(profile.payloads.first?.servicePrincipals == expected.servicePrincipals)
     }
 
     @Test func `a payload without host lists has empty ones`() throws {
-        let payload = try #require(Fixture.profile("corporate.yaml").payloads.first)
-        #expect(payload.servicePrincipals.isEmpty)
-        #expect(HostList.allCases.allSatisfy { $0.rules(in: [:]).isEmpty })
-        #expect(payload.delegationHosts.isEmpty && payload.unconditionalDelegationHosts.isEmpty)
-        #expect(payload.noMutualAuthenticationHosts.isEmpty && payload.noChannelBindingHosts.isEmpty && payload.preemptiveHosts.isEmpty)
+        let configuration = try #require(Fixture.profile("corporate.yaml").configurations.first)
+        #expect(configuration.servicePrincipals.isEmpty)
+        #expect(HostList.all.count == 7 && HostList.all.allSatisfy { $0.rules(in: [:]).isEmpty })
+        #expect(configuration.delegationHosts.isEmpty && configuration.unconditionalDelegationHosts.isEmpty)
+        #expect(configuration.noMutualAuthenticationHosts.isEmpty && configuration.noChannelBindingHosts.isEmpty)
+        #expect(configuration.preemptiveHosts.isEmpty)
     }
 
-    @Test(arguments: HostList.allCases)
+    @Test(arguments: HostList.all)
     func `every list of hosts follows the rules of Hosts`(_ list: HostList) throws {
-        let key = list.rawValue
+        let key = list.name
         #expect(ProfileKey.named(key, in: .payload)?.isActedOn == true)
         for (entry, part) in [("*.example.test", "wildcard"), ("www.example.test:80", "port"), ("10.0.0.1", "address"), ("", "empty")] {
             let data = try OwnKeyTests.profile(key, ["www.example.test", entry])

@@ -26,11 +26,7 @@ import Testing
         #expect(profile.source == name)
         #expect(!profile.report.hasErrors)
         let payload = try #require(profile.payloads.first)
-        #expect(payload.payloadUUID == "0E5A4B4B-7C64-4E0B-9C9D-3A2D6C3F6A02")
-        #expect(payload.payloadVersion == 1)
-        #expect(payload.extensionData.pwNotificationDays == 10)
-        #expect(payload.extensionData.allowAutomaticLogin == false)
-        #expect(payload.extensionData.allowPasswordChange == nil)
+        #expect(payload.keys["PayloadUUID"] == .string("0E5A4B4B-7C64-4E0B-9C9D-3A2D6C3F6A02"))
     }
 
     @Test func `a profile is read from a file`() throws {
@@ -79,49 +75,36 @@ import Testing
         )
     }
 
-    @Test func `all 38 keys of ExtensionData have typed accessors`() throws {
-        let data = try #require(Fixture.profile("every-key.mobileconfig").payloads.first).extensionData
-        #expect(data.values.count == 38)
-        #expect(Set(data.values.keys) == Set(ProfileKey.extensionData.map(\.name)))
-        #expect(data.typedKeys == Set(data.values.keys))
-        #expect(data.credentialUseMode == .whenNotSpecified)
-        #expect(data.pwReqRTFData == Data("{\\rtf1}".utf8))
-        #expect(data.replicationTime == 60)
-        #expect(data.startInSmartCardMode == true)
+    /// In the fixture, the values differ from the defaults.
+    @Test(arguments: ProfileKey.all.filter { $0.setting != nil })
+    func `every used key has an effect on the configuration`(_ key: ProfileKey) throws {
+        let payload = try #require(Fixture.profile("full.yaml").payloads.first)
+        var keys = payload.keys
+        var data = try #require(keys["ExtensionData"]?.dictionary)
+        if key.place == .payload {
+            #expect(keys[key.name] != nil)
+            // A payload requires both.
+            keys[key.name] = ["Realm": .string("OTHER.TEST"), "Hosts": .array([])][key.name]
+        } else {
+            #expect(data.removeValue(forKey: key.name) != nil)
+            keys["ExtensionData"] = .dictionary(data)
+        }
+        let other = try #require(ExtensionPayload(index: payload.index, path: payload.path, keys: keys))
+        #expect(other.configuration(source: "") != payload.configuration(source: ""))
     }
 
-    @Test func `missing keys get the documented defaults`() {
-        let data = ExtensionData(["pwNotificationDays": .integer(3)]).withDefaults
-        #expect(data.pwNotificationDays == 3)
-        #expect(data.replicationTime == 900)
-        #expect(data.credentialUseMode == .always)
-        #expect(data.monitorCredentialsCache == true)
-        #expect(data.usePlatformSSOTGT == false)
-        #expect(data.principalName == nil)
-        #expect(ExtensionData.documentedDefaults.values.count == 21)
+    /// Without `credentialUseMode`, a program's own choice of a principal is respected, which Apple's first documentation describes.
+    @Test(arguments: ProfileKey.extensionData.filter { $0.setting != nil && $0.defaultValue != nil && $0.name != "credentialUseMode" })
+    func `a documented default is that of the configuration`(_ key: ProfileKey) throws {
+        let before = ExtensionConfiguration(realm: "EXAMPLE.TEST")
+        var after = before
+        key.setting?.apply(try #require(key.defaultValue), &after)
+        #expect(after == before)
     }
-}
 
-extension ExtensionData {
-    /// The keys whose typed accessor returns a value. An accessor that read another key would be missing.
-    fileprivate var typedKeys: Set<String> {
-        let readings: [(String, Any?)] = [
-            ("cacheName", cacheName), ("principalName", principalName), ("siteCode", siteCode), ("certificateUUID", certificateUUID),
-            ("useSiteAutoDiscovery", useSiteAutoDiscovery), ("credentialBundleIdACL", credentialBundleIdACL),
-            ("includeManagedAppsInBundleIdACL", includeManagedAppsInBundleIdACL),
-            ("includeKerberosAppsInBundleIdACL", includeKerberosAppsInBundleIdACL), ("domainRealmMapping", domainRealmMapping),
-            ("isDefaultRealm", isDefaultRealm), ("customUsernameLabel", customUsernameLabel), ("helpText", helpText),
-            ("allowPasswordChange", allowPasswordChange), ("allowAutomaticLogin", allowAutomaticLogin),
-            ("requireUserPresence", requireUserPresence), ("pwExpireOverride", pwExpireOverride),
-            ("pwNotificationDays", pwNotificationDays), ("pwReqLength", pwReqLength), ("pwReqComplexity", pwReqComplexity),
-            ("pwReqMinAge", pwReqMinAge), ("pwReqHistory", pwReqHistory), ("pwReqText", pwReqText), ("pwReqRTFData", pwReqRTFData),
-            ("pwChangeURL", pwChangeURL), ("syncLocalPassword", syncLocalPassword), ("replicationTime", replicationTime),
-            ("delayUserSetup", delayUserSetup), ("monitorCredentialsCache", monitorCredentialsCache),
-            ("requireTLSForLDAP", requireTLSForLDAP), ("credentialUseMode", credentialUseMode), ("preferredKDCs", preferredKDCs),
-            ("usePlatformSSOTGT", usePlatformSSOTGT), ("allowPlatformSSOAuthFallback", allowPlatformSSOAuthFallback),
-            ("performKerberosOnly", performKerberosOnly), ("identityIssuerAutoSelectFilter", identityIssuerAutoSelectFilter),
-            ("allowSmartCard", allowSmartCard), ("allowPassword", allowPassword), ("startInSmartCardMode", startInSmartCardMode),
-        ]
-        return Set(readings.filter { $0.1 != nil }.map(\.0))
+    @Test func `a fixture has all 38 keys of ExtensionData`() throws {
+        let data = try #require(Fixture.profile("every-key.mobileconfig").payloads.first?.keys["ExtensionData"]?.dictionary)
+        #expect(data.count == 38)
+        #expect(Set(data.keys) == Set(ProfileKey.extensionData.map(\.name)))
     }
 }

@@ -113,7 +113,7 @@ struct PayloadChecker {
             advice.append(ProfileAdvice(.warning, path: host.path, payloadIndex: index, host.rule.publicSuffixWarning))
         }
         for host in hosts where host.rule.kind == .suffix && !host.rule.isPublicSuffix {
-            let name = host.rule.name.dropFirst()
+            let name = host.rule.domain
             guard !rules.contains(where: { $0.name == name }) else { continue }
             let sentence = "\(host.rule) covers the subdomains only. To include \(name) itself, list it too."
             advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))

@@ -1,4 +1,9 @@
-/// A key that a profile may have: its place, the type of its value, and whether this project uses it.
+internal import SignOnPolicy
+
+/// A key that a profile may have: its place, the type and check of its value, and what it sets.
+///
+/// This is the only declaration of a key: the check of a profile, the report, the configuration and the table of <doc:Keys> are derived
+/// from it.
 public struct ProfileKey: Sendable, Hashable {
     /// The place of a key.
     public enum Place: Sendable, Hashable {
@@ -62,22 +67,56 @@ public struct ProfileKey: Sendable, Hashable {
     /// Whether Apple has deprecated the key.
     public let isDeprecated: Bool
 
+    /// What the value must be beyond its type.
+    let check: ValueCheck
+    /// How the value becomes part of the configuration; nil if the key has no effect, or one on the reading of the file.
+    let setting: KeySetting?
+    /// What the checker says about the list's hosts; nil if this is not one of this project's lists of hosts.
+    let hostList: HostList?
+
+    /// Creates a key that is used.
     init(
         _ name: String,
         _ place: Place,
         _ type: ValueType,
-        _ state: State,
         default defaultValue: ProfileValue? = nil,
         isRequired: Bool = false,
+        isDeprecated: Bool = false,
+        check: ValueCheck = .none,
+        sets setting: KeySetting? = nil,
+        hostList: HostList? = nil
+    ) {
+        self.name = name
+        self.place = place
+        self.type = type
+        state = .used
+        self.defaultValue = defaultValue
+        self.isRequired = isRequired
+        self.isDeprecated = isDeprecated
+        self.check = check
+        self.setting = setting
+        self.hostList = hostList
+    }
+
+    /// Creates a key that has no effect on Linux.
+    init(
+        _ name: String,
+        _ place: Place,
+        _ type: ValueType,
+        unused reason: String,
+        default defaultValue: ProfileValue? = nil,
         isDeprecated: Bool = false
     ) {
         self.name = name
         self.place = place
         self.type = type
-        self.state = state
+        state = .notApplicable(reason)
         self.defaultValue = defaultValue
-        self.isRequired = isRequired
+        isRequired = false
         self.isDeprecated = isDeprecated
+        check = .none
+        setting = nil
+        hostList = nil
     }
 
     /// Whether the key has an effect, so that a fault in it makes the file unusable.
@@ -90,185 +129,49 @@ public struct ProfileKey: Sendable, Hashable {
     public static func named(_ name: String, in place: Place) -> ProfileKey? {
         all.first { $0.place == place && $0.name == name }
     }
+
+    /// Compares name and place.
+    public static func == (left: ProfileKey, right: ProfileKey) -> Bool { left.name == right.name && left.place == right.place }
+
+    /// Hashes name and place.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(place)
+    }
 }
 
-extension ProfileKey {
-    private static let forManagement = State.notApplicable("it is for the device management that installs the profile")
-    private static let forRedirect = State.notApplicable(
-        "it belongs to payloads of type Redirect, which the Kerberos extension does not support"
-    )
-    private static let forPlatform = State.notApplicable("Platform SSO signs users in to a Mac itself")
+/// How the value of a key becomes part of the configuration.
+struct KeySetting: Sendable {
+    /// A property of the configuration.
+    typealias Property<Value> = any WritableKeyPath<ExtensionConfiguration, Value> & Sendable
 
-    /// The keys of a payload.
-    static let payload: [ProfileKey] = [
-        ProfileKey("Realm", .payload, .string, .used, isRequired: true),
-        ProfileKey("Hosts", .payload, .strings, .used, isRequired: true),
-        ProfileKey("ExtensionIdentifier", .payload, .string, .used, isRequired: true),
-        ProfileKey("TeamIdentifier", .payload, .string, .used),
-        ProfileKey("Type", .payload, .string, .used, isRequired: true),
-        ProfileKey("ExtensionData", .payload, .dictionary, .used),
-        ProfileKey("PlainHTTPHosts", .payload, .strings, .used),
-        ProfileKey("PreemptiveHosts", .payload, .strings, .used),
-        ProfileKey("DelegationHosts", .payload, .strings, .used),
-        ProfileKey("UnconditionalDelegationHosts", .payload, .strings, .used),
-        ProfileKey("OptionalMutualAuthenticationHosts", .payload, .strings, .used),
-        ProfileKey("NoMutualAuthenticationHosts", .payload, .strings, .used),
-        ProfileKey("NoChannelBindingHosts", .payload, .strings, .used),
-        ProfileKey("ServicePrincipals", .payload, .stringByName, .used),
-        ProfileKey("AllowedPeers", .payload, .stringsByName, .used),
-        ProfileKey("MaxSessionLifetime", .payload, .integer, .used),
-        ProfileKey("SignOutAt", .payload, .string, .used),
-        ProfileKey("IdleSignOutAfter", .payload, .integer, .used),
-        ProfileKey("SignOutOnLock", .payload, .boolean, .used),
-        ProfileKey("SignOutOnSessionEnd", .payload, .boolean, .used),
-        ProfileKey("SignOutExempt", .payload, .strings, .used),
-        ProfileKey("RenewAtFraction", .payload, .number, .used),
-        ProfileKey("CertificateIdentity", .payload, .string, .used),
-        ProfileKey("ArmorCache", .payload, .string, .used),
-        ProfileKey("PayloadType", .payload, .string, .used),
-        ProfileKey("DeniedBundleIdentifiers", .payload, .strings, .used),
-        ProfileKey("ScreenLockedBehavior", .payload, .string, .used),
-        ProfileKey("URLs", .payload, .any, forRedirect),
-        ProfileKey("AuthenticationMethod", .payload, .any, forPlatform),
-        ProfileKey("RegistrationToken", .payload, .any, forPlatform),
-        ProfileKey("PlatformSSO", .payload, .any, forPlatform),
-        ProfileKey("PayloadVersion", .payload, .any, forManagement),
-        ProfileKey("PayloadIdentifier", .payload, .string, forManagement),
-        ProfileKey("PayloadUUID", .payload, .string, forManagement),
-        ProfileKey("PayloadDisplayName", .payload, .string, forManagement),
-        ProfileKey("PayloadDescription", .payload, .string, forManagement),
-        ProfileKey("PayloadOrganization", .payload, .string, forManagement),
-        ProfileKey("PayloadEnabled", .payload, .any, forManagement),
-    ]
+    /// Sets the property. The value has passed the key's check.
+    let apply: @Sendable (ProfileValue, inout ExtensionConfiguration) -> Void
 
-    /// The keys around the payloads.
-    static let envelope: [ProfileKey] = [
-        ProfileKey("PayloadContent", .envelope, .array, .used, isRequired: true),
-        ProfileKey("PayloadType", .envelope, .any, forManagement),
-        ProfileKey("PayloadVersion", .envelope, .any, forManagement),
-        ProfileKey("PayloadIdentifier", .envelope, .any, forManagement),
-        ProfileKey("PayloadUUID", .envelope, .any, forManagement),
-        ProfileKey("PayloadDisplayName", .envelope, .any, forManagement),
-        ProfileKey("PayloadDescription", .envelope, .any, forManagement),
-        ProfileKey("PayloadOrganization", .envelope, .any, forManagement),
-        ProfileKey("PayloadScope", .envelope, .any, forManagement),
-        ProfileKey("PayloadEnabled", .envelope, .any, forManagement),
-        ProfileKey("PayloadExpirationDate", .envelope, .any, forManagement),
-        ProfileKey("PayloadRemovalDisallowed", .envelope, .any, forManagement),
-        ProfileKey("HasRemovalPasscode", .envelope, .any, forManagement),
-        ProfileKey("RemovalDate", .envelope, .any, forManagement),
-        ProfileKey("DurationUntilRemoval", .envelope, .any, forManagement),
-        ProfileKey("ConsentText", .envelope, .any, forManagement),
-        ProfileKey("TargetDeviceType", .envelope, .any, forManagement),
-        ProfileKey("IsEncrypted", .envelope, .any, forManagement),
-    ]
-}
+    init(_ apply: @escaping @Sendable (ProfileValue, inout ExtensionConfiguration) -> Void) { self.apply = apply }
 
-extension ProfileKey {
-    /// The 38 keys of `ExtensionData`.
-    static let extensionData: [ProfileKey] = identity + access + passwords + directory + signInWindow
-
-    private static func key(
-        _ name: String,
-        _ type: ValueType,
-        _ state: State,
-        default defaultValue: ProfileValue? = nil,
-        isDeprecated: Bool = false
-    ) -> ProfileKey {
-        ProfileKey(name, .extensionData, type, state, default: defaultValue, isDeprecated: isDeprecated)
+    static func text(_ property: Property<String?>) -> KeySetting {
+        KeySetting { $1[keyPath: property] = $0.string }
     }
 
-    private static let managedPrograms = State.notApplicable("no device management installs single programs here")
-    private static let platformTicket = State.notApplicable("no Platform SSO signs users in to this machine")
-    private static let site = State.notApplicable(
-        "a site's servers are looked up by LDAP and by names in DNS that libkrb5 does not ask for; preferredKDCs names them"
-    )
+    static func integer(_ property: Property<Int?>) -> KeySetting {
+        KeySetting { $1[keyPath: property] = $0.integer }
+    }
 
-    /// The realm, the principal, and how servers are found.
-    private static let identity: [ProfileKey] = [
-        key("principalName", .string, .used),
-        key("isDefaultRealm", .boolean, .used, default: .boolean(false)),
-        key("domainRealmMapping", .stringsByName, .used),
-        key("preferredKDCs", .strings, .used),
-        key(
-            "cacheName",
-            .string,
-            .notApplicable("it names a cache of a Mac's collection; here KRB5CCNAME or krb5.conf name it"),
-            isDeprecated: true
-        ),
-        key(
-            "certificateUUID",
-            .string,
-            .notApplicable("it names a certificate in a Mac's keychain; here CertificateIdentity or krb5.conf's pkinit_identities name one")
-        ),
-    ]
+    static func flag(_ property: Property<Bool>) -> KeySetting {
+        KeySetting { value, configuration in if let flag = value.boolean { configuration[keyPath: property] = flag } }
+    }
 
-    /// Which programs may use the credential, and when.
-    private static let access: [ProfileKey] = [
-        key("credentialBundleIdACL", .strings, .used),
-        key("includeManagedAppsInBundleIdACL", .boolean, managedPrograms, default: .boolean(false)),
-        key("includeKerberosAppsInBundleIdACL", .boolean, .used, default: .boolean(false)),
-        key("credentialUseMode", .string, .used, default: .string("always")),
-        key("usePlatformSSOTGT", .boolean, platformTicket, default: .boolean(false)),
-        key("allowPlatformSSOAuthFallback", .boolean, platformTicket, default: .boolean(true)),
-        key("performKerberosOnly", .boolean, .used, default: .boolean(false)),
-        key("monitorCredentialsCache", .boolean, .used, default: .boolean(true)),
-    ]
+    static func seconds(_ property: Property<Duration?>) -> KeySetting {
+        KeySetting { $1[keyPath: property] = $0.integer.map { .seconds($0) } }
+    }
 
-    /// Passwords: their age, their rules, and how they are changed and stored.
-    private static let passwords: [ProfileKey] = [
-        key("allowPasswordChange", .boolean, .used, default: .boolean(true)),
-        key("allowAutomaticLogin", .boolean, .used, default: .boolean(true)),
-        key(
-            "requireUserPresence",
-            .boolean,
-            .notApplicable("it guards a Mac's keychain with Touch ID, Face ID or a passcode"),
-            default: .boolean(false)
-        ),
-        key("pwExpireOverride", .integer, .used, isDeprecated: true),
-        key("pwNotificationDays", .integer, .used, default: .integer(15)),
-        key("pwReqLength", .integer, .used),
-        key("pwReqComplexity", .boolean, .used, default: .boolean(false)),
-        key("pwReqMinAge", .integer, .used),
-        key("pwReqHistory", .integer, .used),
-        key("pwReqText", .string, .used),
-        key("pwReqRTFData", .data, .notApplicable("a terminal shows no RTF; pwReqText says the same in plain text")),
-        key("pwChangeURL", .string, .used),
-        key(
-            "syncLocalPassword",
-            .boolean,
-            .notApplicable("the local account's password is managed by PAM"),
-            default: .boolean(false)
-        ),
-    ]
+    static func hosts(_ property: Property<[HostRule]>) -> KeySetting {
+        KeySetting { $1[keyPath: property] = ($0.strings ?? []).hostRules }
+    }
+}
 
-    /// Active Directory.
-    private static let directory: [ProfileKey] = [
-        key("siteCode", .string, site),
-        key("useSiteAutoDiscovery", .boolean, site, default: .boolean(true)),
-        key("requireTLSForLDAP", .boolean, .notApplicable("this project does not use LDAP"), default: .boolean(false)),
-        key(
-            "replicationTime",
-            .integer,
-            .notApplicable("a password's age is not looked up in the directory, so no change has to reach all its servers first"),
-            default: .integer(900),
-            isDeprecated: true
-        ),
-    ]
-
-    /// The sign-in prompt.
-    private static let signInWindow: [ProfileKey] = [
-        key("customUsernameLabel", .string, .used),
-        key("helpText", .string, .used),
-        key(
-            "delayUserSetup",
-            .boolean,
-            .notApplicable("there is no setup before the first sign-in that could be delayed"),
-            default: .boolean(false)
-        ),
-        key("identityIssuerAutoSelectFilter", .string, .used),
-        key("allowSmartCard", .boolean, .used, default: .boolean(true)),
-        key("allowPassword", .boolean, .used, default: .boolean(true)),
-        key("startInSmartCardMode", .boolean, .used, default: .boolean(false)),
-    ]
+extension [String] {
+    /// The entries that are valid host rules.
+    var hostRules: [HostRule] { compactMap { try? HostRule($0) } }
 }

@@ -13,9 +13,9 @@ struct ServicePrincipalEntry {
     /// The part before the slash.
     var service: Substring { principal.prefix { $0 != "/" } }
 
-    /// The valid entries of a payload, sorted by the text of their origins.
-    static func all(in keys: [String: ProfileValue]) -> [ServicePrincipalEntry] {
-        (keys[key]?.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { text, value in
+    /// The valid entries of the key's value, sorted by the text of their origins.
+    static func all(in entries: [String: ProfileValue]) -> [ServicePrincipalEntry] {
+        entries.sorted { $0.key < $1.key }.compactMap { text, value in
             guard let principal = value.string, let origin = try? origin(text), (try? check(principal)) != nil else { return nil }
             return ServicePrincipalEntry(text: text, origin: origin, principal: principal)
         }
@@ -62,7 +62,7 @@ struct ServicePrincipalEntry {
         guard isPlain else { throw fault(text, "only letters, digits and . - _ : are allowed in it, no spaces") }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count <= 2 else { throw fault(text, "only one @ is allowed in it, before the realm") }
-        if parts.count == 2, KeyChecker.realmFault(String(parts[1])) != nil { throw fault(text, "a realm must follow its @") }
+        if parts.count == 2, ValueCheck.realmFault(String(parts[1])) != nil { throw fault(text, "a realm must follow its @") }
         let names = parts[0].split(separator: "/", omittingEmptySubsequences: false)
         guard names.count == 2 else { throw fault(text, "it requires one slash, between the service and the host") }
         guard !names[0].isEmpty, !names[0].contains(":") else { throw fault(text, "a service, which is HTTP, must precede its slash") }
@@ -92,26 +92,26 @@ struct ServicePrincipalEntry {
     }
 }
 
-extension KeyChecker {
-    /// Checks the origin and the principal of each entry, and that no origin occurs twice.
-    static func servicePrincipalFaults(_ entries: [String: ProfileValue]) -> [Fault] {
-        var faults: [Fault] = []
+extension ValueCheck {
+    /// An origin and a principal in each entry. No origin occurs twice.
+    static let servicePrincipals = ValueCheck { value in
+        var faults: [KeyChecker.Fault] = []
         var texts: [Origin: String] = [:]
-        for (text, value) in entries.sorted(by: { $0.key < $1.key }) {
+        for (text, value) in (value.dictionary ?? [:]).sorted(by: { $0.key < $1.key }) {
             do throws(HostRuleError) {
                 let origin = try ServicePrincipalEntry.origin(text)
                 if let other = texts[origin] {
                     let reason = "this is the same origin as \(ProfileKeyPath.readable(other)); remove one of the two"
-                    faults.append(Fault(.badValue(reason: reason), at: [.key(text)]))
+                    faults.append(KeyChecker.Fault(.badValue(reason: reason), at: [.key(text)]))
                 }
                 texts[origin] = text
             } catch {
-                faults.append(Fault(.badValue(reason: error.reason), at: [.key(text)]))
+                faults.append(KeyChecker.Fault(.badValue(reason: error.reason), at: [.key(text)]))
             }
             do throws(HostRuleError) {
                 try ServicePrincipalEntry.check(value.string ?? "")
             } catch {
-                faults.append(Fault(.badValue(reason: error.reason), at: [.key(text)]))
+                faults.append(KeyChecker.Fault(.badValue(reason: error.reason), at: [.key(text)]))
             }
         }
         return faults

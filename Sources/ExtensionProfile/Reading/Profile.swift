@@ -156,7 +156,7 @@ struct ProfileReader {
                 "The host \(host.rule) is here and at \(first). A host belongs to one payload; remove one of the two."
             report.advice.append(ProfileAdvice(.error, path: host.path, payloadIndex: host.payloadIndex, sentence))
         }
-        let defaults = payloads.filter { $0.extensionData.isDefaultRealm == true }
+        let defaults = payloads.filter { $0.configuration(source: "").isDefaultRealm }
         if defaults.count > 1, let last = defaults.last {
             let realms = defaults.map(\.realm).joined(separator: ", ")
             let path = last.path.appending(key: "ExtensionData").appending(key: "isDefaultRealm")

@@ -1,0 +1,181 @@
+internal import Foundation
+internal import SignOnPolicy
+
+/// What the value of a key must be beyond its type.
+struct ValueCheck: Sendable {
+    /// The faults of a value that has the key's type.
+    let faults: @Sendable (ProfileValue) -> [KeyChecker.Fault]
+
+    init(_ faults: @escaping @Sendable (ProfileValue) -> [KeyChecker.Fault]) { self.faults = faults }
+
+    /// Every value is valid.
+    static let none = ValueCheck { _ in [] }
+
+    /// Only these texts are valid.
+    static func only(_ allowed: String...) -> ValueCheck { only(allowed) }
+
+    /// Only the cases of an enumeration are valid.
+    static func only<Choice: RawRepresentable<String>>(_ allowed: [Choice]) -> ValueCheck { only(allowed.map(\.rawValue)) }
+
+    private static func only(_ allowed: [String]) -> ValueCheck {
+        text { allowed.contains($0) ? nil : "found \($0.debugDescription), expected \(allowed.joined(separator: " or "))" }
+    }
+
+    /// Checks a text.
+    ///
+    /// - Parameter reason: Why the text is invalid; nil if it is valid.
+    static func text(_ reason: @escaping @Sendable (String) -> String?) -> ValueCheck {
+        ValueCheck { value in reason(value.string ?? "").map { [KeyChecker.Fault(.badValue(reason: $0))] } ?? [] }
+    }
+
+    /// Checks each text of a list; the fault has its index.
+    static func texts(_ reason: @escaping @Sendable (String) -> String?) -> ValueCheck {
+        ValueCheck { value in
+            (value.strings ?? []).enumerated().compactMap { offset, text in
+                reason(text).map { KeyChecker.Fault(.badValue(reason: $0), at: [.index(offset)]) }
+            }
+        }
+    }
+
+    /// Checks each text of a list by parsing it.
+    static func each(_ parse: @escaping @Sendable (String) throws(HostRuleError) -> Void) -> ValueCheck {
+        texts { text in
+            do throws(HostRuleError) {
+                try parse(text)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+    }
+
+    /// Checks each entry of a dictionary, in the order of the names.
+    static func entries(_ faults: @escaping @Sendable (String, ProfileValue) -> [KeyChecker.Fault]) -> ValueCheck {
+        ValueCheck { value in
+            (value.dictionary ?? [:]).sorted { $0.key < $1.key }.flatMap { name, value in
+                faults(name, value).map { KeyChecker.Fault($0.verdict, at: [.key(name)] + $0.steps) }
+            }
+        }
+    }
+
+    /// A list of host rules.
+    static let hostRules = each { text throws(HostRuleError) in _ = try HostRule(text) }
+}
+
+/// Times.
+extension ValueCheck {
+    /// The minimum time, in seconds. A smaller value was probably meant in minutes or hours, and would end sessions during the sign-in.
+    private static let leastTime = 60
+
+    /// A time in seconds after which a session ends.
+    static let sessionTime = ValueCheck { value in
+        guard let seconds = value.integer, seconds < leastTime else { return [] }
+        return [KeyChecker.Fault(.badValue(reason: "found \(seconds), expected a time in seconds, \(leastTime) or more"))]
+    }
+
+    static let timeOfDay = text { text in
+        guard SessionLimits.TimeOfDay(text) == nil else { return nil }
+        return "found \(text.debugDescription), expected a time of day such as 18:00, from 00:00 to 23:59"
+    }
+
+    /// A smaller fraction would send requests to the KDC continually; with a larger one, a short outage of the KDC would end the session.
+    private static let fractions = 0.1...0.95
+
+    static let renewalFraction = ValueCheck { value in
+        guard let number = value.number, !fractions.contains(number) else { return [] }
+        let (least, most) = (fractions.lowerBound, fractions.upperBound)
+        let reason = "found \(value), expected a fraction of the ticket's lifetime, from \(least) to \(most)"
+        return [KeyChecker.Fault(.badValue(reason: reason))]
+    }
+}
+
+/// Names: realms, principals, certificates, caches, programs and users.
+extension ValueCheck {
+    static let realm = text(realmFault)
+
+    /// Why a text is not a realm of RFC 4120's domain style (section 6.1); nil if it is one. Because the realm is written to krb5's
+    /// configuration, characters that could end a word there are refused.
+    static func realmFault(_ realm: String) -> String? {
+        let letters = realm.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+        guard letters, (1...255).contains(realm.utf8.count) else {
+            return "found \(realm.debugDescription), expected a realm such as EXAMPLE.COM (letters, digits, dots, hyphens)"
+        }
+        return nil
+    }
+
+    static let principal = text(principalFault)
+    static let principals = texts(principalFault)
+
+    private static func principalFault(_ name: String) -> String? {
+        let isPrintable = name.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.properties.generalCategory != .control }
+        guard !name.isEmpty, isPrintable, !name.hasPrefix("@"), !name.hasSuffix("@") else {
+            return "found \(name.debugDescription), expected a principal such as alice, with or without @REALM"
+        }
+        // A backslash that escapes nothing is part of a Windows logon name.
+        guard name.replacing(/\\[\/@\\]/, with: "").contains("\\") else { return nil }
+        let user = name.split(separator: "\\").last ?? "alice"
+        return "found '\(name)', a Windows logon name; expected a principal such as \(user), with or without @REALM"
+    }
+
+    /// One of the forms of libkrb5's `X509_user_identity`. A path without a type is refused, although libkrb5 treats it as a file, because
+    /// that is undocumented.
+    static let certificateIdentity = text { text in
+        let types = ["FILE:", "DIR:", "PKCS12:", "PKCS11:", "ENV:"]
+        // `PKCS11:` without a module uses the plugin's default module.
+        guard text != "PKCS11:", !types.contains(where: { text.hasPrefix($0) && text.count > $0.count }) else { return nil }
+        return "found \(text.debugDescription), expected a certificate as libkrb5 names it, such as FILE:/etc/cert.pem,/etc/key.pem, "
+            + "PKCS12:/etc/me.p12 or PKCS11:"
+    }
+
+    /// A cache name with a type. A path without one would depend on the working directory.
+    static let armorCache = text { text in
+        let types = ["FILE:/", "DIR:/", "DIR::/", "KCM:", "KEYRING:"]
+        guard !types.contains(where: text.hasPrefix) else { return nil }
+        return "found \(text.debugDescription), expected a credential cache with its type, such as FILE:/run/machine-ticket or KCM:"
+    }
+
+    static let url = text { text in
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()), url.host() != nil else {
+            return "found \(text.debugDescription), expected a URL that begins with https://"
+        }
+        return nil
+    }
+
+    /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
+    static let callers = texts { text in
+        guard case .unit(let name) = CredentialCaller(text), !name.hasSuffix(".service"), !name.hasSuffix(".scope") else { return nil }
+        return "found \(text.debugDescription), expected a unit with its type, such as unit:backup.service"
+    }
+
+    /// Users or groups, each with its hosts.
+    static let allowedPeers = entries { name, hosts in
+        guard AllowedPeer.Peer(name) == nil else { return hostRules.faults(hosts) }
+        let reason = "found \(name.debugDescription), expected a user or a group by number, such as uid:33 or gid:33"
+        return [KeyChecker.Fault(.badValue(reason: reason))] + hostRules.faults(hosts)
+    }
+
+    /// Realms, each with its DNS suffixes. No suffix maps to two realms.
+    static let domainRealmMapping = ValueCheck { value in
+        var faults: [KeyChecker.Fault] = []
+        var realms: [HostRule: String] = [:]
+        for (realm, list) in (value.dictionary ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if let reason = realmFault(realm) { faults.append(KeyChecker.Fault(.badValue(reason: reason), at: [.key(realm)])) }
+            faults += hostRules.faults(list).map { KeyChecker.Fault($0.verdict, at: [.key(realm)] + $0.steps) }
+            for (offset, text) in (list.strings ?? []).enumerated() {
+                guard let rule = try? HostRule(text) else { continue }
+                if let other = realms[rule], other != realm {
+                    let reason = "\(rule) is also mapped to \(other); a suffix maps to one realm"
+                    faults.append(KeyChecker.Fault(.badValue(reason: reason), at: [.key(realm), .index(offset)]))
+                }
+                realms[rule] = realm
+            }
+        }
+        return faults
+    }
+}

@@ -1,0 +1,170 @@
+internal import SignOnPolicy
+
+extension ProfileKey {
+    private static let forManagement = "it is for the device management that installs the profile"
+    private static let forRedirect = "it belongs to payloads of type Redirect, which the Kerberos extension does not support"
+    private static let forPlatform = "Platform SSO signs users in to a Mac itself"
+
+    /// The keys of a payload.
+    static let payload: [ProfileKey] = purpose + own + access + unused
+
+    /// The keys of this project, which a Mac ignores.
+    static let own: [ProfileKey] = hostLists + services + sessionLimits + signIn
+
+    /// The keys that say what the payload is for.
+    private static let purpose: [ProfileKey] = [
+        ProfileKey("Realm", .payload, .string, isRequired: true, check: .realm, sets: KeySetting { $1.realm = $0.string ?? "" }),
+        ProfileKey("Hosts", .payload, .strings, isRequired: true, check: .hostRules, sets: .hosts(\.hosts)),
+        ProfileKey("ExtensionIdentifier", .payload, .string, isRequired: true, check: .only(ProfileReader.extensionIdentifier)),
+        ProfileKey("TeamIdentifier", .payload, .string, check: .only("apple")),
+        ProfileKey("Type", .payload, .string, isRequired: true, check: .only("Credential")),
+        ProfileKey("ExtensionData", .payload, .dictionary),
+    ]
+
+    /// The lists of hosts, which define how hosts are answered that `Hosts` covers.
+    static let hostLists: [ProfileKey] = [
+        plainHTTPHosts,
+        hostList("PreemptiveHosts", \.preemptiveHosts, effect: "the server gets a ticket without a challenge"),
+        hostList(
+            "DelegationHosts",
+            \.delegationHosts,
+            effect: "the server gets the user's own ticket if the KDC trusts it",
+            stronger: "UnconditionalDelegationHosts"
+        ),
+        hostList(
+            "UnconditionalDelegationHosts",
+            \.unconditionalDelegationHosts,
+            effect: "the server gets the user's own ticket even if the KDC does not trust it"
+        ),
+        hostList(
+            "OptionalMutualAuthenticationHosts",
+            \.optionalMutualAuthenticationHosts,
+            effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
+        ),
+        hostList(
+            "NoMutualAuthenticationHosts",
+            \.noMutualAuthenticationHosts,
+            effect: "mutual authentication is not requested",
+            stronger: "OptionalMutualAuthenticationHosts"
+        ),
+        hostList(
+            "NoChannelBindingHosts",
+            \.noChannelBindingHosts,
+            effect: "the ticket is not bound to the server's certificate"
+        ),
+    ]
+
+    static let plainHTTPHosts = hostList(
+        "PlainHTTPHosts",
+        \.plainHTTPHosts,
+        effect: "the server is also answered over plain http",
+        uncovered: "so it is not answered over http either"
+    )
+
+    private static func hostList(
+        _ name: String,
+        _ property: KeySetting.Property<[HostRule]>,
+        effect: String,
+        stronger: String? = nil,
+        uncovered: String = "so it is not answered, and this entry has no effect"
+    ) -> ProfileKey {
+        let list = HostList(name: name, effect: effect, strongerName: stronger, uncovered: uncovered)
+        return ProfileKey(name, .payload, .strings, check: .hostRules, sets: .hosts(property), hostList: list)
+    }
+
+    /// Services with other names, and other local users.
+    private static let services: [ProfileKey] = [
+        ProfileKey(
+            ServicePrincipalEntry.key,
+            .payload,
+            .stringByName,
+            check: .servicePrincipals,
+            sets: KeySetting { value, configuration in
+                let entries = ServicePrincipalEntry.all(in: value.dictionary ?? [:])
+                configuration.servicePrincipals = entries.reduce(into: [:]) { $0[$1.origin] = $1.principal }
+            }
+        ),
+        ProfileKey(
+            "AllowedPeers",
+            .payload,
+            .stringsByName,
+            check: .allowedPeers,
+            sets: KeySetting { value, configuration in
+                configuration.allowedPeers = (value.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { name, hosts in
+                    AllowedPeer.Peer(name).map { AllowedPeer($0, hosts: (hosts.strings ?? []).hostRules) }
+                }
+            }
+        ),
+    ]
+
+    /// When sessions end without a sign-out.
+    private static let sessionLimits: [ProfileKey] = [
+        ProfileKey("MaxSessionLifetime", .payload, .integer, check: .sessionTime, sets: .seconds(\.sessionLimits.maximumLifetime)),
+        ProfileKey(
+            "SignOutAt",
+            .payload,
+            .string,
+            check: .timeOfDay,
+            sets: KeySetting { $1.sessionLimits.signOutAt = $0.string.flatMap { SessionLimits.TimeOfDay($0) } }
+        ),
+        ProfileKey("IdleSignOutAfter", .payload, .integer, check: .sessionTime, sets: .seconds(\.sessionLimits.idleSignOutAfter)),
+        ProfileKey("SignOutOnLock", .payload, .boolean, sets: .flag(\.sessionLimits.signOutOnLock)),
+        ProfileKey("SignOutOnSessionEnd", .payload, .boolean, sets: .flag(\.sessionLimits.signOutOnSessionEnd)),
+        ProfileKey(
+            "SignOutExempt",
+            .payload,
+            .strings,
+            check: .principals,
+            sets: KeySetting { $1.sessionLimits.exemptPrincipals = $0.strings ?? [] }
+        ),
+    ]
+
+    /// How tickets are acquired and renewed.
+    private static let signIn: [ProfileKey] = [
+        ProfileKey("RenewAtFraction", .payload, .number, check: .renewalFraction, sets: KeySetting { $1.renewalFraction = $0.number }),
+        ProfileKey("CertificateIdentity", .payload, .string, check: .certificateIdentity, sets: .text(\.signIn.certificateIdentity)),
+        ProfileKey("ArmorCache", .payload, .string, check: .armorCache, sets: .text(\.signIn.armorCache)),
+    ]
+
+    /// Apple's keys for every extension.
+    private static let access: [ProfileKey] = [
+        ProfileKey("PayloadType", .payload, .string, check: .only(ProfileReader.payloadType)),
+        ProfileKey(
+            "DeniedBundleIdentifiers",
+            .payload,
+            .strings,
+            check: .callers,
+            sets: KeySetting { $1.deniedCallers = ($0.strings ?? []).compactMap { CredentialCaller($0) } }
+        ),
+        ProfileKey(
+            "ScreenLockedBehavior",
+            .payload,
+            .string,
+            check: .only(ScreenLockedBehavior.allCases),
+            sets: KeySetting { $1.screenLockedBehavior = $0.string.flatMap(ScreenLockedBehavior.init) }
+        ),
+    ]
+
+    private static let unused: [ProfileKey] = [
+        ProfileKey("URLs", .payload, .any, unused: forRedirect),
+        ProfileKey("AuthenticationMethod", .payload, .any, unused: forPlatform),
+        ProfileKey("RegistrationToken", .payload, .any, unused: forPlatform),
+        ProfileKey("PlatformSSO", .payload, .any, unused: forPlatform),
+        ProfileKey("PayloadVersion", .payload, .any, unused: forManagement),
+        ProfileKey("PayloadIdentifier", .payload, .string, unused: forManagement),
+        ProfileKey("PayloadUUID", .payload, .string, unused: forManagement),
+        ProfileKey("PayloadDisplayName", .payload, .string, unused: forManagement),
+        ProfileKey("PayloadDescription", .payload, .string, unused: forManagement),
+        ProfileKey("PayloadOrganization", .payload, .string, unused: forManagement),
+        ProfileKey("PayloadEnabled", .payload, .any, unused: forManagement),
+    ]
+
+    /// The keys around the payloads.
+    static let envelope: [ProfileKey] =
+        [ProfileKey("PayloadContent", .envelope, .array, isRequired: true)]
+        + [
+            "PayloadType", "PayloadVersion", "PayloadIdentifier", "PayloadUUID", "PayloadDisplayName", "PayloadDescription",
+            "PayloadOrganization", "PayloadScope", "PayloadEnabled", "PayloadExpirationDate", "PayloadRemovalDisallowed",
+            "HasRemovalPasscode", "RemovalDate", "DurationUntilRemoval", "ConsentText", "TargetDeviceType", "IsEncrypted",
+        ].map { ProfileKey($0, .envelope, .any, unused: forManagement) }
+}

@@ -126,7 +126,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ) async throws -> NegotiatedResponse where Transport.Request == PendingRequest, Transport.Response == StampedResponse {
         let call = NegotiatingCall(
             credentialExtension: credentialExtension,
-            settings: configuration.settings(unboundTLS: unboundTLS),
+            settings: CallSettings(configuration.negotiation, unboundTLS: unboundTLS),
             transport: transport,
             memory: memory
         )
@@ -175,20 +175,8 @@ public final class NegotiatingHTTPClient: Sendable {
 extension NegotiatingHTTPClient {
     /// The configuration of requests and challenges.
     public struct Configuration: Sendable {
-        /// Whether a server must authenticate itself before its response is returned. If nil (the default), the profile decides for each
-        /// host, which requires it unless configured otherwise.
-        public var mutualAuthentication: MutualAuthentication?
-        /// The maximum number of requests with the client's `Authorization` field in one exchange. Kerberos needs one; the default is 4.
-        public var maximumLegs: Int
-        /// The maximum number of redirects to follow. The default is 5; with 0 every 3xx is returned.
-        public var maximumRedirects: Int
-        /// The maximum number of bytes of a request's own body in several pieces that are held in memory, so that it can be sent again. The
-        /// default is 1 MiB.
-        public var maximumReplayableBody: Int
-        /// The principal to use if several are signed in. By default the extension chooses.
-        public var principal: String?
-        /// Whether the extension may prompt the user. Off by default.
-        public var isUserInterfaceEnabled: Bool
+        /// How requests are sent and challenges are answered.
+        public var negotiation = NegotiationOptions()
         /// The configuration of connections: `tlsConfiguration`, `timeout.connect`, `proxy`, `dnsOverride` and others.
         ///
         /// By default a refused connection fails immediately (`connectionPool.retryConnectionEstablishment` is off). Redirects and
@@ -198,27 +186,9 @@ extension NegotiatingHTTPClient {
 
         /// Creates a configuration with the defaults.
         public init() {
-            maximumLegs = 4
-            maximumRedirects = 5
-            maximumReplayableBody = 1 << 20
-            isUserInterfaceEnabled = false
             connections = HTTPClient.Configuration()
             connections.connectionPool.retryConnectionEstablishment = false
         }
-    }
-}
-
-extension NegotiatingHTTPClient.Configuration {
-    func settings(unboundTLS: UnboundTLS) -> CallSettings {
-        CallSettings(
-            mutualAuthentication: mutualAuthentication,
-            unboundTLS: unboundTLS,
-            maximumLegs: maximumLegs,
-            maximumRedirects: maximumRedirects,
-            maximumReplayableBody: maximumReplayableBody,
-            principal: principal,
-            isUserInterfaceEnabled: isUserInterfaceEnabled
-        )
     }
 }
 

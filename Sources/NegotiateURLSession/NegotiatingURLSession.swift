@@ -146,7 +146,7 @@ public final class NegotiatingURLSession: Sendable {
         let first = SessionRequest(request, body: body, fields: configuration.additionalFields)
         let call = NegotiatingCall(
             credentialExtension: credentialExtension,
-            settings: configuration.settings(unboundTLS: unboundTLS),
+            settings: CallSettings(configuration.negotiation, unboundTLS: unboundTLS),
             transport: SessionTransport(store: store, files: files),
             memory: memory
         )
@@ -167,19 +167,8 @@ public final class NegotiatingURLSession: Sendable {
 extension NegotiatingURLSession {
     /// The configuration of requests and challenges.
     public struct Configuration: Sendable {
-        /// Whether a server must authenticate itself before its response is returned. If nil (the default), the profile decides, which
-        /// requires it unless one of its lists contains the host.
-        public var mutualAuthentication: MutualAuthentication?
-        /// The maximum number of requests with the session's `Authorization` field in one exchange. Kerberos needs one; the default is 4.
-        public var maximumLegs: Int
-        /// The maximum number of redirects to follow. The default is 5; with 0 every 3xx is returned.
-        public var maximumRedirects: Int
-        /// The maximum number of bytes of a body stream that are held in memory, so that it can be sent again. The default is 1 MiB.
-        public var maximumReplayableBody: Int
-        /// The principal to use if several are signed in. By default the extension chooses.
-        public var principal: String?
-        /// Whether the extension may prompt the user. Off by default.
-        public var isUserInterfaceEnabled: Bool
+        /// How requests are sent and challenges are answered.
+        public var negotiation = NegotiationOptions()
         /// The time for everything up to the head of the last response: connections, tickets, legs, redirects, and sending bodies. The
         /// default is 60 seconds; allow more for large uploads. Receiving a body is not included: `timeoutIntervalForRequest` of
         /// ``session`` limits its pauses.
@@ -200,10 +189,6 @@ extension NegotiatingURLSession {
 
         /// Creates a configuration with the defaults.
         public init() {
-            maximumLegs = 4
-            maximumRedirects = 5
-            maximumReplayableBody = 1 << 20
-            isUserInterfaceEnabled = false
             timeout = .seconds(60)
             downloadDirectory = FileManager.default.temporaryDirectory
             session = .ephemeral
@@ -221,18 +206,6 @@ extension NegotiatingURLSession {
             var fields: [String: String] = [:]
             for (name, value) in session.httpAdditionalHeaders ?? [:] { fields["\(name)"] = "\(value)" }
             return fields
-        }
-
-        func settings(unboundTLS: UnboundTLS) -> CallSettings {
-            CallSettings(
-                mutualAuthentication: mutualAuthentication,
-                unboundTLS: unboundTLS,
-                maximumLegs: maximumLegs,
-                maximumRedirects: maximumRedirects,
-                maximumReplayableBody: maximumReplayableBody,
-                principal: principal,
-                isUserInterfaceEnabled: isUserInterfaceEnabled
-            )
         }
     }
 }

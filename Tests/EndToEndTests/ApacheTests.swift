@@ -93,7 +93,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for user in users {
                     group.addTask {
-                        try await clients.withClient({ $0.principal = "\(user)@EXAMPLE.TEST" }) { client in
+                        try await clients.withClient({ $0.negotiation.principal = "\(user)@EXAMPLE.TEST" }) { client in
                             for _ in 1...10 {
                                 let text = try await client.execute(HTTPClientRequest(url: "\(server.url)/hello")).text
                                 #expect(text == "Hello \(user)@EXAMPLE.TEST\n")

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import HTTPNegotiate
 import NegotiateAsyncHTTPClient
 import SignOnPolicy
 import Synchronization
@@ -10,7 +11,7 @@ import Testing
 /// Request bodies as streams and from closures.
 @Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
     @Test func `the known length of a body stream is sent`() async throws {
-        let configuration = loopback { $0.maximumReplayableBody = 10 }
+        let configuration = loopback { $0.negotiation.maximumReplayableBody = 10 }
         let script: ScriptedServer.Script = { _ in .challenge }
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: script) { server, client in
             var request = server.request("elsewhere.localhost")
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test func `a body closure is called for each attempt`() async throws {
-        let configuration = loopback { $0.maximumReplayableBody = 1 }
+        let configuration = loopback { $0.negotiation.maximumReplayableBody = 1 }
         let count = Counter()
         try await withServer(extension: ScriptedExtension(), configuration: configuration, script: ScriptedServer.protected) {
             server,

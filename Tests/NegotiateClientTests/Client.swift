@@ -58,34 +58,24 @@ struct Reply: Sendable {
 
 /// The settings that every library has. Nil means the library's default.
 struct ClientSettings: Sendable {
-    var mutualAuthentication: MutualAuthentication?
-    var maximumLegs: Int?
-    var maximumRedirects: Int?
-    var maximumReplayableBody: Int?
-    var principal: String?
-    var isUserInterfaceEnabled = false
-    var timeout = Duration.seconds(30)
+    var negotiation = NegotiationOptions()
+    var timeout: Duration
+
+    init(timeout: Duration = .seconds(30), _ change: (inout NegotiationOptions) -> Void = { _ in }) {
+        self.timeout = timeout
+        change(&negotiation)
+    }
 
     func applied<Configuration: ClientConfiguration>(to defaults: Configuration) -> Configuration {
         var configuration = defaults
-        configuration.mutualAuthentication = mutualAuthentication
-        configuration.maximumLegs = maximumLegs ?? defaults.maximumLegs
-        configuration.maximumRedirects = maximumRedirects ?? defaults.maximumRedirects
-        configuration.maximumReplayableBody = maximumReplayableBody ?? defaults.maximumReplayableBody
-        configuration.principal = principal
-        configuration.isUserInterfaceEnabled = isUserInterfaceEnabled
+        configuration.negotiation = negotiation
         return configuration
     }
 }
 
 /// The part of a configuration that every library has.
 protocol ClientConfiguration {
-    var mutualAuthentication: MutualAuthentication? { get set }
-    var maximumLegs: Int { get set }
-    var maximumRedirects: Int { get set }
-    var maximumReplayableBody: Int { get set }
-    var principal: String? { get set }
-    var isUserInterfaceEnabled: Bool { get set }
+    var negotiation: NegotiationOptions { get set }
 }
 
 extension NegotiatingHTTPClient.Configuration: ClientConfiguration {}

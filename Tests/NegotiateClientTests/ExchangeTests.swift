@@ -121,7 +121,7 @@ import Testing
         async throws
     {
         let sso = try ScriptedExtension()
-        let settings = ClientSettings(principal: "bob@EXAMPLE.TEST", isUserInterfaceEnabled: true)
+        let settings = ClientSettings { ($0.principal, $0.isUserInterfaceEnabled) = ("bob@EXAMPLE.TEST", true) }
         try await library.withServer(extension: sso, settings: settings, script: ScriptedServer.protected) { server, client in
             _ = try await client.send(server.request(fields: ["X-Purpose": "test"]))
             let request = try #require(sso.requests.first)

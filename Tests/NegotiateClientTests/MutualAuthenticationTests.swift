@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.optional, .off])
     func `a missing proof is accepted if none is required`(library: ClientLibrary, mutualAuthentication: MutualAuthentication) async throws
     {
-        let settings = ClientSettings(mutualAuthentication: mutualAuthentication)
+        let settings = ClientSettings { $0.mutualAuthentication = mutualAuthentication }
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(token: request.target == "/forged" ? "forged" : nil)
         }

@@ -78,18 +78,11 @@ import Testing
     }
 
     private func fetch(_ count: Int, from server: Server, unboundTLS: UnboundTLS = .refused) async throws -> [String?] {
-        let settings = CallSettings(
-            mutualAuthentication: nil,
-            unboundTLS: unboundTLS,
-            maximumLegs: 4,
-            maximumRedirects: 0,
-            maximumReplayableBody: 0,
-            principal: nil,
-            isUserInterfaceEnabled: false
-        )
+        var options = NegotiationOptions()
+        (options.maximumRedirects, options.maximumReplayableBody) = (0, 0)
         let call = NegotiatingCall(
             credentialExtension: try makeExtension(),
-            settings: settings,
+            settings: CallSettings(options, unboundTLS: unboundTLS),
             transport: server,
             memory: OriginMemory()
         )

@@ -105,7 +105,7 @@ import Testing
     @Test(arguments: ClientLibrary.allCases, [nil, 1]) func `the number of redirects is limited`(library: ClientLibrary, limit: Int?)
         async throws
     {
-        let settings = ClientSettings(maximumRedirects: limit)
+        let settings = ClientSettings { if let limit { $0.maximumRedirects = limit } }
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: "/again") }) { server, client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(server.request()) }
             #expect(error?.code == .tooManyRedirects)
@@ -115,7 +115,7 @@ import Testing
 
     @Test(arguments: ClientLibrary.allCases, ["/end", "http://["])
     func `with a limit of zero a redirect is delivered to the caller`(library: ClientLibrary, location: String) async throws {
-        let settings = ClientSettings(maximumRedirects: 0)
+        let settings = ClientSettings { $0.maximumRedirects = 0 }
         try await library.withServer(settings: settings, script: { _ in .redirect(302, to: location) }) { server, client in
             let reply = try await client.send(server.request())
             #expect(reply.status == 302)

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: ClientLibrary.allCases) func `a body in memory is sent again regardless of its size`(library: ClientLibrary)
         async throws
     {
-        let settings = ClientSettings(maximumReplayableBody: 10)
+        let settings = ClientSettings { $0.maximumReplayableBody = 10 }
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
             let body = ClientRequest.Body.text(String(repeating: "x", count: 1000))
             let reply = try await client.send(server.request(method: "PUT", body: body))
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: ClientLibrary.allCases, [0, 12])
     func `a body stream over the limit is an error before anything is sent`(library: ClientLibrary, limit: Int) async throws {
-        let settings = ClientSettings(maximumReplayableBody: limit)
+        let settings = ClientSettings { $0.maximumReplayableBody = limit }
         try await library.withServer(settings: settings, script: ScriptedServer.protected) { server, client in
             let error = await #expect(throws: AuthorizationError.self) {
                 try await client.send(server.request(method: "POST", body: Self.stream))
@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: ClientLibrary.allCases) func `a body stream to an uncovered host is sent without buffering`(library: ClientLibrary)
         async throws
     {
-        let settings = ClientSettings(maximumReplayableBody: 10)
+        let settings = ClientSettings { $0.maximumReplayableBody = 10 }
         try await library.withServer(settings: settings, script: { _ in .challenge }) { server, client in
             let reply = try await client.send(server.request("elsewhere.localhost", method: "POST", body: Self.stream))
             #expect(reply.status == 401)

@@ -32,7 +32,7 @@ import Testing
         )
         try await sso.signIn("alice", using: .password(Secret("alice-secret")))
         try await withAcceptorServer(realm: realm, options) { server in
-            let settings = ClientSettings(mutualAuthentication: mutualAuthentication)
+            let settings = ClientSettings { $0.mutualAuthentication = mutualAuthentication }
             try await library.withClient(extension: sso, settings: settings) { try await body("\(server.url)/", $0) }
         }
     }

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `a Content-Length field is not sent with a body stream`() async throws {
-        let configuration = settings { $0.maximumReplayableBody = 10 }
+        let configuration = settings { $0.negotiation.maximumReplayableBody = 10 }
         try await withServer(configuration: configuration, script: { _ in .challenge }) { server, session in
             var request = try server.request("elsewhere.localhost")
             request.httpMethod = "POST"

@@ -203,10 +203,10 @@ extension NegotiatingCall {
         AuthorizationRequest(
             url: target.url,
             headers: target.request.fields,
-            principal: settings.principal,
-            isUserInterfaceEnabled: settings.isUserInterfaceEnabled,
+            principal: settings.options.principal,
+            isUserInterfaceEnabled: settings.options.isUserInterfaceEnabled,
             channelBindings: channelBindings,
-            mutualAuthentication: settings.mutualAuthentication
+            mutualAuthentication: settings.options.mutualAuthentication
         )
     }
 }

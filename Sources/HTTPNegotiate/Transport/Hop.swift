@@ -36,7 +36,7 @@ extension NegotiatingCall {
             throw AuthorizationError(.invalidURL, "The URL of the request cannot be parsed. Percent-encode it.")
         }
         let plan = credentialExtension.decision(for: url).plan
-        if plan != nil { try await request.makeReplayable(upTo: settings.maximumReplayableBody, for: origin) }
+        if plan != nil { try await request.makeReplayable(upTo: settings.options.maximumReplayableBody, for: origin) }
         let target = Target(request: request, url: url, origin: origin, plan: plan)
         if let plan, let known = memory.entry(for: origin) {
             if known.isConnectionBound, let answer = try await sendOverAuthenticatedConnection(target, known) { return answer }
@@ -146,8 +146,8 @@ extension NegotiatingCall {
 
     private func exchange(for target: Target) -> NegotiateExchange {
         NegotiateExchange(
-            maximumLegs: settings.maximumLegs,
-            mutualAuthentication: settings.mutualAuthentication ?? target.plan?.mutualAuthentication ?? .required
+            maximumLegs: settings.options.maximumLegs,
+            mutualAuthentication: settings.options.mutualAuthentication ?? target.plan?.mutualAuthentication ?? .required
         )
     }
 }

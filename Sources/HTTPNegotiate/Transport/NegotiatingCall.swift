@@ -51,12 +51,12 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
                 answer = try await hop(&request, to: origin)
             }
             hops.append(Hop(request: request, response: answer.response))
-            guard settings.maximumRedirects > 0,
+            guard settings.options.maximumRedirects > 0,
                 let redirect = try Redirect(from: request, origin: origin, response: answer.response)
             else {
                 return Result(response: answer.response, report: answer.report, hops: hops)
             }
-            guard hops.count <= settings.maximumRedirects else {
+            guard hops.count <= settings.options.maximumRedirects else {
                 let message =
                     "\(origin) redirects again after \(hops.count - 1) redirects, which is the limit. The redirects probably form a loop."
                 throw HTTPTransportError(.tooManyRedirects, message)
@@ -64,35 +64,6 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
             await answer.response.drain()
             request = redirect.request
         }
-    }
-}
-
-/// A caller's settings for all its requests.
-package struct CallSettings: Sendable {
-    package var mutualAuthentication: MutualAuthentication?
-    package var unboundTLS: UnboundTLS
-    package var maximumLegs: Int
-    package var maximumRedirects: Int
-    package var maximumReplayableBody: Int
-    package var principal: String?
-    package var isUserInterfaceEnabled: Bool
-
-    package init(
-        mutualAuthentication: MutualAuthentication?,
-        unboundTLS: UnboundTLS,
-        maximumLegs: Int,
-        maximumRedirects: Int,
-        maximumReplayableBody: Int,
-        principal: String?,
-        isUserInterfaceEnabled: Bool
-    ) {
-        self.mutualAuthentication = mutualAuthentication
-        self.unboundTLS = unboundTLS
-        self.maximumLegs = maximumLegs
-        self.maximumRedirects = maximumRedirects
-        self.maximumReplayableBody = maximumReplayableBody
-        self.principal = principal
-        self.isUserInterfaceEnabled = isUserInterfaceEnabled
     }
 }
 

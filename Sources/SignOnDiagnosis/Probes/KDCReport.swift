@@ -103,7 +103,7 @@ struct KDCProxyReport: Sendable {
 
     private static func ask(_ url: String, _ probe: KDCProbe) async -> Outcome {
         var configuration = NegotiatingHTTPClient.Configuration()
-        configuration.maximumRedirects = 0
+        configuration.negotiation.maximumRedirects = 0
         configuration.connections.timeout.connect = .seconds(3)
         var request = HTTPClientRequest(url: url)
         request.method = .POST

@@ -130,7 +130,7 @@ extension DiagnosticStep {
         _ tls: TLSConfiguration?
     ) async throws -> NegotiatedResponse {
         var configuration = NegotiatingHTTPClient.Configuration()
-        configuration.maximumRedirects = 0
+        configuration.negotiation.maximumRedirects = 0
         configuration.connections.timeout.connect = .seconds(3)
         configuration.connections.tlsConfiguration = tls
         var request = HTTPClientRequest(url: url.absoluteString)

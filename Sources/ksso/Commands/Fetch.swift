@@ -46,8 +46,8 @@ struct Fetch: AsyncParsableCommand {
         try await common.engine.run(prompter: mayAsk ? .terminal : nil) { sso in
             let request = try makeRequest()
             var configuration = NegotiatingHTTPClient.Configuration()
-            configuration.maximumRedirects = location ? 10 : 0
-            configuration.isUserInterfaceEnabled = mayAsk
+            configuration.negotiation.maximumRedirects = location ? 10 : 0
+            configuration.negotiation.isUserInterfaceEnabled = mayAsk
             configuration.connections.tlsConfiguration = try trust.tls(environment: ProcessInfo.processInfo.environment)
             try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
                 // The user may take a while to type a password. libkrb5 and the connection have their own network timeouts.

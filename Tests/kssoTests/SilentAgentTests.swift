@@ -1,4 +1,5 @@
 import Foundation
+import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import TestSupport
@@ -47,6 +48,28 @@ struct SilentAgentTests {
             }
         }
         #expect(end.status == 0, "the agent continues once it is resumed: \(end)")
+    }
+
+    /// A write that waits for the agent takes effect when the agent continues, and a later call does not overtake it.
+    @Test func `while a write to the caches of a suspended agent is unfinished, other calls fail`() async throws {
+        var configuration = station.realm.configuration(defaultCacheName: "KCM:")
+        configuration.libdefaults["kcm_socket"] = "\(station.runtime)/kcm.sock"
+        let client = KerberosClient(configuration)
+        let end = try await station.withAgent { agent in
+            try await station.signIn()
+            let cache = try #require(try await client.cacheNames().first)
+            kill(agent.process, SIGSTOP)
+            defer { kill(agent.process, SIGCONT) }
+            let late = await #expect(throws: KerberosError.self) { try await client.setMark("late", to: "1", in: cache) }
+            #expect(late?.code == .cacheUnusable)
+            let refused = await #expect(throws: KerberosError.self) { try await client.destroy(cache) }
+            #expect(refused?.message == late?.message)
+            kill(agent.process, SIGCONT)
+            try await eventually { (try? await client.contents(of: cache).marks["late"]) == "1" }
+            try await client.destroy(cache)
+            await #expect(throws: KerberosError.self) { try await client.contents(of: cache) }
+        }
+        #expect(end.status == 0, "\(end)")
     }
 
     @Test func `ksso agent stop terminates a suspended agent`() async throws {

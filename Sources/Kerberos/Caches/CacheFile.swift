@@ -14,7 +14,7 @@ struct FileCacheLayout: ~Copyable {
     private var offset: Int64 = 0
     private let size: Int64
 
-    /// Whether the file is complete. A file that can't be opened or has another version counts as complete: libkrb5 reports its faults.
+    /// Whether the file is complete. A file that cannot be opened or has another version counts as complete: libkrb5 reports its faults.
     static func isWhole(_ path: String) -> Bool {
         guard var layout = FileCacheLayout(path), layout.number(bytes: 2) == 0x0504 else { return true }
         guard layout.skip(layout.number(bytes: 2)), layout.skipPrincipal() else { return false }

@@ -41,7 +41,7 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
         }
     }
 
-    /// Whether another process may have to answer for the cache: for each type but those of files, of the kernel and of this process.
+    /// Whether another process may serve the cache: true for all types except FILE, DIR, KEYRING and MEMORY.
     var mayHaveServer: Bool { !["FILE", "DIR", "MEMORY", "KEYRING"].contains(type) }
 
     /// The name for messages. Control characters are escaped because other programs choose names too.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The time limit for a C call, which can't be canceled: at the limit the caller stops waiting, and the call continues unobserved.
+/// The time limit for a C call, which cannot be canceled: at the limit the caller stops waiting, and the call continues unobserved.
 ///
 /// The time that a user takes to answer a prompt does not count.
 final class CallDeadline: Sendable {

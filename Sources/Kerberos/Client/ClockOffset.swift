@@ -85,7 +85,7 @@ extension Context {
     }
 
     /// Opens a cache by name for the duration of the call, and adopts the KDC clock offset in that cache. libkrb5 keeps the first offset
-    /// that it reads, which may be out of date after a new sign-in. If the cache can't be read, the offset stays as it was.
+    /// that it reads, which may be out of date after a new sign-in. If the cache cannot be read, the offset stays as it was.
     func withCacheAndClock<Value>(
         _ name: CredentialCacheName,
         isArmor: Bool = false,

@@ -31,7 +31,7 @@ extension KerberosClient {
         }
     }
 
-    /// Runs a call that may contact other realms' KDCs and sends no password, so that it can be repeated. If one of those realms can't be
+    /// Runs a call that may contact other realms' KDCs and sends no password, so that it can be repeated. If one of those realms cannot be
     /// reached by its preferred KDCs and DNS is used after them, each of the two attempts gets half of a given deadline, or the full
     /// default one.
     ///
@@ -97,7 +97,7 @@ extension KerberosError {
 
     fileprivate var namingDNS: KerberosError { adding("DNS lists no other KDC that answers.") }
 
-    /// Adds a hint about libkrb5's TLS plugin: without it a KDC proxy can't be reached, and libkrb5 reports that only in its trace.
+    /// Adds a hint about libkrb5's TLS plugin: without it a KDC proxy cannot be reached, and libkrb5 reports that only in its trace.
     fileprivate func namingMissingPlugin(for configuration: RealmConfiguration) -> KerberosError {
         guard isOfReach, configuration.preferredKDCs.contains(where: { $0.hasPrefix("https://") }), !LibraryPlugin.tls.isInstalled else {
             return self

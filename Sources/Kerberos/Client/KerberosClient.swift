@@ -4,10 +4,12 @@ internal import Synchronization
 /// A libkrb5 client for one realm: sign-in, service tickets, renewal, credential caches.
 ///
 /// Calls run one after another on three serial queues, never on Swift's shared task threads: one for calls that may contact a KDC, one
-/// for caches that another process may serve, and one for other local calls, which therefore never wait. A call that waits for a KDC, or
-/// for the server of a credential cache, has a deadline. When it expires, the caller gets ``KerberosError/Code/kdcUnreachable`` or
-/// ``KerberosError/Code/cacheUnusable`` and the client continues with a new context; the abandoned call finishes on its own and its result
-/// is dropped.
+/// for caches that another process may serve, and one for other local calls, which wait for no other process.
+///
+/// A call that waits for a KDC has a deadline. When it expires, the caller gets ``KerberosError/Code/kdcUnreachable`` and the client
+/// continues with a new context; the abandoned call finishes on its own and its result is dropped. A call that waits for the server of a
+/// credential cache has a deadline too (``KerberosError/Code/cacheUnusable``). Until the server answers it, all other calls on such caches
+/// fail, so that a write that finishes late does not undo a later one.
 ///
 /// If only ``RealmConfiguration/preferredKDCs`` name KDCs of the realm, and none of them answers, DNS is asked for others; see
 /// ``kdcOrder()``.
@@ -16,13 +18,13 @@ public final class KerberosClient: Sendable {
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
     private let clockOffset: ClockOffset
-    /// Runs the calls that may contact a KDC.
+    /// Runs the calls that may contact a KDC, which may be unreachable: each abandoned call holds a thread for half a minute.
     private let network: RealmQueue
     /// Runs calls that use a cache which another process may serve. Like the local worker's, its contexts report no clock offset.
     private let servedCaches: RealmQueue
     /// Runs calls that wait for no other process. Its context uses the clock offset that the other contexts have learned.
     private let localWorker: RealmWorker
-    /// Locked before a queue's own state, never after it.
+    /// Lock order: this mutex, then that of a queue.
     private let state: Mutex<State>
 
     private struct State {
@@ -52,8 +54,11 @@ public final class KerberosClient: Sendable {
         self.configuration = configuration
         self.trace = trace
         self.clockOffset = clockOffset
-        network = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, trace: trace))
-        servedCaches = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace))
+        network = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, trace: trace), abandonedCallLimit: 4)
+        servedCaches = RealmQueue(
+            RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace),
+            abandonedCallLimit: 1
+        )
         localWorker = RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
         state = Mutex(State())
     }
@@ -92,7 +97,7 @@ public final class KerberosClient: Sendable {
 
     /// Runs a call that uses a cache and contacts no KDC, within a deadline if another process may serve it.
     ///
-    /// Canceling the task has no effect, so that a cache is not left half-written.
+    /// Canceling the task has no effect. A call that was abandoned may still take effect when the server answers.
     func perform<Value: Sendable>(
         on cache: CredentialCacheName,
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
@@ -102,22 +107,17 @@ public final class KerberosClient: Sendable {
             .cacheUnusable,
             subject: cache.rawValue,
             message: "the server of the credential caches did not answer within \(Self.cacheServerLimit.components.seconds) seconds. "
-                + "Restart it, or set KRB5CCNAME to another cache."
+                + "Restart it (the agent of ksso, ksso-kcm or sssd-kcm), or set KRB5CCNAME to another cache."
         )
         guard !servedCaches.isBlocked else { throw silence }
         let job = RealmJob(body)
         servedCaches.submit(job)
         let timer = Task {
             try await Task.sleep(for: Self.cacheServerLimit)
-            guard job.abandon(with: silence) == .whileItRuns else { return }
-            self.servedCaches.leaveBlockedWorker(for: self.makeLocalWorker())
+            if job.abandon(with: silence) == .whileItRuns { self.servedCaches.countAbandonedCall() }
         }
         defer { timer.cancel() }
         return try await job.result().get()
-    }
-
-    private func makeLocalWorker() -> RealmWorker {
-        RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
     }
 
     /// The KDC route to try first.
@@ -222,7 +222,7 @@ public final class KerberosClient: Sendable {
     private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
         // This wakes the caller, so it must not run under the lock.
         guard job.abandon(with: error) == .whileItRuns else { return }
-        state.withLock { network.leaveBlockedWorker(for: makeWorker($0)) }
+        state.withLock { network.replaceBlockedWorker(with: makeWorker($0)) }
     }
 
     /// Where the realm's KDCs are looked for according to the profile and krb5.conf; makes no network request.

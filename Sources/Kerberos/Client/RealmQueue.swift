@@ -1,9 +1,6 @@
 internal import Synchronization
 
-/// Runs calls one after another on a worker that can be replaced while a call blocks it.
-///
-/// The caller of a blocked call stops waiting for it. The calls queued behind it then continue on the new worker, and the blocked call
-/// finishes on its own.
+/// Runs calls one after another on a worker, and counts those whose callers stopped waiting although they have begun.
 final class RealmQueue: Sendable {
     private struct State {
         var worker: RealmWorker
@@ -13,20 +10,19 @@ final class RealmQueue: Sendable {
         var waiting: [ObjectIdentifier: any AnyRealmJob] = [:]
     }
 
+    /// The maximum number of unfinished abandoned calls, each of which holds a thread.
+    private let abandonedCallLimit: Int
     private let state: Mutex<State>
 
-    /// The maximum number of unfinished abandoned calls: each holds a thread, with an unreachable KDC for half a minute, with a blocked
-    /// cache server until that server ends.
-    private static let abandonedCallLimit = 4
-
-    init(_ worker: RealmWorker) {
+    init(_ worker: RealmWorker, abandonedCallLimit: Int) {
+        self.abandonedCallLimit = abandonedCallLimit
         state = Mutex(State(worker: worker))
     }
 
     /// Whether so many abandoned calls are unfinished that no other may begin.
-    var isBlocked: Bool { state.withLock { $0.abandonedCalls >= Self.abandonedCallLimit } }
+    var isBlocked: Bool { state.withLock { $0.abandonedCalls >= abandonedCallLimit } }
 
-    /// Runs later calls on another worker. Calls that were submitted before stay where they are.
+    /// Runs later calls on another worker. Calls that were submitted before run on the former one.
     func setWorker(_ worker: RealmWorker) { state.withLock { $0.worker = worker } }
 
     /// Queues a call.
@@ -46,10 +42,13 @@ final class RealmQueue: Sendable {
         }
     }
 
-    /// Continues on a new worker after a call was abandoned while it ran; the new worker takes over the queued calls.
+    /// Counts a call that was abandoned while it ran. Later calls wait until it finishes.
     ///
     /// If the call finishes before it is counted here, the count is briefly below 0.
-    func leaveBlockedWorker(for worker: RealmWorker) {
+    func countAbandonedCall() { state.withLock { $0.abandonedCalls += 1 } }
+
+    /// Counts a call that was abandoned while it ran. Later calls, and those that are queued, run on a new worker.
+    func replaceBlockedWorker(with worker: RealmWorker) {
         let jobs = state.withLock { state in
             state.abandonedCalls += 1
             state.worker = worker

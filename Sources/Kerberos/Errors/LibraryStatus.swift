@@ -65,8 +65,8 @@ extension KerberosError {
                 + "password is unchanged."
         case .kdcUnreachable: "no KDC of the realm can be reached (\(text)). Check the network or the VPN, then run: ksso doctor"
         case .realmUnknown:
-            "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the realm's name, or "
-                + "name a KDC in the profile (preferredKDCs) or in krb5.conf."
+            "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the spelling of the realm, or "
+                + "add a KDC to the profile (preferredKDCs) or to krb5.conf."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .ticketRefused:
@@ -144,8 +144,8 @@ extension KerberosError.Code {
         KRB5KRB_AP_ERR_BAD_INTEGRITY, KRB5KRB_AP_ERR_MODIFIED, KRB5KRB_AP_ERR_NOKEY, KRB5KRB_AP_ERR_BADKEYVER,
     ].map { Int($0) }
 
-    /// Whether the KDC can't read the ticket. MIT's KDC has no code for a ticket made with a removed key: its text names only the step that
-    /// failed. It sends the same if it can't read its database.
+    /// Whether the KDC cannot read the ticket. MIT's KDC has no code for a ticket made with a removed key: its text names only the step
+    /// that failed. It sends the same if it cannot read its database.
     private static func isRefusalOfTicket(_ status: krb5_error_code, text: String) -> Bool {
         refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
     }
@@ -217,7 +217,7 @@ extension KerberosError {
 
     /// Whether a new ticket for the same service may be accepted after this refusal: false if the server could read the ticket and rejected
     /// the request for another reason.
-    package var mayEndWithAnotherTicket: Bool {
+    package var mayBeCuredByNewTicket: Bool {
         code == .refusedByServer && !Self.refusalsOfRequests.contains { libraryMessage.hasSuffix($0) }
     }
 

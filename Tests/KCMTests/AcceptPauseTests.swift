@@ -8,7 +8,7 @@ import Testing
 @testable import KCM
 
 /// How a server accepts connections after the process has run out of file descriptors.
-@Suite(.timeLimit(.minutes(5))) struct AcceptPauseTests {
+@Suite(.timeLimit(.minutes(15))) struct AcceptPauseTests {
     /// Yields once for each accept failure and forwards the error to the handler under test.
     private final class FailureCount: ChannelInboundHandler, Sendable {
         typealias InboundIn = any Channel
@@ -47,7 +47,8 @@ import Testing
                         }
                     }
                     .childChannelInitializer { channel in
-                        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Greeting()) }
+                        AcceptPauseHandler.connectionIsSetUp(channel)
+                        return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Greeting()) }
                     }
                     .bind(unixDomainSocketPath: "\(folder)/socket").get()
                 let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -91,6 +92,10 @@ import Testing
                         try channel.pipeline.syncOperations.addHandler(accepted)
                         try channel.pipeline.syncOperations.addHandler(AcceptPauseHandler { _ in })
                     }
+                }
+                .childChannelInitializer { channel in
+                    AcceptPauseHandler.connectionIsSetUp(channel)
+                    return channel.eventLoop.makeSucceededVoidFuture()
                 }
                 .bind(unixDomainSocketPath: "\(folder)/socket").get()
             let free = DispatchSemaphore(value: 0)

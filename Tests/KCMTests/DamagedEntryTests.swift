@@ -6,7 +6,7 @@ import Testing
 @testable import KCM
 
 /// How the server handles damaged and unexpected entries among its ticket files.
-@Suite(.timeLimit(.minutes(5))) struct DamagedEntryTests {
+@Suite(.timeLimit(.minutes(15))) struct DamagedEntryTests {
     /// A kind of entry, made by a shell in the folder.
     struct Entry: Sendable, CustomTestStringConvertible {
         let name: String
@@ -120,7 +120,7 @@ import Testing
 }
 
 /// Write failures between the steps of one change, and how often failures are reported.
-@Suite(.timeLimit(.minutes(5))) struct InterruptedChangeTests {
+@Suite(.timeLimit(.minutes(15))) struct InterruptedChangeTests {
     /// The oldest cache has expired and makes room for a new one, whose file cannot be renamed because a directory has that name.
     @Test func `a change whose rename fails is rolled back completely`() async throws {
         try await withFolder { folder in

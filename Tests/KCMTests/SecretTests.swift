@@ -5,7 +5,7 @@ import Testing
 @testable import KCM
 
 /// Which copies of a ticket stay in the server's memory.
-@Suite(.timeLimit(.minutes(5))) struct SecretTests {
+@Suite(.timeLimit(.minutes(15))) struct SecretTests {
     @Test(
         .exitTest,
         .skipped(under: .address, because: "the address sanitizer keeps freed memory unchanged to detect use after free"),

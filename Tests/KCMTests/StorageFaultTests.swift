@@ -6,7 +6,7 @@ import Testing
 @testable import KCM
 
 /// How the store handles an unusable directory, a full disk and a killed process.
-@Suite(.timeLimit(.minutes(5))) struct StorageFaultTests {
+@Suite(.timeLimit(.minutes(15))) struct StorageFaultTests {
     private func code(_ path: String) -> StorageError.Code? {
         do { _ = try KCMServer(KCMServer.Options.forEveryone(directory: path)) } catch { return error.code }
         return nil

@@ -58,7 +58,10 @@ package final class KCMServer: Sendable {
                 }
             }
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try service.value.accept(channel) }
+                channel.eventLoop.makeCompletedFuture {
+                    defer { AcceptPauseHandler.connectionIsSetUp(channel) }
+                    try service.value.accept(channel)
+                }
             }
         let listener = try await bootstrap.withBoundSocket(standIn.descriptor).get()
         accepts()

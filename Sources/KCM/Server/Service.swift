@@ -265,8 +265,9 @@ final class Service {
             if connection.answerNext() { turns.append(connection, of: connection.user.usage.owner) }
         } while .now() < end
         guard !turns.isEmpty else { return areTurnsDue = false }
-        // An event loop that always has a task to run never polls its sockets; it does before a task with a later deadline.
-        loop.assumeIsolated().scheduleTask(in: .microseconds(50)) { self.takeTurns(on: loop) }
+        // An event loop that always has a task to run never polls its sockets; it does before a task with a later deadline. The deadline
+        // must still be in the future when the loop looks at it, even if the machine is busy.
+        loop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.takeTurns(on: loop) }
     }
 
     /// Closes the connections that have sent no request for too long.

@@ -35,7 +35,7 @@ final class UserAccount {
         store.isExempt = options.retention.isExempt
         reports.report(storage.damagedEntries)
         reports.report(storage.truncatedFiles)
-        let expired = store.expiredBesideOthers(now: options.now())
+        let expired = store.expiredAmongValid(now: options.now())
         for change in expired { store.apply(change, now: options.now()) }
         for case .remove(let name, _) in expired { store.cache(name).map(storage.rewrite) }
         count()

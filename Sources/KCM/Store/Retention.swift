@@ -2,7 +2,7 @@ extension CredentialStore {
     /// Returns the expired tickets of caches that also have valid ones; the server removes them when it starts.
     ///
     /// A cache whose tickets have all expired stays unchanged: they show its principal, its age, and what can be reacquired.
-    func expiredBesideOthers(now: UInt32) -> [StoreChange] {
+    func expiredAmongValid(now: UInt32) -> [StoreChange] {
         caches.compactMap { cache in
             let expired = cache.expired(now: now)
             let tickets = cache.list.all.count { !$0.credential.server.isConfiguration }

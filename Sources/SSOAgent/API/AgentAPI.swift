@@ -95,7 +95,8 @@ package final class AgentAPI: Sendable {
             // ends.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(standIn.descriptor) { channel in
-                AgentConnectionServer.setUp(channel, api: self, responder: responder)
+                defer { AcceptPauseHandler.connectionIsSetUp(channel) }
+                return AgentConnectionServer.setUp(channel, api: self, responder: responder)
             }
         guard connections.add(listener: listener.channel, at: path) else { return try await listener.channel.close() }
         let server = Task { await Self.accept(listener, connections) }

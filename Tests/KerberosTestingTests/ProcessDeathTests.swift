@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Cleanup of four realms, one of them an existing realm, and a web server if the test process dies before it can clean up.
-@Suite(.timeLimit(.minutes(5))) struct ProcessDeathTests {
+@Suite(.timeLimit(.minutes(15))) struct ProcessDeathTests {
     @Test(.exitTest) func `no folder or process is left after SIGKILL`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardOutputContent]) {
             try await withEverything { kill(getpid(), SIGKILL) }

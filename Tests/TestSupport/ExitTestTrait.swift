@@ -4,11 +4,10 @@ public import Testing
 ///
 /// While its child process runs, an exit test blocks one of the threads that all Swift tasks share, of which there is one for each
 /// processor: Swift Testing reads a pipe there. On two processors, two exit tests at a time would stop every other test, and those that
-/// wait for the parent process would never end.
-public struct ExitTestTrait: TestTrait, SuiteTrait, TestScoping {
-    /// A suite passes the trait to its tests.
-    public var isRecursive: Bool { true }
-
+/// wait for the parent process would never finish.
+///
+/// The time limit of a test includes its wait for the others.
+public struct ExitTestTrait: TestTrait, TestScoping {
     private static let turn = Turn()
 
     /// Waits for the other exit tests, then runs the test.
@@ -17,7 +16,7 @@ public struct ExitTestTrait: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing body: @Sendable () async throws -> Void
     ) async throws {
-        await Self.turn.take()
+        try await Self.turn.take()
         do {
             try await body()
         } catch {
@@ -29,14 +28,26 @@ public struct ExitTestTrait: TestTrait, SuiteTrait, TestScoping {
 
     private actor Turn {
         private var isTaken = false
-        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var waiting: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+        private var next = 0
 
-        func take() async {
+        func take() async throws {
             guard isTaken else {
                 isTaken = true
                 return
             }
-            await withCheckedContinuation { waiting.append($0) }
+            next += 1
+            let number = next
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { waiting.append((number, $0)) }
+            } onCancel: {
+                Task { await self.leave(number) }
+            }
+        }
+
+        private func leave(_ number: Int) {
+            guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
+            waiting.remove(at: index).continuation.resume(throwing: CancellationError())
         }
 
         func pass() {
@@ -44,7 +55,7 @@ public struct ExitTestTrait: TestTrait, SuiteTrait, TestScoping {
                 isTaken = false
                 return
             }
-            waiting.removeFirst().resume()
+            waiting.removeFirst().continuation.resume()
         }
     }
 }

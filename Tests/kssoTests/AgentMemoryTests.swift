@@ -16,7 +16,10 @@ struct AgentMemoryTests {
         try station.install(profile())
     }
 
-    @Test(.skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"))
+    @Test(
+        .skipped(under: .address, because: "the address sanitizer keeps freed memory as it was, to detect a later use"),
+        .skipped(under: .thread, because: "a search of the memory that the thread sanitizer maps takes too long")
+    )
     func `a sign-out erases the session keys from the agent's memory`() async throws {
         try await station.withAgent { agent in
             try await station.signIn()

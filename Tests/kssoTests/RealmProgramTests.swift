@@ -33,7 +33,7 @@ struct RealmProgramTests {
     }
 
     @Test func `a missing ksso-realm is reported with its package`() async throws {
-        _ = try station.installProgram()
+        _ = try await station.installProgram()
         for arguments in [["run", "--", "true"], ["--help"], []] {
             let result = try await station.run(["ksso", "realm"] + arguments)
             #expect(result == .failure(127, "ksso-realm is not installed: to use ksso realm, install the package ksso-realm."))
@@ -41,14 +41,14 @@ struct RealmProgramTests {
     }
 
     @Test func `a ksso-realm that can't be run is reported with the reason`() async throws {
-        _ = try station.installProgram()
+        _ = try await station.installProgram()
         try install("exit 0", in: "bin")
         #expect(chmod("\(station.directory)/bin/ksso-realm", 0o644) == 0)
         #expect(try await station.ksso("realm", "run") == .failure(126, "ksso-realm: Permission denied"))
     }
 
     @Test func `arguments, exit status and environment pass through`() async throws {
-        _ = try station.installProgram()
+        _ = try await station.installProgram()
         try install("printf '<%s>' \"$@\"; printf '%s' \"${LIBDISPATCH_LOG-unset}\"; echo no >&2; exit 7", in: "bin")
         let result = try await station.ksso("realm", "run", "-h", "-v", "a b", "--clock", "-90s", "--version", "--", "sh", "--", "--help")
         let words = "<run><-h><-v><a b><--clock><-90s><--version><--><sh><--><--help>"
@@ -57,7 +57,7 @@ struct RealmProgramTests {
     }
 
     @Test func `the program next to ksso precedes the one in PATH`() async throws {
-        _ = try station.installProgram()
+        _ = try await station.installProgram()
         try install("echo path", in: "other")
         let path = "\(station.directory)/bin:\(station.directory)/other:/usr/bin:/bin"
         #expect(try await station.ksso("realm", environment: ["PATH": path]) == .done("path\n"))
@@ -68,7 +68,7 @@ struct RealmProgramTests {
     /// ksso executes `ksso-realm` in the process that the caller started, so a signal to that process reaches `ksso-realm`.
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a signal reaches ksso-realm, and its exit status reaches the caller`(signal: Int32) async throws {
-        _ = try station.installProgram()
+        _ = try await station.installProgram()
         try install("trap 'exit 9' INT TERM HUP; echo $$; read line", in: "bin")
         let (status, transcript) = try await Conversation.with(["ksso", "realm", "run"], on: station) { realm in
             try await realm.wait(for: "\(realm.process)\n")

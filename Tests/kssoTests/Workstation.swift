@@ -46,12 +46,18 @@ struct Workstation {
     }
 
     /// Makes the workstation's `ksso` a file of its own, which a test can replace. Returns its path.
-    func installProgram() throws -> String {
+    func installProgram() async throws -> String {
         let program = "\(directory)/bin/ksso"
         #expect(unlink(program) == 0)
         let built = URL(fileURLWithPath: try CommandBinary.path()).resolvingSymlinksInPath().path
-        if link(built, program) != 0 { try FileManager.default.copyItem(atPath: built, toPath: program) }
+        if link(built, program) != 0 { try await copyProgram(to: program) }
         return program
+    }
+
+    /// Copies the built program with cp(1). If this process had the copy open for writing, a process that it starts at that moment could
+    /// have it open too, and the copy could not be executed.
+    func copyProgram(to path: String) async throws {
+        #expect(try await run(["cp", CommandBinary.path(), path]).exitStatus == 0)
     }
 
     /// Signs in and expects success.

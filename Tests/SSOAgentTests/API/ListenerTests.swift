@@ -37,7 +37,8 @@ struct ListenerTests {
     }
 
     /// The upper bound of the processor time is far above what a pause takes, so a slow machine cannot fail the test.
-    @Test(.exitTest, .timeLimit(.minutes(2))) func `the API waits idle while no file descriptor is free and serves again afterwards`() async
+    @Test(.exitTest, .timeLimit(.minutes(15))) func `the API waits idle while no file descriptor is free and serves again afterwards`()
+        async
     {
         await #expect(processExitsWith: .success) {
             let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"

@@ -164,17 +164,17 @@ struct SuccessionTests {
     }
 
     /// Replaces the program by a copy in one step, as dpkg does.
-    private func upgrade(_ program: String) throws {
-        try FileManager.default.copyItem(atPath: CommandBinary.path(), toPath: "\(program).new")
+    private func upgrade(_ program: String) async throws {
+        try await station.copyProgram(to: "\(program).new")
         #expect(rename("\(program).new", program) == 0)
     }
 
     @Test func `an agent restarts in place when its program is replaced, and stays reachable`() async throws {
-        let program = try station.installProgram()
+        let program = try await station.installProgram()
         let end = try await station.withAgent { agent async throws in
             try await station.signIn()
             let old = try #require(inode("/proc/\(agent.process)/exe"))
-            try upgrade(program)
+            try await upgrade(program)
             let new = try #require(inode(program))
             #expect(old != new)
             try await eventually {
@@ -192,11 +192,11 @@ struct SuccessionTests {
     }
 
     @Test func `under systemd, an agent whose program is replaced exits with the status that restarts it`() async throws {
-        let program = try station.installProgram()
+        let program = try await station.installProgram()
         let command = ["sh", "-c", "SYSTEMD_EXEC_PID=$$ exec ksso agent run"]
         let end = try await Conversation.with(command, on: station) { agent in
             try await eventually { UnixSocket.isServed(sockets[1]) }
-            try upgrade(program)
+            try await upgrade(program)
             try await eventually { hasEnded(agent.process) }
         }
         #expect(end.status == 75, "\(end)")

@@ -16,6 +16,14 @@ import Testing
         #expect(try JSONDecoder().decode(ExtensionConfiguration.self, from: data) == sample)
     }
 
+    /// Each field of the sample differs from its default, and wins over it.
+    @Test func `the combined sign-in rules of two profiles have every field`() throws {
+        let rules = try ExtensionConfiguration.withEveryField().signIn
+        #expect(SignInRules(combining: [SignInRules(), rules]) == rules)
+        #expect(SignInRules(combining: [rules, SignInRules()]) == rules)
+        #expect(SignInRules(combining: []) == SignInRules())
+    }
+
     @Test func `the defaults of a configuration survive a round trip`() throws {
         let empty = ExtensionConfiguration(realm: "EXAMPLE.TEST")
         #expect(try JSONDecoder().decode(ExtensionConfiguration.self, from: try JSONEncoder().encode(empty)) == empty)

@@ -43,12 +43,18 @@ struct PayloadChecker {
     private mutating func check(_ keys: [String: ProfileValue], in place: ProfileKey.Place, at path: ProfileKeyPath) {
         for (name, value) in keys.sorted(by: { $0.key < $1.key }) { check(name, value, in: place, at: path.appending(key: name)) }
         for key in ProfileKey.all where key.place == place && key.isRequired && keys[key.name] == nil {
-            append(key.name, path.appending(key: key.name), nil, .missing(expected: PayloadChecker.expectation(key)), isActedOn: true)
+            append(
+                key.name,
+                path.appending(key: key.name),
+                nil,
+                .missing(expected: key.check.expectation ?? key.type.description),
+                isActedOn: true
+            )
         }
     }
 
     private mutating func check(_ name: String, _ value: ProfileValue, in place: ProfileKey.Place, at path: ProfileKeyPath) {
-        let verdict = KeyChecker.verdict(name: name, value: value, place: place)
+        let verdict = KeyChecker.verdict(name: name, place: place)
         guard let key = ProfileKey.named(name, in: place) else {
             append(name, path, value, verdict, isActedOn: false)
             return
@@ -76,14 +82,6 @@ struct PayloadChecker {
 
     private mutating func advise(_ severity: ProfileAdvice.Severity, _ key: String, _ sentence: String) {
         advice.append(ProfileAdvice(severity, path: path.appending(key: key), payloadIndex: index, sentence))
-    }
-
-    private static func expectation(_ key: ProfileKey) -> String {
-        switch key.name {
-        case "Type": "Credential"
-        case "ExtensionIdentifier": ProfileReader.extensionIdentifier
-        default: key.type.description
-        }
     }
 
     private mutating func adviseOnRealm(_ data: [String: ProfileValue]) {

@@ -1,15 +1,21 @@
 internal import Foundation
 internal import SignOnPolicy
 
-/// What the value of a key must be beyond its type.
+/// A check of a key's value, made after that of its type.
 struct ValueCheck: Sendable {
     /// The faults of a value that has the key's type.
     let faults: @Sendable (ProfileValue) -> [KeyChecker.Fault]
 
-    init(_ faults: @escaping @Sendable (ProfileValue) -> [KeyChecker.Fault]) { self.faults = faults }
+    /// The valid values as text; nil if they are not listed.
+    let expectation: String?
 
-    /// Every value is valid.
-    static let none = ValueCheck { _ in [] }
+    init(expectation: String? = nil, _ faults: @escaping @Sendable (ProfileValue) -> [KeyChecker.Fault]) {
+        self.expectation = expectation
+        self.faults = faults
+    }
+
+    /// Every value of the type is valid, except negative numbers.
+    static let typeOnly = ValueCheck { _ in [] }
 
     /// Only these texts are valid.
     static func only(_ allowed: String...) -> ValueCheck { only(allowed) }
@@ -18,7 +24,11 @@ struct ValueCheck: Sendable {
     static func only<Choice: RawRepresentable<String>>(_ allowed: [Choice]) -> ValueCheck { only(allowed.map(\.rawValue)) }
 
     private static func only(_ allowed: [String]) -> ValueCheck {
-        text { allowed.contains($0) ? nil : "found \($0.debugDescription), expected \(allowed.joined(separator: " or "))" }
+        let expectation = allowed.joined(separator: " or ")
+        return ValueCheck(
+            expectation: expectation,
+            text { allowed.contains($0) ? nil : "found \($0.debugDescription), expected \(expectation)" }.faults
+        )
     }
 
     /// Checks a text.
@@ -38,7 +48,7 @@ struct ValueCheck: Sendable {
     }
 
     /// Checks each text of a list by parsing it.
-    static func each(_ parse: @escaping @Sendable (String) throws(HostRuleError) -> Void) -> ValueCheck {
+    static func texts(parsing parse: @escaping @Sendable (String) throws(HostRuleError) -> Void) -> ValueCheck {
         texts { text in
             do throws(HostRuleError) {
                 try parse(text)
@@ -49,17 +59,8 @@ struct ValueCheck: Sendable {
         }
     }
 
-    /// Checks each entry of a dictionary, in the order of the names.
-    static func entries(_ faults: @escaping @Sendable (String, ProfileValue) -> [KeyChecker.Fault]) -> ValueCheck {
-        ValueCheck { value in
-            (value.dictionary ?? [:]).sorted { $0.key < $1.key }.flatMap { name, value in
-                faults(name, value).map { KeyChecker.Fault($0.verdict, at: [.key(name)] + $0.steps) }
-            }
-        }
-    }
-
     /// A list of host rules.
-    static let hostRules = each { text throws(HostRuleError) in _ = try HostRule(text) }
+    static let hostRules = texts { text throws(HostRuleError) in _ = try HostRule(text) }
 }
 
 /// Times.
@@ -154,10 +155,13 @@ extension ValueCheck {
     }
 
     /// Users or groups, each with its hosts.
-    static let allowedPeers = entries { name, hosts in
-        guard AllowedPeer.Peer(name) == nil else { return hostRules.faults(hosts) }
-        let reason = "found \(name.debugDescription), expected a user or a group by number, such as uid:33 or gid:33"
-        return [KeyChecker.Fault(.badValue(reason: reason))] + hostRules.faults(hosts)
+    static let allowedPeers = ValueCheck { value in
+        (value.dictionary ?? [:]).sorted { $0.key < $1.key }.flatMap { name, hosts in
+            let faults = hostRules.faults(hosts).map { KeyChecker.Fault($0.verdict, at: [.key(name)] + $0.steps) }
+            guard AllowedPeer.Peer(name) == nil else { return faults }
+            let reason = "found \(name.debugDescription), expected a user or a group by number, such as uid:33 or gid:33"
+            return [KeyChecker.Fault(.badValue(reason: reason), at: [.key(name)])] + faults
+        }
     }
 
     /// Realms, each with its DNS suffixes. No suffix maps to two realms.

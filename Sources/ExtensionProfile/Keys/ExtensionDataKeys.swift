@@ -1,7 +1,7 @@
 internal import SignOnPolicy
 
 extension ProfileKey {
-    /// The 38 keys of `ExtensionData`.
+    /// The keys of `ExtensionData`.
     static let extensionData: [ProfileKey] = identity + programs + passwords + directory + prompt
 
     private static func key(
@@ -9,7 +9,7 @@ extension ProfileKey {
         _ type: ValueType,
         default defaultValue: ProfileValue? = nil,
         isDeprecated: Bool = false,
-        check: ValueCheck = .none,
+        check: ValueCheck = .typeOnly,
         sets setting: KeySetting
     ) -> ProfileKey {
         ProfileKey(name, .extensionData, type, default: defaultValue, isDeprecated: isDeprecated, check: check, sets: setting)
@@ -25,8 +25,8 @@ extension ProfileKey {
         ProfileKey(name, .extensionData, type, unused: reason, default: defaultValue, isDeprecated: isDeprecated)
     }
 
-    private static let platformTicket = "no Platform SSO signs users in to this machine"
-    private static let site =
+    private static let platformTicketReason = "no Platform SSO signs users in to this machine"
+    private static let siteReason =
         "a site's servers are looked up by LDAP and by names in DNS that libkrb5 does not ask for; preferredKDCs names them"
 
     /// The realm, the principal, and how servers are found.
@@ -42,7 +42,7 @@ extension ProfileKey {
         key(
             "preferredKDCs",
             .strings,
-            check: .each { text throws(HostRuleError) in _ = try PreferredKDC(text) },
+            check: ValueCheck.texts { text throws(HostRuleError) in _ = try PreferredKDC(text) },
             sets: KeySetting { $1.preferredKDCs = ($0.strings ?? []).compactMap { try? PreferredKDC($0) } }
         ),
         key(
@@ -60,7 +60,8 @@ extension ProfileKey {
 
     /// Which programs may use the credential, and when.
     private static let programs: [ProfileKey] = [
-        // Nil, which allows every program, if the list has no entry for Linux, so that a profile for Macs denies no program here.
+        // If the list has no entry for Linux, the property stays nil, which allows every program, so that a profile for Macs denies no
+        // program here.
         key(
             "credentialBundleIdACL",
             .strings,
@@ -76,7 +77,7 @@ extension ProfileKey {
             unused: "no device management installs single programs here",
             default: .boolean(false)
         ),
-        // Settings are applied in the order of this list, so the callers are there.
+        // Must follow credentialBundleIdACL, because settings are applied in the order of this list.
         key(
             "includeKerberosAppsInBundleIdACL",
             .boolean,
@@ -90,8 +91,8 @@ extension ProfileKey {
             check: .only(CredentialUseMode.allCases),
             sets: KeySetting { $1.credentialUseMode = $0.string.flatMap(CredentialUseMode.init) }
         ),
-        key("usePlatformSSOTGT", .boolean, unused: platformTicket, default: .boolean(false)),
-        key("allowPlatformSSOAuthFallback", .boolean, unused: platformTicket, default: .boolean(true)),
+        key("usePlatformSSOTGT", .boolean, unused: platformTicketReason, default: .boolean(false)),
+        key("allowPlatformSSOAuthFallback", .boolean, unused: platformTicketReason, default: .boolean(true)),
         key(
             "performKerberosOnly",
             .boolean,
@@ -130,8 +131,8 @@ extension ProfileKey {
 
     /// Active Directory.
     private static let directory: [ProfileKey] = [
-        key("siteCode", .string, unused: site),
-        key("useSiteAutoDiscovery", .boolean, unused: site, default: .boolean(true)),
+        key("siteCode", .string, unused: siteReason),
+        key("useSiteAutoDiscovery", .boolean, unused: siteReason, default: .boolean(true)),
         key("requireTLSForLDAP", .boolean, unused: "this project does not use LDAP", default: .boolean(false)),
         key(
             "replicationTime",

@@ -10,7 +10,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public let realm: String
     /// The hosts whose challenges are answered: `Hosts`.
     public let hosts: [HostRule]
-    /// The values by key as they were found, including unknown keys; those of `ExtensionData` are in the dictionary of that name.
+    /// The values by key as they were found, without defaults and including unknown keys; those of `ExtensionData` are in the dictionary of
+    /// that name. ``configuration(source:)`` has the values of the used keys.
     public let keys: [String: ProfileValue]
 
     /// Creates a payload; nil if `Realm` or `Hosts` is missing or has another type, which the report states.
@@ -27,8 +28,8 @@ public struct ExtensionPayload: Sendable, Hashable {
     public func configuration(source: String) -> ExtensionConfiguration {
         var configuration = ExtensionConfiguration(realm: realm, source: source)
         let data = keys["ExtensionData"]?.dictionary ?? [:]
-        for (keys, values) in [(ProfileKey.payload, keys), (ProfileKey.extensionData, data)] {
-            for key in keys {
+        for (declared, values) in [(ProfileKey.payload, keys), (ProfileKey.extensionData, data)] {
+            for key in declared {
                 if let value = values[key.name] { key.setting?.apply(value, &configuration) }
             }
         }

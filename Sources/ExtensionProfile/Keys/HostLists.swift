@@ -1,93 +1,85 @@
 import SignOnPolicy
 
-/// What the checker says about the hosts of one of this project's lists. Such a list defines how hosts are answered that `Hosts` covers.
+/// A key of this project that lists hosts, and the texts of the advice on its entries. A list changes how a host in `Hosts` is answered,
+/// never whether.
 struct HostList: Sendable {
     /// The key's name.
     let name: String
+    /// The property that the key sets.
+    let property: KeySetting.Property<[HostRule]>
     /// The effect for a host of the list, as part of a sentence.
     let effect: String
-    /// The name of the list that has precedence if a host is in both.
-    let strongerName: String?
+    /// The lists that have precedence if a host is in both.
+    let strongerLists: [HostList]
     /// The consequence for a host that `Hosts` does not cover, as part of a sentence.
     let uncovered: String
 
-    /// All lists, in the order of their keys.
-    static let all = ProfileKey.hostLists.compactMap(\.hostList)
-
-    /// The list that has precedence if a host is in both.
-    var stronger: HostList? { HostList.all.first { $0.name == strongerName } }
-
-    /// The list's valid host rules, each with its index.
-    func entries(in keys: [String: ProfileValue]) -> [(offset: Int, rule: HostRule)] {
-        (keys[name]?.strings ?? []).enumerated().compactMap { offset, text in (try? HostRule(text)).map { (offset, $0) } }
+    private init(
+        _ name: String,
+        _ property: KeySetting.Property<[HostRule]>,
+        effect: String,
+        stronger: [HostList] = [],
+        uncovered: String = "so it is not answered, and this entry has no effect"
+    ) {
+        self.name = name
+        self.property = property
+        self.effect = effect
+        strongerLists = stronger
+        self.uncovered = uncovered
     }
+
+    /// All lists, in the order of their keys.
+    static let all = [
+        plainHTTP, preemptive, delegation, unconditionalDelegation, optionalMutualAuthentication, noMutualAuthentication, noChannelBinding,
+    ]
+
+    static let plainHTTP = HostList(
+        "PlainHTTPHosts",
+        \.plainHTTPHosts,
+        effect: "the server is also answered over plain http",
+        uncovered: "so it is not answered over http either"
+    )
+    private static let preemptive = HostList(
+        "PreemptiveHosts",
+        \.preemptiveHosts,
+        effect: "the server gets a ticket without a challenge"
+    )
+    private static let delegation = HostList(
+        "DelegationHosts",
+        \.delegationHosts,
+        effect: "the server gets the user's own ticket if the KDC trusts it",
+        stronger: [unconditionalDelegation]
+    )
+    private static let unconditionalDelegation = HostList(
+        "UnconditionalDelegationHosts",
+        \.unconditionalDelegationHosts,
+        effect: "the server gets the user's own ticket even if the KDC does not trust it"
+    )
+    private static let optionalMutualAuthentication = HostList(
+        "OptionalMutualAuthenticationHosts",
+        \.optionalMutualAuthenticationHosts,
+        effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
+    )
+    private static let noMutualAuthentication = HostList(
+        "NoMutualAuthenticationHosts",
+        \.noMutualAuthenticationHosts,
+        effect: "mutual authentication is not requested",
+        stronger: [optionalMutualAuthentication]
+    )
+    private static let noChannelBinding = HostList(
+        "NoChannelBindingHosts",
+        \.noChannelBindingHosts,
+        effect: "the ticket is not bound to the server's certificate"
+    )
+
+    /// The declaration of the key.
+    var key: ProfileKey { ProfileKey(name, .payload, .strings, check: .hostRules, sets: .hosts(property)) }
 
     /// The list's valid host rules.
-    func rules(in keys: [String: ProfileValue]) -> [HostRule] { entries(in: keys).map(\.rule) }
+    func rules(in keys: [String: ProfileValue]) -> [HostRule] { (keys[name]?.strings ?? []).hostRules }
 }
 
-/// Checks this project's keys: whether `Hosts` covers the hosts in them, and which list has precedence if two contain the same host.
-extension PayloadChecker {
-    func hostListAdvice() -> [ProfileAdvice] {
-        HostList.all.flatMap { list in
-            list.entries(in: keys).flatMap { offset, rule in
-                let place = path.appending(key: list.name).appending(index: offset)
-                let remarks = [coverageRemark(on: rule, of: list), strengthRemark(on: rule, of: list)]
-                return remarks.compactMap { $0 }.map { ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence) }
-            }
-        }
-    }
-
-    func servicePrincipalAdvice() -> [ProfileAdvice] {
-        ServicePrincipalEntry.all(in: keys[ServicePrincipalEntry.key]?.dictionary ?? [:]).compactMap { entry in
-            let place = path.appending(key: ServicePrincipalEntry.key).appending(key: entry.text)
-            return remark(on: entry).map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
-        }
-    }
-
-    private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
-
-    /// The remark on an entry that `Hosts` does not cover, or covers only in part.
-    private func coverageRemark(on rule: HostRule, of list: HostList) -> Remark? {
-        let rules = hosts.map(\.rule)
-        guard !rules.contains(where: { $0.covers(rule) }) else { return nil }
-        if let part = rules.first(where: { rule.covers($0) }) {
-            return (.advice, "\(rule) is covered by Hosts only in part, such as by \(part). The entry has no effect on its other hosts.")
-        }
-        return (.warning, "\(rule) is covered by no entry of Hosts, \(list.uncovered). List it there too.")
-    }
-
-    /// The remark on an entry whose hosts are partly or completely in the list that has precedence.
-    private func strengthRemark(on rule: HostRule, of list: HostList) -> Remark? {
-        guard let stronger = list.stronger else { return nil }
-        let rules = stronger.rules(in: keys)
-        if let winner = rules.first(where: { $0.covers(rule) }) {
-            let whole = winner == rule ? "is also in \(stronger.name)" : "is covered by \(winner) of \(stronger.name)"
-            return (
-                .warning, "\(rule) \(whole), which has precedence: \(stronger.effect). This entry has no effect; remove one of the two."
-            )
-        }
-        if let exception = rules.first(where: { rule.covers($0) }) {
-            return (
-                .advice,
-                "\(rule) does not apply to \(exception): \(stronger.name) contains it and has precedence, so \(stronger.effect)."
-            )
-        }
-        return nil
-    }
-
-    private func remark(on entry: ServicePrincipalEntry) -> String? {
-        let host = entry.origin.host
-        if !hosts.contains(where: { $0.rule.matches(host: host) }) {
-            return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry has no effect. List it there too."
-        }
-        let plainHTTPHosts = ProfileKey.plainHTTPHosts.hostList?.rules(in: keys) ?? []
-        if entry.origin.scheme == .http, !plainHTTPHosts.contains(where: { $0.matches(host: host) }) {
-            return "\(host) is not answered over plain http, so this entry has no effect. Write https, or list it in PlainHTTPHosts."
-        }
-        if entry.service != "HTTP" {
-            return "The service of a web server is HTTP, in upper case; a ticket for \(entry.principal) is for another service."
-        }
-        return nil
-    }
+extension [String] {
+    /// The entries that are valid host rules.
+    var hostRules: [HostRule] { compactMap { try? HostRule($0) } }
 }

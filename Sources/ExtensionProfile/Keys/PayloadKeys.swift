@@ -1,76 +1,25 @@
 internal import SignOnPolicy
 
 extension ProfileKey {
-    private static let forManagement = "it is for the device management that installs the profile"
-    private static let forRedirect = "it belongs to payloads of type Redirect, which the Kerberos extension does not support"
-    private static let forPlatform = "Platform SSO signs users in to a Mac itself"
+    private static let managementReason = "it is for the device management that installs the profile"
+    private static let redirectReason = "it belongs to payloads of type Redirect, which the Kerberos extension does not support"
+    private static let platformReason = "Platform SSO signs users in to a Mac itself"
 
     /// The keys of a payload.
-    static let payload: [ProfileKey] = purpose + own + access + unused
+    static let payload: [ProfileKey] = purpose + own + general + unused
 
     /// The keys of this project, which a Mac ignores.
-    static let own: [ProfileKey] = hostLists + services + sessionLimits + signIn
+    static let own: [ProfileKey] = HostList.all.map(\.key) + services + sessionLimits + signIn
 
     /// The keys that say what the payload is for.
     private static let purpose: [ProfileKey] = [
-        ProfileKey("Realm", .payload, .string, isRequired: true, check: .realm, sets: KeySetting { $1.realm = $0.string ?? "" }),
+        ProfileKey("Realm", .payload, .string, isRequired: true, check: .realm),
         ProfileKey("Hosts", .payload, .strings, isRequired: true, check: .hostRules, sets: .hosts(\.hosts)),
         ProfileKey("ExtensionIdentifier", .payload, .string, isRequired: true, check: .only(ProfileReader.extensionIdentifier)),
         ProfileKey("TeamIdentifier", .payload, .string, check: .only("apple")),
         ProfileKey("Type", .payload, .string, isRequired: true, check: .only("Credential")),
         ProfileKey("ExtensionData", .payload, .dictionary),
     ]
-
-    /// The lists of hosts, which define how hosts are answered that `Hosts` covers.
-    static let hostLists: [ProfileKey] = [
-        plainHTTPHosts,
-        hostList("PreemptiveHosts", \.preemptiveHosts, effect: "the server gets a ticket without a challenge"),
-        hostList(
-            "DelegationHosts",
-            \.delegationHosts,
-            effect: "the server gets the user's own ticket if the KDC trusts it",
-            stronger: "UnconditionalDelegationHosts"
-        ),
-        hostList(
-            "UnconditionalDelegationHosts",
-            \.unconditionalDelegationHosts,
-            effect: "the server gets the user's own ticket even if the KDC does not trust it"
-        ),
-        hostList(
-            "OptionalMutualAuthenticationHosts",
-            \.optionalMutualAuthenticationHosts,
-            effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
-        ),
-        hostList(
-            "NoMutualAuthenticationHosts",
-            \.noMutualAuthenticationHosts,
-            effect: "mutual authentication is not requested",
-            stronger: "OptionalMutualAuthenticationHosts"
-        ),
-        hostList(
-            "NoChannelBindingHosts",
-            \.noChannelBindingHosts,
-            effect: "the ticket is not bound to the server's certificate"
-        ),
-    ]
-
-    static let plainHTTPHosts = hostList(
-        "PlainHTTPHosts",
-        \.plainHTTPHosts,
-        effect: "the server is also answered over plain http",
-        uncovered: "so it is not answered over http either"
-    )
-
-    private static func hostList(
-        _ name: String,
-        _ property: KeySetting.Property<[HostRule]>,
-        effect: String,
-        stronger: String? = nil,
-        uncovered: String = "so it is not answered, and this entry has no effect"
-    ) -> ProfileKey {
-        let list = HostList(name: name, effect: effect, strongerName: stronger, uncovered: uncovered)
-        return ProfileKey(name, .payload, .strings, check: .hostRules, sets: .hosts(property), hostList: list)
-    }
 
     /// Services with other names, and other local users.
     private static let services: [ProfileKey] = [
@@ -127,7 +76,7 @@ extension ProfileKey {
     ]
 
     /// Apple's keys for every extension.
-    private static let access: [ProfileKey] = [
+    private static let general: [ProfileKey] = [
         ProfileKey("PayloadType", .payload, .string, check: .only(ProfileReader.payloadType)),
         ProfileKey(
             "DeniedBundleIdentifiers",
@@ -146,17 +95,17 @@ extension ProfileKey {
     ]
 
     private static let unused: [ProfileKey] = [
-        ProfileKey("URLs", .payload, .any, unused: forRedirect),
-        ProfileKey("AuthenticationMethod", .payload, .any, unused: forPlatform),
-        ProfileKey("RegistrationToken", .payload, .any, unused: forPlatform),
-        ProfileKey("PlatformSSO", .payload, .any, unused: forPlatform),
-        ProfileKey("PayloadVersion", .payload, .any, unused: forManagement),
-        ProfileKey("PayloadIdentifier", .payload, .string, unused: forManagement),
-        ProfileKey("PayloadUUID", .payload, .string, unused: forManagement),
-        ProfileKey("PayloadDisplayName", .payload, .string, unused: forManagement),
-        ProfileKey("PayloadDescription", .payload, .string, unused: forManagement),
-        ProfileKey("PayloadOrganization", .payload, .string, unused: forManagement),
-        ProfileKey("PayloadEnabled", .payload, .any, unused: forManagement),
+        ProfileKey("URLs", .payload, .any, unused: redirectReason),
+        ProfileKey("AuthenticationMethod", .payload, .any, unused: platformReason),
+        ProfileKey("RegistrationToken", .payload, .any, unused: platformReason),
+        ProfileKey("PlatformSSO", .payload, .any, unused: platformReason),
+        ProfileKey("PayloadVersion", .payload, .any, unused: managementReason),
+        ProfileKey("PayloadIdentifier", .payload, .string, unused: managementReason),
+        ProfileKey("PayloadUUID", .payload, .string, unused: managementReason),
+        ProfileKey("PayloadDisplayName", .payload, .string, unused: managementReason),
+        ProfileKey("PayloadDescription", .payload, .string, unused: managementReason),
+        ProfileKey("PayloadOrganization", .payload, .string, unused: managementReason),
+        ProfileKey("PayloadEnabled", .payload, .any, unused: managementReason),
     ]
 
     /// The keys around the payloads.
@@ -166,5 +115,5 @@ extension ProfileKey {
             "PayloadType", "PayloadVersion", "PayloadIdentifier", "PayloadUUID", "PayloadDisplayName", "PayloadDescription",
             "PayloadOrganization", "PayloadScope", "PayloadEnabled", "PayloadExpirationDate", "PayloadRemovalDisallowed",
             "HasRemovalPasscode", "RemovalDate", "DurationUntilRemoval", "ConsentText", "TargetDeviceType", "IsEncrypted",
-        ].map { ProfileKey($0, .envelope, .any, unused: forManagement) }
+        ].map { ProfileKey($0, .envelope, .any, unused: managementReason) }
 }

@@ -2,9 +2,8 @@ internal import SignOnPolicy
 
 /// A key that a profile may have: its place, the type and check of its value, and what it sets.
 ///
-/// This is the only declaration of a key: the check of a profile, the report, the configuration and the table of <doc:Keys> are derived
-/// from it.
-public struct ProfileKey: Sendable, Hashable {
+/// The check of a profile, the report and the configuration are derived from this declaration. A test compares <doc:Keys> with it.
+public struct ProfileKey: Sendable {
     /// The place of a key.
     public enum Place: Sendable, Hashable {
         /// Around the payloads, in the file that a device management system sends.
@@ -67,12 +66,10 @@ public struct ProfileKey: Sendable, Hashable {
     /// Whether Apple has deprecated the key.
     public let isDeprecated: Bool
 
-    /// What the value must be beyond its type.
+    /// The check of the value, made after that of its type.
     let check: ValueCheck
-    /// How the value becomes part of the configuration; nil if the key has no effect, or one on the reading of the file.
+    /// How the value becomes part of the configuration; nil if the key sets no property: it is not used, or it only identifies the payload.
     let setting: KeySetting?
-    /// What the checker says about the list's hosts; nil if this is not one of this project's lists of hosts.
-    let hostList: HostList?
 
     /// Creates a key that is used.
     init(
@@ -82,9 +79,8 @@ public struct ProfileKey: Sendable, Hashable {
         default defaultValue: ProfileValue? = nil,
         isRequired: Bool = false,
         isDeprecated: Bool = false,
-        check: ValueCheck = .none,
-        sets setting: KeySetting? = nil,
-        hostList: HostList? = nil
+        check: ValueCheck = .typeOnly,
+        sets setting: KeySetting? = nil
     ) {
         self.name = name
         self.place = place
@@ -95,7 +91,6 @@ public struct ProfileKey: Sendable, Hashable {
         self.isDeprecated = isDeprecated
         self.check = check
         self.setting = setting
-        self.hostList = hostList
     }
 
     /// Creates a key that has no effect on Linux.
@@ -114,9 +109,8 @@ public struct ProfileKey: Sendable, Hashable {
         self.defaultValue = defaultValue
         isRequired = false
         self.isDeprecated = isDeprecated
-        check = .none
+        check = .typeOnly
         setting = nil
-        hostList = nil
     }
 
     /// Whether the key has an effect, so that a fault in it makes the file unusable.
@@ -129,15 +123,6 @@ public struct ProfileKey: Sendable, Hashable {
     public static func named(_ name: String, in place: Place) -> ProfileKey? {
         all.first { $0.place == place && $0.name == name }
     }
-
-    /// Compares name and place.
-    public static func == (left: ProfileKey, right: ProfileKey) -> Bool { left.name == right.name && left.place == right.place }
-
-    /// Hashes name and place.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-        hasher.combine(place)
-    }
 }
 
 /// How the value of a key becomes part of the configuration.
@@ -145,7 +130,7 @@ struct KeySetting: Sendable {
     /// A property of the configuration.
     typealias Property<Value> = any WritableKeyPath<ExtensionConfiguration, Value> & Sendable
 
-    /// Sets the property. The value has passed the key's check.
+    /// Sets the property, if the value has the key's type.
     let apply: @Sendable (ProfileValue, inout ExtensionConfiguration) -> Void
 
     init(_ apply: @escaping @Sendable (ProfileValue, inout ExtensionConfiguration) -> Void) { self.apply = apply }
@@ -169,9 +154,4 @@ struct KeySetting: Sendable {
     static func hosts(_ property: Property<[HostRule]>) -> KeySetting {
         KeySetting { $1[keyPath: property] = ($0.strings ?? []).hostRules }
     }
-}
-
-extension [String] {
-    /// The entries that are valid host rules.
-    var hostRules: [HostRule] { compactMap { try? HostRule($0) } }
 }

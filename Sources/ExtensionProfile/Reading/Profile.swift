@@ -94,7 +94,7 @@ struct ProfileReader {
 
     private mutating func checkEnvelope(_ envelope: ProfileDocument.Envelope) {
         for (name, value) in envelope.keys.sorted(by: { $0.key < $1.key }) {
-            let verdict = KeyChecker.verdict(name: name, value: value, place: .envelope)
+            let verdict = KeyChecker.verdict(name: name, place: .envelope)
             let path = envelope.path.appending(key: name)
             report.rows.append(ProfileReportRow(key: name, path: path, payloadIndex: nil, value: value, verdict: verdict, isActedOn: false))
         }
@@ -156,7 +156,7 @@ struct ProfileReader {
                 "The host \(host.rule) is here and at \(first). A host belongs to one payload; remove one of the two."
             report.advice.append(ProfileAdvice(.error, path: host.path, payloadIndex: host.payloadIndex, sentence))
         }
-        let defaults = payloads.filter { $0.configuration(source: "").isDefaultRealm }
+        let defaults = payloads.filter { $0.keys["ExtensionData"]?.dictionary?["isDefaultRealm"]?.boolean == true }
         if defaults.count > 1, let last = defaults.last {
             let realms = defaults.map(\.realm).joined(separator: ", ")
             let path = last.path.appending(key: "ExtensionData").appending(key: "isDefaultRealm")

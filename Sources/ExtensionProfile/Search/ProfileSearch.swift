@@ -67,15 +67,15 @@ public struct ProfileSearch: Sendable {
 
     /// Searches the directories.
     ///
-    /// - Parameter inForce: The profiles that were found before; see ``ProfileSuccession``.
-    func found(keeping inForce: [Profile] = []) -> ProfileSearchResult {
+    /// - Parameter active: The profiles that were found before; see ``ProfileSuccession``.
+    func found(keeping active: [Profile] = []) -> ProfileSearchResult {
         let policy: ProfilePolicy
         do throws(ProfileError) {
             policy = try self.policy()
         } catch {
             return .unusable(error)
         }
-        var succession = ProfileSuccession(of: inForce, policy: policy)
+        var succession = ProfileSuccession(of: active, policy: policy)
         look(into: systemDirectory, systemTrust, policy, &succession)
         if let userDirectory {
             // Symbolic links are common in users' settings, and only the user can have created them here.
@@ -122,10 +122,10 @@ extension ProfileSearch {
     /// warning. The user chose the name at the first read. Because another user may have put the present file there, it must belong to
     /// ``user`` or ``systemOwner``, and no one else may be able to write to it.
     ///
-    /// - Parameter inForce: The profiles that were found before. If one of these files cannot be used any more, its earlier contents stay
+    /// - Parameter active: The profiles that were found before. If one of these files cannot be used any more, its earlier contents stay
     ///   active.
-    package func runAgain(keeping inForce: [Profile] = []) -> ProfileSearchResult {
-        guard !explicitPaths.isEmpty else { return found(keeping: inForce) }
+    package func runAgain(keeping active: [Profile] = []) -> ProfileSearchResult {
+        guard !explicitPaths.isEmpty else { return found(keeping: active) }
         let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
         let policy: ProfilePolicy
         do throws(ProfileError) {
@@ -133,7 +133,7 @@ extension ProfileSearch {
         } catch {
             return .unusable(error)
         }
-        var succession = ProfileSuccession(of: inForce, policy: policy)
+        var succession = ProfileSuccession(of: active, policy: policy)
         for path in explicitPaths where ProfileFile.exists(path) {
             succession.take(path) { () throws(ProfileError) in
                 try Profile(data: ProfileFile.read(path: path, trust: trust), source: path, policy: policy)

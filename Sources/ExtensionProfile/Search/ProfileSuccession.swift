@@ -18,9 +18,9 @@ struct ProfileSuccession {
     private var files: [File] = []
     private var directoryErrors: [ProfileError] = []
 
-    init(of inForce: [Profile], policy: ProfilePolicy) {
-        before = Dictionary(inForce.map { ($0.source, $0) }) { first, _ in first }
-        order = inForce.map(\.source)
+    init(of active: [Profile], policy: ProfilePolicy) {
+        before = Dictionary(active.map { ($0.source, $0) }) { first, _ in first }
+        order = active.map(\.source)
         self.policy = policy
     }
 

@@ -33,20 +33,9 @@ struct SignInPermissions: Sendable {
 }
 
 extension DecisionPolicy {
-    /// The combined sign-in rules of a realm's profiles. What one profile forbids is forbidden.
+    /// The combined sign-in rules of a realm's profiles.
     func signInRules(of realm: String) -> SignInRules {
-        let rules = configurations.filter { $0.realm == realm }.map(\.signIn)
-        return SignInRules(
-            allowsPassword: rules.allSatisfy(\.allowsPassword),
-            allowsCertificate: rules.allSatisfy(\.allowsCertificate),
-            prefersCertificate: rules.contains(where: \.prefersCertificate),
-            certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
-            issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
-            armorCache: rules.lazy.compactMap(\.armorCache).first,
-            userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,
-            helpText: rules.lazy.compactMap(\.helpText).first,
-            allowsAutomaticLogin: rules.allSatisfy(\.allowsAutomaticLogin)
-        )
+        SignInRules(combining: configurations.filter { $0.realm == realm }.map(\.signIn))
     }
 }
 

@@ -49,7 +49,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
     package func covers(_ other: HostRule) -> Bool {
         switch other.kind {
         case .exact: matches(host: other.name)
-        case .suffix: kind == .suffix && (name == other.name || other.name.hasSuffix(name))
+        case .suffix: kind == .suffix && other.name.hasSuffix(name)
         }
     }
 

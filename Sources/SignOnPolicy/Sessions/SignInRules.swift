@@ -60,3 +60,21 @@ public struct SignInRules: Sendable, Hashable, Codable {
         try container.decode(.allowsAutomaticLogin, into: &allowsAutomaticLogin)
     }
 }
+
+extension SignInRules {
+    /// Combines the rules of several profiles for one realm: what one of them forbids is forbidden, and of each other value the first one
+    /// applies.
+    package init(combining rules: [SignInRules]) {
+        self.init(
+            allowsPassword: rules.allSatisfy(\.allowsPassword),
+            allowsCertificate: rules.allSatisfy(\.allowsCertificate),
+            prefersCertificate: rules.contains(where: \.prefersCertificate),
+            certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
+            issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
+            armorCache: rules.lazy.compactMap(\.armorCache).first,
+            userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,
+            helpText: rules.lazy.compactMap(\.helpText).first,
+            allowsAutomaticLogin: rules.allSatisfy(\.allowsAutomaticLogin)
+        )
+    }
+}

@@ -1,0 +1,66 @@
+import SignOnPolicy
+
+/// Checks this project's keys: whether `Hosts` covers the hosts in them, and which list has precedence if two contain the same host.
+extension PayloadChecker {
+    func hostListAdvice() -> [ProfileAdvice] {
+        HostList.all.flatMap { list in
+            (keys[list.name]?.strings ?? []).enumerated().flatMap { offset, text -> [ProfileAdvice] in
+                guard let rule = try? HostRule(text) else { return [] }
+                let place = path.appending(key: list.name).appending(index: offset)
+                let remarks = [coverageRemark(on: rule, of: list)] + list.strongerLists.map { precedenceRemark(on: rule, by: $0) }
+                return remarks.compactMap { $0 }.map { ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence) }
+            }
+        }
+    }
+
+    func servicePrincipalAdvice() -> [ProfileAdvice] {
+        ServicePrincipalEntry.all(in: keys[ServicePrincipalEntry.key]?.dictionary ?? [:]).compactMap { entry in
+            let place = path.appending(key: ServicePrincipalEntry.key).appending(key: entry.text)
+            return remark(on: entry).map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
+        }
+    }
+
+    private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
+
+    /// The remark on an entry that `Hosts` does not cover, or covers only in part.
+    private func coverageRemark(on rule: HostRule, of list: HostList) -> Remark? {
+        let rules = hosts.map(\.rule)
+        guard !rules.contains(where: { $0.covers(rule) }) else { return nil }
+        if let part = rules.first(where: { rule.covers($0) }) {
+            return (.advice, "\(rule) is covered by Hosts only in part, such as by \(part). The entry has no effect on its other hosts.")
+        }
+        return (.warning, "\(rule) is covered by no entry of Hosts, \(list.uncovered). List it there too.")
+    }
+
+    /// The remark on an entry whose hosts are partly or completely in the list that has precedence.
+    private func precedenceRemark(on rule: HostRule, by stronger: HostList) -> Remark? {
+        let rules = stronger.rules(in: keys)
+        if let winner = rules.first(where: { $0.covers(rule) }) {
+            let whole = winner == rule ? "is also in \(stronger.name)" : "is covered by \(winner) of \(stronger.name)"
+            return (
+                .warning, "\(rule) \(whole), which has precedence: \(stronger.effect). This entry has no effect; remove one of the two."
+            )
+        }
+        if let exception = rules.first(where: { rule.covers($0) }) {
+            return (
+                .advice,
+                "\(rule) does not apply to \(exception): \(stronger.name) contains it and has precedence, so \(stronger.effect)."
+            )
+        }
+        return nil
+    }
+
+    private func remark(on entry: ServicePrincipalEntry) -> String? {
+        let host = entry.origin.host
+        if !hosts.contains(where: { $0.rule.matches(host: host) }) {
+            return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry has no effect. List it there too."
+        }
+        if entry.origin.scheme == .http, !HostList.plainHTTP.rules(in: keys).contains(where: { $0.matches(host: host) }) {
+            return "\(host) is not answered over plain http, so this entry has no effect. Write https, or list it in PlainHTTPHosts."
+        }
+        if entry.service != "HTTP" {
+            return "The service of a web server is HTTP, in upper case; a ticket for \(entry.principal) is for another service."
+        }
+        return nil
+    }
+}

@@ -71,7 +71,7 @@ struct AgentCacheTests {
         .skipped(under: .address, because: MovableClock.sanitizerObstacle),
         .skipped(under: .thread, because: MovableClock.sanitizerObstacle)
     )
-    func `an expired cache is kept if a stored password can fill it again`() async throws {
+    func `an expired cache is kept if a stored password can reacquire its ticket`() async throws {
         try await withTestRealm(users: ["alice": "secret", "bob": "secret"]) { realm in
             let station = try Workstation(realm: realm)
             // All processes of a user share the keyring.

@@ -27,6 +27,9 @@ struct AgentSharingTests {
             #expect(login.withoutTimes.output == "alice@EXAMPLE.TEST is signed in until TIME, in \(cache).\n")
             let note = "klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"\n"
             #expect(login.exitStatus == 0 && login.errors == note, "\(login)")
+            // Without KRB5CCNAME the shell's krb5.conf decides.
+            let again = try await station.run(["env", "-u", "KRB5CCNAME", "ksso", "login", "alice"])
+            #expect(again.exitStatus == 0 && again.errors == note, "\(again)")
             let inner = try await exec("ksso", "login", "alice", "--force", "--password-stdin", input: "secret\n")
             #expect(inner.exitStatus == 0 && inner.errors == "", "\(inner)")
             let status = try await station.status()

@@ -33,7 +33,7 @@ struct ConfigureSessionTests {
         #expect(!FileManager.default.fileExists(atPath: environmentFile) && !FileManager.default.fileExists(atPath: profileFile))
         let installed = try await configure("--install")
         #expect(installed.output == "\(environmentFile): written\n\(profileFile): written\n", "\(installed)")
-        #expect(installed.errors.hasSuffix("they are listed by: ksso configure session --help\n"))
+        #expect(installed.errors.hasSuffix("To list the exceptions: ksso configure session --help\n"))
         #expect(try await configure("--help").output.contains("setuid programs"))
         for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Spoofed name resolution that maps the profile's host to another host with a service: ksso does not request that service's ticket.
 @Suite(.enabled(if: LoadableLibrary.nameService != nil, "nss_wrapper is missing: Scripts/install-packages unpacks it"))
-struct LyingNameServiceTests {
+struct FalseNameServiceTests {
     enum Spoofing: String, CaseIterable {
         /// The effect of a CNAME record.
         case canonicalName = "127.0.0.1 ca.corp.test intranet.example.test\n"

@@ -81,7 +81,7 @@ struct SecrecyTests {
             attributes: [.posixPermissions: 0o777]
         )
         for path in [run, "\(run)/caches"] { try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path) }
-        try await station.signIn("alice")
+        #expect(try await station.ksso("login", "alice", "--password-stdin", input: "secret\n").exitStatus == 0)
         let result = try await station.ksso("login", "bob", "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 1)
         #expect(result.errors.contains("a second sign-in would overwrite"), "\(result.errors)")

@@ -111,7 +111,7 @@ struct KDCProxyReport: Sendable {
         request.body = .bytes(ByteBuffer(bytes: probe.proxyRequest))
         let start = ContinuousClock.now
         do {
-            return try await NegotiatingHTTPClient.withClient(extension: NobodyAnswers(), configuration: configuration) {
+            return try await NegotiatingHTTPClient.withClient(extension: NoSignOn(), configuration: configuration) {
                 [request] client in
                 let response = try await client.negotiate(request, timeout: limit.patient).response
                 guard response.status == .ok else { return .status(Int(response.status.code)) }

@@ -4,6 +4,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 internal import SignOnPolicy
+internal import SystemSupport
 
 extension DiagnosticStep {
     /// Checks the default credential cache: its location, its owner and the available space.
@@ -36,6 +37,9 @@ extension DiagnosticStep {
             )
         }
         let leftOver = RuntimeDirectory(environment: findings.environment)
+        if let refusal = PrivateDirectory(path: leftOver.path).refusal {
+            return .warning("the tickets are in \(name), and an agent is ignored.", remedy: refusal)
+        }
         if isStale(leftOver.kcmSocket) {
             return .warning(
                 "the tickets are in \(name). The socket \(leftOver.kcmSocket) is left over from an agent that is no longer running.",

@@ -15,7 +15,7 @@ extension DiagnosticStep {
         guard let url = findings.url, let plan = findings.plan else { return .nothing }
         let response: HTTPClientResponse
         do {
-            response = try await ask(url, NobodyAnswers(), findings.tls).response
+            response = try await ask(url, NoSignOn(), findings.tls).response
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
@@ -142,7 +142,7 @@ extension DiagnosticStep {
 }
 
 /// Answers no challenge, so that the server's response is visible as it was sent.
-struct NobodyAnswers: CredentialExtension {
+struct NoSignOn: CredentialExtension {
     func decision(for url: URL) -> AuthorizationDecision { .ignore([]) }
 
     func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome { .notHandled([]) }

@@ -12,6 +12,10 @@ package struct PrivateDirectory: Sendable {
     /// replace it.
     package var isTrusted: Bool {
         guard let (owner, mode) = Self.folder(path), owner == geteuid(), mode & 0o077 == 0 else { return false }
+        return hasTrustedParent
+    }
+
+    private var hasTrustedParent: Bool {
         let parent = URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path
         guard let (parentOwner, parentMode) = Self.folder(parent) else { return false }
         // In a sticky directory such as /tmp, all users may write, but not move each other's files.
@@ -40,12 +44,26 @@ package struct PrivateDirectory: Sendable {
         return isTrusted
     }
 
+    /// Why an existing directory is not used, and what to do; nil if it is trusted or does not exist.
+    package var refusal: String? {
+        var status = stat()
+        guard !isTrusted, unsafe lstat(path, &status) == 0 else { return nil }
+        return fault
+    }
+
     /// Why the directory cannot be used after ``make()`` returned false, and what to do.
     package var fault: String {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return "\(path): the folder cannot be created. Set KSSO_RUNTIME_DIR to another one." }
-        return "\(path): the folder must belong to you, with access for you alone, and other users must not be able to replace it. "
-            + "Correct it with: chmod 700 \(path); or set KSSO_RUNTIME_DIR to another folder."
+        let remedy = "set KSSO_RUNTIME_DIR to another folder."
+        guard unsafe lstat(path, &status) == 0 else { return "\(path): the folder cannot be created. To use another one, \(remedy)" }
+        guard hasTrustedParent else {
+            return "\(path): the folder is not used, because other users can write to its parent folder. Correct that, or \(remedy)"
+        }
+        // If others could write to the folder, its contents may be theirs.
+        guard let (owner, mode) = Self.folder(path), owner == geteuid(), mode & 0o022 == 0 else {
+            return "\(path): the folder is not used, because it belongs to another user, or others can write to it. Remove it, or \(remedy)"
+        }
+        return "\(path): the folder is not used, because other users can access it. Run: chmod 700 \(shellWord(path))"
     }
 }
 

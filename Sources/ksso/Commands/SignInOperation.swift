@@ -32,24 +32,30 @@ struct SignInOperation {
     func run(_ engine: EngineOptions) async throws {
         try LoginFiles.checkArmorCache(armorCache)
         try LoginFiles.checkCertificate(certificate)
+        // The engine changes the environment of this process.
+        let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
+            let runtime = RuntimeDirectory(environment: environment)
             if !isForced, !remembers, keytab == nil, cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
                 printNotice(session, sso)
+                printOtherCache(runtime, environment)
                 return
             }
-            let environment = ProcessInfo.processInfo.environment
-            let runtime = RuntimeDirectory(environment: environment)
             let kept = runtime.keptTickets
             if let kept, !isQuiet { Console.note(kept.note) }
             let (session, place) = try await signIn(sso)
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             printNotice(session, sso)
-            if !isQuiet, cache == nil, let socket = runtime.cacheSocket, !KerberosEnvironment.reaches(socket, environment: environment) {
-                Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
-            }
+            if cache == nil { printOtherCache(runtime, environment) }
         }
+    }
+
+    /// Prints to standard error if other programs, started by the same shell, do not use the agent's caches.
+    private func printOtherCache(_ runtime: RuntimeDirectory, _ environment: [String: String]) {
+        guard !isQuiet, let socket = runtime.cacheSocket, !KerberosEnvironment.reaches(socket, environment: environment) else { return }
+        Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
     }
 
     /// Signs in. Returns the session, and the place where the password is stored, if any.

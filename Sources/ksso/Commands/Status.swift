@@ -45,7 +45,7 @@ struct Status: AsyncParsableCommand {
                 if json { try Console.printJSON(document(list)) } else { show(list, sso) }
             }
             let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
-            guard list.sessions.contains(where: { $0.isSignedIn && $0.holds(at: limit) }) else {
+            guard list.sessions.contains(where: { $0.isSignedIn && $0.isValid(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
                 let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets?.sentence
                 throw CommandFailure(.notSignedIn, kept ?? "no one is signed in. Sign in with: ksso login")

@@ -6,6 +6,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SystemSupport
 
 /// How a command opens the profiles and the engine.
 struct EngineOptions {
@@ -30,6 +31,8 @@ struct EngineOptions {
         settings.prompter = prompter
         settings.armorCache = armorCache.map(CredentialCacheName.init(rawValue:))
         let runtime = RuntimeDirectory(environment: settings.environment)
+        // An agent there is ignored.
+        if let refusal = PrivateDirectory(path: runtime.path).refusal { Console.report("warning: \(refusal)") }
         PrivateCache.removeAbandoned(in: runtime)
         runtime.removeAbandonedConfiguration()
         let sso = try await SingleSignOn(.automatic(profiles: profiles), settings: settings)

@@ -20,9 +20,9 @@ struct DiagnosisReport {
 
     private var summary: String {
         if let cause = diagnosis.firstFailure { return "The check \(cause.name) failed: \(cause.detail)" }
-        let doubts = diagnosis.checks.count { $0.verdict == .warning }
-        return doubts == 0
-            ? "All checks passed." : "No check failed; \(doubts == 1 ? "there is 1 warning" : "there are \(doubts) warnings")."
+        let warnings = diagnosis.checks.count { $0.verdict == .warning }
+        return warnings == 0
+            ? "All checks passed." : "No check failed; \(warnings == 1 ? "there is 1 warning" : "there are \(warnings) warnings")."
     }
 }
 

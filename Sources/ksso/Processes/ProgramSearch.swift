@@ -36,6 +36,6 @@ struct ProgramSearch {
 }
 
 extension ExitStatus {
-    /// The status that a shell gives for a program that it can't start: 127 if it does not exist, else 126.
+    /// The status that a shell gives for a program that it cannot start: 127 if it does not exist, else 126.
     static func notStarted(_ reason: Int32) -> ExitStatus { ExitStatus(rawValue: reason == ENOENT ? 127 : 126) }
 }

@@ -73,7 +73,7 @@ struct ProfileInstallation {
         let before = FileManager.default.contents(atPath: path)
         guard before != content else {
             Console.print("\(path): already installed")
-            return try await inForce(profile)
+            return try await activeProfile(profile)
         }
         guard before == nil && !FileManager.default.fileExists(atPath: path) || force else {
             let words = (place.isSystem ? ["--system"] : []) + ["--force"] + arguments.map(shellWord)
@@ -85,7 +85,7 @@ struct ProfileInstallation {
         let others = try await search.runAside().profiles.map(\.source).filter { $0 != path }
         try write(content)
         do {
-            let profile = try await inForce(profile, beside: others)
+            let profile = try await activeProfile(profile, alongside: others)
             Console.print("\(path): \(before == nil ? "installed" : "replaced")")
             return profile
         } catch {
@@ -110,7 +110,7 @@ struct ProfileInstallation {
     /// Returns the profile as the search finds it; throws the reason if it is not found.
     ///
     /// - Parameter others: The profiles that must stay active, because a profile whose name comes first takes the hosts of later ones.
-    private func inForce(_ profile: Profile, beside others: [String] = []) async throws -> Profile {
+    private func activeProfile(_ profile: Profile, alongside others: [String] = []) async throws -> Profile {
         let found = try await search.runAside()
         if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
             throw CommandFailure(.failed, displaced.message)

@@ -234,8 +234,7 @@ extension SessionSetUp {
         }
         guard isChanged else { return }
         Console.note(
-            "Log in again, so that all programs of the session share the tickets. Some programs cannot; they are listed by: "
-                + "ksso configure session --help"
+            "Log in again, so that the session's programs share the tickets. To list the exceptions: ksso configure session --help"
         )
     }
 

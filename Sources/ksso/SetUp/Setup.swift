@@ -90,7 +90,7 @@ struct Setup: AsyncParsableCommand {
                 let isConfigured = await SessionSetUp(environment: environment).isInstalled
                 Console.note(
                     "The profile is installed\(isConfigured ? "" : ", but the session is not configured"). "
-                        + "When you can sign in, run again: ksso setup"
+                        + "After you correct the error, run: ksso setup"
                 )
                 throw error
             }

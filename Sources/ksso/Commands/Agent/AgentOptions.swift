@@ -37,7 +37,7 @@ extension CommonOptions {
         var settings = SingleSignOn.Settings()
         if let asking {
             settings.prompter = asking.prompter
-            settings.nobodyToAsk = asking.nobodyToAsk
+            settings.promptUnavailable = asking.promptUnavailable
         }
         settings.secretStore = .automatic
         if !system { settings.defaultCacheName = "KCM:" }
@@ -51,8 +51,8 @@ extension CommonOptions {
 struct AgentPrompter: Sendable {
     /// The prompter; nil if there is neither a pinentry program nor a display or terminal.
     let prompter: (any Prompter)?
-    /// The value for `KerberosExtension/Options/nobodyToAsk`.
-    let nobodyToAsk: @Sendable () -> Void
+    /// The value for `KerberosExtension/Options/promptUnavailable`.
+    let promptUnavailable: @Sendable () -> Void
     /// Yields why the user cannot be prompted, and nil when prompting works again.
     let faults: AsyncStream<String?>
 
@@ -74,7 +74,7 @@ struct AgentPrompter: Sendable {
             } else {
                 nil
             }
-        nobodyToAsk = { continuation.yield(PinentryPrompter.missingPlace) }
+        promptUnavailable = { continuation.yield(PinentryPrompter.missingPlace) }
         self.faults = faults
     }
 }

@@ -50,7 +50,8 @@ struct RunningAgent {
 
     /// - Throws: ``CommandFailure`` if no agent is running, or if other users can write to the directory.
     func answer() async throws(CommandFailure) -> Answer {
-        guard PrivateDirectory(path: runtime.path).isTrusted else { throw Self.none(runtime) }
+        let directory = PrivateDirectory(path: runtime.path)
+        guard directory.isTrusted else { throw directory.refusal.map { CommandFailure(.failed, $0) } ?? Self.none(runtime) }
         if let agent = await unreachable() { return .unreachable(agent) }
         let request = Task { [client] in
             do throws(AuthorizationError) {

@@ -29,7 +29,7 @@ extension KerberosExtension {
         /// Asks for passwords and PINs when a request that allows it needs a sign-in.
         public var prompter: (any Prompter)?
         /// Called when such a request needs a sign-in and there is no prompter.
-        public var nobodyToAsk: @Sendable () -> Void
+        public var promptUnavailable: @Sendable () -> Void
         /// The store of passwords for automatic sign-in; nil stores and uses none.
         public var secretStore: (any SecretStore)?
         /// Receives libkrb5's trace, line by line.
@@ -60,7 +60,7 @@ extension KerberosExtension {
             userName: String? = nil,
             displayName: @escaping @Sendable () async -> String? = { nil },
             prompter: (any Prompter)? = nil,
-            nobodyToAsk: @escaping @Sendable () -> Void = {},
+            promptUnavailable: @escaping @Sendable () -> Void = {},
             secretStore: (any SecretStore)? = nil,
             trace: (@Sendable (String) -> Void)? = nil,
             clock: (@Sendable () -> Date)? = nil
@@ -75,7 +75,7 @@ extension KerberosExtension {
             self.userName = userName
             self.displayName = displayName
             self.prompter = prompter
-            self.nobodyToAsk = nobodyToAsk
+            self.promptUnavailable = promptUnavailable
             self.secretStore = secretStore
             self.trace = trace
             self.clock = clock ?? { Date() }

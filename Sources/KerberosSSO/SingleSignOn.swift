@@ -24,8 +24,8 @@ public final class SingleSignOn: CredentialExtension {
     /// Finds the profiles and creates the extension. Sends nothing to the network and reads no cache. Checks whether a running agent
     /// answers.
     ///
-    /// - Throws: `ProfileError` when a profile that was named can't be used; `AuthorizationError` when an agent is wanted and none runs, or
-    ///   one does not answer (`timedOut`), or keeps the tickets and the socket of its caches is lost (`agentUnavailable`).
+    /// - Throws: `ProfileError` when a profile that was named cannot be used; `AuthorizationError` when an agent is wanted and none runs,
+    ///   or one does not answer (`timedOut`), or keeps the tickets and the socket of its caches is lost (`agentUnavailable`).
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
         switch source.kind {
@@ -74,7 +74,7 @@ public final class SingleSignOn: CredentialExtension {
                 // The call may query a directory service.
                 displayName: { await BlockingCall.run { NSFullUserName() } },
                 prompter: settings.prompter,
-                nobodyToAsk: settings.nobodyToAsk,
+                promptUnavailable: settings.promptUnavailable,
                 secretStore: settings.secretStore,
                 trace: settings.trace
             )
@@ -159,7 +159,7 @@ extension SingleSignOn {
         /// Asks for passwords and PINs when a request that allows it needs a sign-in.
         public var prompter: (any Prompter)?
         /// Called when such a request needs a sign-in and there is no prompter.
-        public var nobodyToAsk: @Sendable () -> Void = {}
+        public var promptUnavailable: @Sendable () -> Void = {}
         /// The store of passwords for automatic sign-in, such as `KerberosEngine/SecretStore/automatic`; nil stores and uses none.
         public var secretStore: (any SecretStore)?
         /// Receives libkrb5's trace, line by line.

@@ -78,7 +78,7 @@ package struct AgentOptions: Sendable {
     var tickets: String { ticketDirectory ?? runtime.path + "/tickets" }
 }
 
-/// Why the agent can't run.
+/// Why the agent cannot run.
 package struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of failure.
     package struct Code: RawRepresentable, Sendable, Hashable {

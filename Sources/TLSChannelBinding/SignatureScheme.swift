@@ -10,7 +10,7 @@ struct SignatureScheme: Sendable {
 
     /// Determines the scheme from an algorithm identifier.
     ///
-    /// - Throws: A SwiftASN1 error if the parameters of RSASSA-PSS can't be read.
+    /// - Throws: A SwiftASN1 error if the parameters of RSASSA-PSS cannot be read.
     init(_ identifier: AlgorithmIdentifier) throws {
         if identifier.algorithm == Self.pss {
             guard let parameters = identifier.parameters else {
@@ -37,7 +37,7 @@ struct SignatureScheme: Sendable {
         self.hash = hash
     }
 
-    /// The identifier's numbers, truncated so that a certificate can't fill a log.
+    /// The identifier's numbers, truncated so that a certificate cannot fill a log.
     private static func text(_ identifier: ASN1ObjectIdentifier) -> String {
         let text = identifier.description
         return text.utf8.count <= 80 ? text : text.prefix(80) + "…"

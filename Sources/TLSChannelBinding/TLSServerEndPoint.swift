@@ -2,7 +2,7 @@ import Crypto
 
 /// The channel bindings `tls-server-end-point` of a TLS server (RFC 5929 section 4).
 ///
-/// They bind a Kerberos token to the TLS server's certificate: an attacker in the middle with another certificate can't relay the token.
+/// They bind a Kerberos token to the TLS server's certificate: an attacker in the middle with another certificate cannot relay the token.
 public struct TLSServerEndPoint: Sendable, Hashable {
     /// The application data for GSSAPI: `tls-server-end-point:` and the hash.
     public let applicationData: [UInt8]
@@ -89,7 +89,7 @@ extension TLSServerEndPointError {
     init(unreadable cause: any Error) {
         self.init(
             .malformed,
-            "The server's certificate can't be read. Pass the bytes of one whole X.509 certificate in DER, with nothing after them.",
+            "The server's certificate cannot be read. Pass the bytes of one whole X.509 certificate in DER, with nothing after them.",
             cause: cause
         )
     }

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// How the profile and the caller choose a context's channel bindings and mutual authentication.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .timeLimit(.minutes(5)))
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .timeLimit(.minutes(15)))
 struct ContextOptionTests {
     private static let certificate = Array("tls-server-end-point:one".utf8)
     private static let bindings = ChannelBindings(applicationData: certificate)

@@ -10,7 +10,10 @@ import Testing
 
 /// The user's own ticket is forwarded only to the servers in a delegation list of the profile. Each client here is its own process because
 /// GSSAPI finds the KDC through `KRB5_CONFIG`.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]), .timeLimit(.minutes(5)))
+@Suite(
+    .testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]),
+    .timeLimit(.minutes(15))
+)
 struct DelegationTests {
     /// The columns: the profile's delegation, the host, whether its server gets the ticket.
     @Test(

@@ -10,7 +10,7 @@ import Testing
 /// The reasons that an explanation lists for a host, without a request to the KDC.
 @Suite(
     .testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/explained.example.test", "explained"]),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(15))
 )
 struct ExplanationTests {
     private func explain(_ kerberos: KerberosExtension, _ host: String = "explained.example.test") async throws -> Explanation {

@@ -76,7 +76,7 @@ import Testing
             case "/busy": .status(503, fields: ["Retry-After": "1"])
             case "/again": .challenged
             case "/gone": .disconnected
-            default: .judged
+            default: .negotiated
             }
         }
         try await withAcceptorServer(realm: realm, options) { server in

@@ -70,7 +70,7 @@ import Testing
     @Test func `the acceptor server greets alice`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]) { realm in
             let options = AcceptorServerOptions { request in
-                request.path == "/busy" ? .status(503, fields: ["Retry-After": "1"]) : .judged
+                request.path == "/busy" ? .status(503, fields: ["Retry-After": "1"]) : .negotiated
             }
             try await withAcceptorServer(realm: realm, options) { server in
                 _ = try await realm.run("kinit", ["alice"], input: "secret\n")

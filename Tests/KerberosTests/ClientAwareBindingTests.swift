@@ -8,7 +8,7 @@ import Testing
 /// The effect of `client_aware_channel_bindings` in the client's krb5.conf if the client sends no bindings and the server has some.
 ///
 /// GSSAPI reads the setting from the files in `KRB5_CONFIG`, which applies to a whole process, so each client is a separate process.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5))) struct ClientAwareBindingTests {
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(15))) struct ClientAwareBindingTests {
     private static let bindings = ChannelBindings(applicationData: Array("tls-server-end-point:one".utf8))
 
     let realm: TestRealm

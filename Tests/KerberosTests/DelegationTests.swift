@@ -9,7 +9,10 @@ import Testing
 /// Delegation of a client's ticket-granting ticket to a server, for which GSSAPI needs a KDC.
 ///
 /// Each client is a separate process because GSSAPI reads `KRB5_CONFIG`.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]), .timeLimit(.minutes(5)))
+@Suite(
+    .testRealm(users: ["alice": "secret"], services: ["HTTP/plain.example.test", "HTTP/trusted.example.test"]),
+    .timeLimit(.minutes(15))
+)
 struct DelegationTests {
     /// The columns: the requested flag, the host, and whether the ticket is delegated.
     @Test(

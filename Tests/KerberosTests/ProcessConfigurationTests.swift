@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The settings that GSSAPI reads from the process's own krb5.conf, which is different in each test case.
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .timeLimit(.minutes(5)))
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]), .timeLimit(.minutes(15)))
 struct ProcessConfigurationTests {
     /// The columns: the line in `[libdefaults]`, whether GSSAPI is aware of channel bindings, and whether it finds the realm's KDC.
     @Test(

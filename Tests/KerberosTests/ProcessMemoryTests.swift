@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kerberos
 
-@Suite(.timeLimit(.minutes(5))) struct ProcessMemoryTests {
+@Suite(.timeLimit(.minutes(15))) struct ProcessMemoryTests {
     @Test(.exitTest, .skipped(under: .thread, because: "code of the thread sanitizer stays resident"))
     func `an idle process releases most of its resident code and continues to work`() async {
         await #expect(processExitsWith: .success) {

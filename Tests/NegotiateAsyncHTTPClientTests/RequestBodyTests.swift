@@ -1,7 +1,7 @@
 import AsyncHTTPClient
+import HTTPNegotiate
 import NIOCore
 import NIOHTTP1
-import HTTPNegotiate
 import NegotiateAsyncHTTPClient
 import SignOnPolicy
 import Synchronization

@@ -39,7 +39,10 @@ import Testing
 
     @Test(arguments: ClientLibrary.allCases, [MutualAuthentication.required, .optional])
     func `a 401 with a reject is delivered as the server's refusal`(library: ClientLibrary, mutual: MutualAuthentication) async throws {
-        let options = AcceptorServerOptions(finalToken: .replaced(Self.reject), answer: { $0.initiator == nil ? .judged : .status(401) })
+        let options = AcceptorServerOptions(
+            finalToken: .replaced(Self.reject),
+            answer: { $0.initiator == nil ? .negotiated : .status(401) }
+        )
         try await withClient(library, options, mutual) { url, client in
             let reply = try await client.send(ClientRequest(url: url))
             guard case .refused(let reason) = reply.delivery else {

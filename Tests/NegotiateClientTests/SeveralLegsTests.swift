@@ -28,7 +28,9 @@ import Testing
 
     @Test(arguments: ClientLibrary.makingConnections, [nil, 1, 3])
     func `an exchange with too many legs is an error`(library: ClientLibrary, limit: Int?) async throws {
-        try await library.withServer(settings: ClientSettings { if let limit { $0.maximumLegs = limit } }, script: Self.askingForMore) { server, client in
+        try await library.withServer(settings: ClientSettings { if let limit { $0.maximumLegs = limit } }, script: Self.askingForMore) {
+            server,
+            client in
             let error = await #expect(throws: AuthorizationError.self) { try await client.send(server.request()) }
             #expect(error?.code == .tooManyLegs)
             #expect(server.requests.count == 1 + (limit ?? 4))

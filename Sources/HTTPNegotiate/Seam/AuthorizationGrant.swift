@@ -34,7 +34,7 @@ extension AuthorizationGrant: CustomStringConvertible, CustomReflectable {
 public protocol AuthorizationExchange: Sendable {
     /// Processes the server's token.
     ///
-    /// Throws an `AuthorizationError`, after which the context can't be used again. Its code is
+    /// Throws an `AuthorizationError`, after which the context cannot be used again. Its code is
     /// `AuthorizationError.Code.refusedByServer` if the token says that the server rejects the ticket,
     /// `AuthorizationError.Code.mutualAuthenticationFailed` if it accepts the ticket without authenticating the server, and
     /// `AuthorizationError.Code.invalidResponse` if it does not verify.

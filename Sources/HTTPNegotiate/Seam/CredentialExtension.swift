@@ -128,7 +128,7 @@ public struct AuthorizationReply: Sendable, Hashable, Codable {
     public var realm: String
     /// When the ticket-granting ticket expires.
     public var ticketExpires: Date
-    /// Until when it can be renewed; nil if it can't.
+    /// Until when it can be renewed; nil if it cannot.
     public var renewUntil: Date?
     /// When the password expires; nil if unknown or never.
     public var passwordExpires: Date?

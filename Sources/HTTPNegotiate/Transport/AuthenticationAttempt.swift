@@ -80,7 +80,7 @@ extension NegotiatingCall {
             switch try await perform(action, &exchange, attempt.grant.exchange, of: response, origin: target.origin) {
             case .send(let next):
                 await response.drain()
-                // The legs belong to one connection, and on a multiplexed one the server can't tell the streams apart.
+                // The legs belong to one connection, and on a multiplexed one the server cannot tell the streams apart.
                 guard !attempt.isMultiplexed else { throw ConnectionChange.protocolVersion }
                 fields = next
             case .deliver(let delivery):
@@ -185,7 +185,7 @@ extension NegotiatingCall {
 
     private static func fieldSize(_ grant: AuthorizationGrant) -> Int { grant.headers[.authorization]?.utf8.count ?? 0 }
 
-    /// Throws if a ticket must be bound and can't be. The peer chooses its certificate, so it could choose one without bindings.
+    /// Throws if a ticket must be bound and cannot be. The peer chooses its certificate, so it could choose one without bindings.
     private func checkBindings(_ channelBindings: [UInt8]?, for target: Target) throws(AuthorizationError) {
         guard target.bindsChannel, channelBindings == nil, settings.unboundTLS == .refused else { return }
         let message =

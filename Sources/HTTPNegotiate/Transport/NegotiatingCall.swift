@@ -69,7 +69,7 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
 
 /// What to do with a ticket for an https server if the client library does not provide the server's certificate.
 ///
-/// A server that requires channel bindings rejects such a ticket; another server can't distinguish it from a relayed one.
+/// A server that requires channel bindings rejects such a ticket; another server cannot distinguish it from a relayed one.
 public enum UnboundTLS: String, Sendable, Hashable {
     /// Send it without channel bindings.
     case allowed

@@ -45,7 +45,7 @@ package struct TicketKey: Sendable, Hashable, CustomStringConvertible {
 extension KerberosClient {
     /// Reads a keytab; nil is the default keytab of services (`KRB5_KTNAME`, krb5.conf, `/etc/krb5.keytab`).
     ///
-    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab is missing or can't be read.
+    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab is missing or cannot be read.
     package func keytabContents(_ name: String?) async throws(KerberosError) -> KeytabContents {
         try await perform { context throws(KerberosError) in
             let name = if let name { name } else { try context.defaultKeytabName() }
@@ -70,7 +70,7 @@ extension KerberosClient {
 
     /// Decrypts a service ticket with a keytab, as the service would (`krb5_server_decrypt_ticket_keytab`).
     ///
-    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab can't be read, or an error with libkrb5's text if none of its keys
+    /// - Throws: ``KerberosError``; `keytabUnusable` if the keytab cannot be read, or an error with libkrb5's text if none of its keys
     ///   decrypts the ticket.
     package func checkDecryption(of ticket: Credential, with keytab: String) async throws(KerberosError) {
         try await perform { context throws(KerberosError) in

@@ -95,26 +95,26 @@ extension KerberosError {
         public static let clockSkew = Code(rawValue: "clockSkew")
         /// The ticket has expired: `KRB5KRB_AP_ERR_TKT_EXPIRED`.
         public static let ticketExpired = Code(rawValue: "ticketExpired")
-        /// The KDC can't read the ticket-granting ticket, because its key has changed since: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
+        /// The KDC cannot read the ticket-granting ticket, because its key has changed since: `KRB5KRB_AP_ERR_BAD_INTEGRITY`,
         /// `KRB5KRB_AP_ERR_MODIFIED`, `KRB5KRB_AP_ERR_NOKEY`, `KRB5KRB_AP_ERR_BADKEYVER`, or `KRB5KRB_ERR_GENERIC` with the text
         /// `PROCESS_TGS`. A keytab session signs in again by itself if the ticket is at least five minutes old and it has not done so in
         /// the last five minutes.
         public static let ticketRefused = Code(rawValue: "ticketRefused")
-        /// The ticket can't be renewed: `KRB5KDC_ERR_BADOPTION`.
+        /// The ticket cannot be renewed: `KRB5KDC_ERR_BADOPTION`.
         public static let notRenewable = Code(rawValue: "notRenewable")
         /// The cache is missing or contains no such ticket: `KRB5_FCC_NOFILE`, `KRB5_CC_NOTFOUND`.
         public static let noCredentials = Code(rawValue: "noCredentials")
         /// The cache exists but is damaged: `KRB5_CC_FORMAT`, `KRB5_CCACHE_BADVNO`, `KRB5_CC_END`.
         public static let cacheCorrupt = Code(rawValue: "cacheCorrupt")
-        /// The cache can't be opened, written or removed.
+        /// The cache cannot be opened, written or removed.
         public static let cacheUnusable = Code(rawValue: "cacheUnusable")
-        /// The keytab is missing or can't be read.
+        /// The keytab is missing or cannot be read.
         public static let keytabUnusable = Code(rawValue: "keytabUnusable")
         /// The keytab has no key for the principal: `KRB5_KT_NOTFOUND`.
         public static let keytabEntryMissing = Code(rawValue: "keytabEntryMissing")
         /// krb5.conf, or a file that it includes, is invalid.
         public static let configurationInvalid = Code(rawValue: "configurationInvalid")
-        /// The principal name can't be parsed: `KRB5_PARSE_MALFORMED`.
+        /// The principal name cannot be parsed: `KRB5_PARSE_MALFORMED`.
         public static let malformedPrincipal = Code(rawValue: "malformedPrincipal")
         /// libkrb5 requires an answer and no user can be prompted: `KRB5_LIBOS_CANTREADPWD`.
         public static let notInteractive = Code(rawValue: "notInteractive")
@@ -129,9 +129,9 @@ extension KerberosError {
         /// The client and the KDC share no pre-authentication mechanism, possibly because the KDC requires FAST armor (RFC 6113):
         /// `KRB5_PREAUTH_FAILED`.
         public static let preauthenticationRefused = Code(rawValue: "preauthenticationRefused")
-        /// The armor ticket that protects the sign-in (FAST, RFC 6113) is missing, has expired or can't be read.
+        /// The armor ticket that protects the sign-in (FAST, RFC 6113) is missing, has expired or cannot be read.
         public static let armorUnusable = Code(rawValue: "armorUnusable")
-        /// Passwords can't be stored here, or the stored password can't be read.
+        /// Passwords cannot be stored here, or the stored password cannot be read.
         public static let secretStoreUnusable = Code(rawValue: "secretStoreUnusable")
         /// The peer's token is invalid: `GSS_S_DEFECTIVE_TOKEN`, `GSS_S_BAD_MECH`.
         public static let invalidToken = Code(rawValue: "invalidToken")

@@ -46,7 +46,7 @@ public final class InitiatorCredential: Sendable {
     }
 
     /// Whether the ticket is valid by the KDC's clock. GSSAPI uses this machine's clock to check the remaining time.
-    var holdsByClockOfKDC: Bool { times.expires > Date(timeIntervalSinceNow: Double(clockOffset)) }
+    var isValidByKDCClock: Bool { times.expires > Date(timeIntervalSinceNow: Double(clockOffset)) }
 }
 
 extension KerberosClient {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The client side of a SPNEGO negotiation (RFC 4178) with Kerberos as the only mechanism inside: never NTLM, even if it is installed.
 ///
-/// Each step consumes its state, so a context can't be used twice or after a failure.
+/// Each step consumes its state, so a context cannot be used twice or after a failure.
 public struct SPNEGOInitiator: ~Copyable, Sendable {
     private var context = SecurityContextHandle()
     private let credential: InitiatorCredential
@@ -84,10 +84,10 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
             if token.isEmpty {
                 // The clock skew is longer than the ticket's lifetime.
                 let isExpiry = [.ticketExpired, .noCredentials].contains(error.code)
-                throw isExpiry && credential.holdsByClockOfKDC ? error.because(.clockSkew) : error
+                throw isExpiry && credential.isValidByKDCClock ? error.because(.clockSkew) : error
             }
             // A server reports a ticket as expired that is valid by the KDC's clock if its own clock is wrong.
-            if error.code == .clockSkew || error.code == .ticketExpired && credential.holdsByClockOfKDC { throw error.asClockRefusal }
+            if error.code == .clockSkew || error.code == .ticketExpired && credential.isValidByKDCClock { throw error.asClockRefusal }
             // A well-formed token that fails contains the server's error (KRB-ERROR, RFC 4121 section 4.1).
             throw error.code == .other ? error.asRefusal : error
         }
@@ -108,7 +108,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
         _ result: inout EstablishmentResult,
         _ minor: inout OM_uint32
     ) -> OM_uint32 {
-        // The closures can't capture self, which is noncopyable.
+        // The closures cannot capture self, which is noncopyable.
         let (credential, flags, bindings) = (credential, flags, bindings)
         var raw = context.raw
         defer { context.raw = raw }

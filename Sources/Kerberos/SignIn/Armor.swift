@@ -28,8 +28,8 @@ extension Context {
         try CacheFileOwnership.checkArmor(try self.name(of: cache))
     }
 
-    /// Whether a sign-in with armor failed because of its ticket: the client or the KDC can't read it. No other cache is used in such a
-    /// sign-in, and inside the armor the KDC uses other codes. A client without pre-authentication is sent a ticket anyway: if that can't
+    /// Whether a sign-in with armor failed because of its ticket: the client or the KDC cannot read it. No other cache is used in such a
+    /// sign-in, and inside the armor the KDC uses other codes. A client without pre-authentication is sent a ticket anyway: if that cannot
     /// be read, the password is wrong.
     func isOfArmor(_ error: KerberosError) -> Bool {
         KerberosError.codesOfArmor.contains(Int(error.libraryCode)) && replies?.lastIsTicket != true

@@ -103,7 +103,7 @@ public struct TicketTimes: Sendable, Hashable {
     public let starts: Date
     /// When the ticket expires.
     public let expires: Date
-    /// Until when the ticket can be renewed; nil if it can't.
+    /// Until when the ticket can be renewed; nil if it cannot.
     public let renewUntil: Date?
 
     init(_ raw: krb5_ticket_times) {

@@ -152,7 +152,7 @@ extension Context {
         }
     }
 
-    /// Replaces tickets with a new one. If the cache type or its server can't remove tickets, rewrites the whole cache.
+    /// Replaces tickets with a new one. If the cache type or its server cannot remove tickets, rewrites the whole cache.
     fileprivate func put(
         _ ticket: Credential,
         in cache: krb5_ccache,
@@ -181,7 +181,7 @@ extension Context {
         )
     }
 
-    /// Removes a ticket; false if the cache can't.
+    /// Removes a ticket; false if the cache cannot.
     private func remove(_ ticket: Credential, from cache: krb5_ccache) throws(KerberosError) -> Bool {
         try ticket.withRaw(in: self) { raw in
             krb5_cc_remove_cred(self.raw, cache, krb5_flags(KRB5_TC_MATCH_TIMES_EXACT | KRB5_TC_MATCH_KTYPE), raw) == 0

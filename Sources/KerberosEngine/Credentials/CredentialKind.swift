@@ -128,7 +128,7 @@ extension Session {
     package static let acquisitionSetting = SessionMark.acquiredBy
 
     /// Whether the setting's value means that a keytab or a stored password reacquires the ticket.
-    package static func isAcquiredAgain(setting value: String) -> Bool { Acquisition.kind(named: value)?.reacquisition == .key }
+    package static func isReacquirable(setting value: String) -> Bool { Acquisition.kind(named: value)?.reacquisition == .key }
 
     /// The means of reacquiring the ticket without a password prompt.
     package var reacquisition: Reacquisition { acquiredBy.kind.map { type(of: $0).reacquisition } ?? .none }

@@ -63,7 +63,7 @@ struct KeytabCredential: SignInCredential {
     /// - Parameter keepsTickets: Whether the session's service tickets are kept. If so, the pause after a KDC did not answer is ignored.
     func reacquire(_ session: Session, with renewal: Renewal, keepsTickets: Bool) async throws(KerberosError) -> Session {
         try await renewal.tickets.replace(in: session, keepsTickets: keepsTickets) { _ async throws(KerberosError) in
-            try await renewal.backoff.attempt(session.principal, triesKDCAnew: keepsTickets) { () async throws(KerberosError) in
+            try await renewal.backoff.attempt(session.principal, ignoresPause: keepsTickets) { () async throws(KerberosError) in
                 try await renewal.exchange.ticket(for: session.principal, using: source)
             }
         }

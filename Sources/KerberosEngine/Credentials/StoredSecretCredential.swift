@@ -22,7 +22,7 @@ struct StoredSecretCredential: CredentialKind {
             return try await renewal.renew(session)
         } catch  where error.isBeyondRenewal {
             return try await renewal.tickets.replace(in: session, notesPasswordExpiry: true) { _ async throws(KerberosError) in
-                guard let ticket = try await renewal.secrets?.ticket(of: session.principal, triesKDCAnew: true) else {
+                guard let ticket = try await renewal.secrets?.ticket(of: session.principal, ignoresPause: true) else {
                     await renewal.tickets.store.unmarkStoredSecret(of: session.principal)
                     throw .needsPerson(session.principal)
                 }

@@ -8,7 +8,7 @@ final class Prompts: Sendable {
     /// Asks for passwords and PINs; nil asks no one.
     let prompter: (any Prompter)?
     /// Called when a request needs a sign-in and there is no prompter.
-    let nobodyToAsk: @Sendable () -> Void
+    let promptUnavailable: @Sendable () -> Void
     private let clock: @Sendable () -> Date
     /// Decides whether a prompt may open.
     let limiter = PromptLimiter()
@@ -17,7 +17,7 @@ final class Prompts: Sendable {
 
     init(_ options: KerberosExtension.Options) {
         prompter = options.prompter
-        nobodyToAsk = options.nobodyToAsk
+        promptUnavailable = options.promptUnavailable
         clock = options.clock
     }
 
@@ -56,8 +56,8 @@ extension SignIns {
     /// Signs in a principal by prompting.
     func signInByAsking(_ name: String?, realm: String?, options: InitialCredentialOptions) async throws(KerberosError) -> Session {
         guard prompts.prompter != nil else {
-            prompts.nobodyToAsk()
-            throw .nobodyToAsk(name ?? realm ?? "")
+            prompts.promptUnavailable()
+            throw .promptUnavailable(name ?? realm ?? "")
         }
         return try await ask(try await names.principal(orDefault: name, realm: realm), options)
     }
@@ -87,7 +87,7 @@ extension SignIns {
     }
 
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
-        guard let prompter = prompts.prompter else { throw .nobodyToAsk(principal.description) }
+        guard let prompter = prompts.prompter else { throw .promptUnavailable(principal.description) }
         let source = try await exchange.permissions.interactiveSource(realm: principal.realm, prompter: prompter)
         return try await ask(Question(of: principal, source), prompter, options)
     }
@@ -104,7 +104,7 @@ extension SignIns {
 }
 
 extension KerberosError {
-    fileprivate static func nobodyToAsk(_ subject: String) -> KerberosError {
+    fileprivate static func promptUnavailable(_ subject: String) -> KerberosError {
         let message = "a password is required, and no prompt is available. Pass a password or a keytab, or sign in with: ksso login"
         return KerberosError(.notInteractive, subject: subject, message: message)
     }

@@ -12,24 +12,24 @@ final class KeytabBackoff: Sendable {
     init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
 
     /// Throws the last error again while its pause lasts, including the error of a KDC that did not answer.
-    func check(_ principal: Principal) throws(KerberosError) { try check(principal, at: clock(), triesKDCAnew: false) }
+    func check(_ principal: Principal) throws(KerberosError) { try check(principal, at: clock(), ignoresPause: false) }
 
-    private func check(_ principal: Principal, at now: Date, triesKDCAnew: Bool) throws(KerberosError) {
+    private func check(_ principal: Principal, at now: Date, ignoresPause: Bool) throws(KerberosError) {
         guard let refusal = refusals.withLock({ $0[principal] }), refusal.until > now else { return }
-        if !triesKDCAnew || refusal.error.code != .kdcUnreachable { throw refusal.error }
+        if !ignoresPause || refusal.error.code != .kdcUnreachable { throw refusal.error }
     }
 
     /// Runs a sign-in with a key. While the pause after a failure lasts, throws the last error again instead.
     ///
-    /// - Parameter triesKDCAnew: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries. The
+    /// - Parameter ignoresPause: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries. The
     ///   pause after a refusal always applies.
     func attempt<Value: Sendable>(
         _ principal: Principal,
-        triesKDCAnew: Bool = false,
+        ignoresPause: Bool = false,
         _ signIn: () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let now = clock()
-        try check(principal, at: now, triesKDCAnew: triesKDCAnew)
+        try check(principal, at: now, ignoresPause: ignoresPause)
         do throws(KerberosError) {
             let value = try await signIn()
             refusals.withLock { $0[principal] = nil }

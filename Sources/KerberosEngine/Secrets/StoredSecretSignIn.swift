@@ -27,15 +27,15 @@ final class StoredSecretSignIn: Sendable {
     /// Requests a ticket-granting ticket with the stored password. Concurrent callers share one request. Returns nil if no password is
     /// stored.
     ///
-    /// - Parameter triesKDCAnew: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries.
-    func ticket(of principal: Principal, triesKDCAnew: Bool) async throws(KerberosError) -> Credential? {
+    /// - Parameter ignoresPause: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries.
+    func ticket(of principal: Principal, ignoresPause: Bool) async throws(KerberosError) -> Credential? {
         guard await mayUseSecret(of: principal) else { return nil }
         return try await flights.run(principal) { [self] () async throws(KerberosError) in
             guard let secret = await secret(of: principal) else { return nil }
             try await store.checkPlace(for: principal)
             // The refusal of a password is returned, not thrown: that password has been removed, so its refusal must not delay the next
             // one.
-            let result = try await backoff.attempt(principal, triesKDCAnew: triesKDCAnew) {
+            let result = try await backoff.attempt(principal, ignoresPause: ignoresPause) {
                 () async throws(KerberosError) -> Result<Credential, KerberosError> in
                 do throws(KerberosError) {
                     return .success(try await send(secret, of: principal))

@@ -89,7 +89,7 @@ actor KeytabSession: SessionSource {
         do throws(KerberosError) {
             return try await acquireOnce()
         } catch {
-            if let session, session.holds(at: clock()) { return session }
+            if let session, session.isValid(at: clock()) { return session }
             throw error
         }
     }

@@ -60,7 +60,7 @@ extension Session {
     package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated.addingTimeInterval(-clockOffset)) }
 
     /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
-    package func holds(at date: Date) -> Bool { ticketExpires > date }
+    package func isValid(at date: Date) -> Bool { ticketExpires > date }
 }
 
 extension Session {

@@ -30,7 +30,7 @@ struct SessionAcquisition: Sendable {
             return session
         }
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
-        if flight.mayAsk { signIns.prompts.nobodyToAsk() }
+        if flight.mayAsk { signIns.prompts.promptUnavailable() }
         let whom = (wanted ?? found?.principal)?.description ?? flight.realm
         throw try await store.damageOfDefaultCache(list) ?? .notSignedIn(whom)
     }
@@ -63,7 +63,7 @@ struct SessionAcquisition: Sendable {
             return nil
         }
         do throws(KerberosError) {
-            guard let ticket = try await secrets.ticket(of: principal, triesKDCAnew: false) else { return nil }
+            guard let ticket = try await secrets.ticket(of: principal, ignoresPause: false) else { return nil }
             let answer = SignInTicket(ticket)
             let marks = SessionMark.all(for: StoredSecretCredential(), at: store.now)
                 .merging(SessionMark.requestedName(principal, of: answer)) { $1 }

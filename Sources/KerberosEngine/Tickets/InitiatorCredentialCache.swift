@@ -24,7 +24,7 @@ final class InitiatorCredentialCache: Sendable {
         var checked: Date
 
         func isUsable(at now: Date) -> Bool { credential.times.isUsable(at: now.addingTimeInterval(clockOffset)) }
-        func holds(at now: Date) -> Bool { credential.times.expires > now.addingTimeInterval(clockOffset) }
+        func isValid(at now: Date) -> Bool { credential.times.expires > now.addingTimeInterval(clockOffset) }
     }
 
     private struct State {
@@ -61,7 +61,7 @@ final class InitiatorCredentialCache: Sendable {
     /// A credential of the same client that has not expired. Used as a last resort if no KDC answers.
     func held(_ key: Key, client: Principal, now: Date) -> InitiatorCredential? {
         state.withLock { state in
-            guard let entry = state.entries[key], entry.credential.client == client, entry.holds(at: now) else {
+            guard let entry = state.entries[key], entry.credential.client == client, entry.isValid(at: now) else {
                 return nil
             }
             return entry.credential

@@ -61,7 +61,7 @@ final class TokenExchange: AuthorizationExchange {
         do throws(KerberosError) {
             step = try state.step(token)
         } catch {
-            let isCurable = error.mayEndWithAnotherTicket || error.code == .clockSkew && hasSuspectOffset
+            let isCurable = error.mayBeCuredByNewTicket || error.code == .clockSkew && hasSuspectOffset
             refusal.withLock { $0 = isCurable ? .curable(error) : .final }
             // The error is from the server's token: the caller gets its response.
             guard error.code == .clockSkew else { throw AuthorizationError(error) }

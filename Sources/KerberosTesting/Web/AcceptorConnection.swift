@@ -71,7 +71,7 @@ struct AcceptorConnection {
             if options.isConnectionBound { fields.add(name: "Persistent-Auth", value: "true") }
         }
         switch await judge.perform({ [request, options] in options.answer(request).kind }) {
-        case .judged: break
+        case .negotiated: break
         case .challenged: (request.status, challenge, fields) = (401, "Negotiate", [:])
         case .status(let status, let others):
             request.status = status

@@ -94,7 +94,7 @@ public struct AcceptorServerOptions: Sendable {
         isConnectionBound: Bool = false,
         finalToken: FinalToken = .sent,
         recordsRequests: Bool = true,
-        answer: @escaping @Sendable (AcceptorServer.Request) -> Answer = { _ in .judged }
+        answer: @escaping @Sendable (AcceptorServer.Request) -> Answer = { _ in .negotiated }
     ) {
         self.host = host
         self.keytab = keytab
@@ -150,14 +150,14 @@ public struct AcceptorServerOptions: Sendable {
     /// The response to a request.
     public struct Answer: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
-            case judged, challenged, disconnected
+            case negotiated, challenged, disconnected
             case status(Int, fields: [String: String])
         }
 
         let kind: Kind
 
         /// The acceptor's decision: 200 with the final token, or 401 with a challenge.
-        public static let judged = Answer(kind: .judged)
+        public static let negotiated = Answer(kind: .negotiated)
         /// 401 with a new challenge, even if the token was accepted.
         public static let challenged = Answer(kind: .challenged)
         /// No response: the connection closes.

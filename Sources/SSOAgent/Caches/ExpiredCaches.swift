@@ -9,7 +9,7 @@ extension Agent {
     var retention: CacheRetention {
         CacheRetention(
             period: options.expiredCachePeriod,
-            isExempt: \.isAcquiredAgain,
+            isExempt: \.isReacquirable,
             removed: { [journal] in journal.note($0.sentence) }
         )
     }
@@ -17,8 +17,8 @@ extension Agent {
 
 extension CredentialCache {
     /// Whether the tickets can be reacquired with a keytab or a stored password, even if that has failed for a long time.
-    var isAcquiredAgain: Bool {
-        setting(Session.acquisitionSetting).map { Session.isAcquiredAgain(setting: String(decoding: $0, as: UTF8.self)) } ?? false
+    var isReacquirable: Bool {
+        setting(Session.acquisitionSetting).map { Session.isReacquirable(setting: String(decoding: $0, as: UTF8.self)) } ?? false
     }
 }
 

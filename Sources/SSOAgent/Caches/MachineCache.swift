@@ -58,7 +58,7 @@ package final class MachineCache: Sendable {
             retention: CacheRetention(
                 period: options.expiredCachePeriod,
                 keepsPrimary: { Self.hasSession($0) },
-                isExempt: \.isAcquiredAgain,
+                isExempt: \.isReacquirable,
                 removed: { [options] in options.log("user \($0.user): \($0.sentence)") }
             ),
             limits: Self.limits,

@@ -111,35 +111,35 @@ extension Agent {
             for await _ in watch.changes { occasions.continuation.yield(.change) }
         }
         defer { forwarding.cancel() }
-        var inForce = ActiveProfiles(first)
+        var active = ActiveProfiles(first)
         for await occasion in occasions.stream {
-            var found = await search(inForce.profiles)
-            if inForce.mayPass(found) {
+            var found = await search(active.profiles)
+            if active.mayPass(found) {
                 guard (try? await Task.sleep(for: options.settling)) != nil else { return }
-                found = await search(inForce.profiles)
+                found = await search(active.profiles)
             }
             // A request is applied at once. After a detected change, a file may be in the process of being moved.
-            if occasion == .change, inForce.endsSessions(found) {
+            if occasion == .change, active.endsSessions(found) {
                 guard (try? await Task.sleep(for: options.removalGrace)) != nil else { return }
-                found = await search(inForce.profiles)
+                found = await search(active.profiles)
             }
-            noteReading(of: inForce.profiles)
-            switch inForce.verdict(on: found) {
+            noteReading(of: active.profiles)
+            switch active.verdict(on: found) {
             case .unchanged:
-                let news = inForce.news(in: found)
+                let news = active.news(in: found)
                 tell(news, found)
                 guard occasion == .request else { continue }
                 for warning in found.kept where !news.warnings.contains(warning) { journal.failure(Self.sentence(warning)) }
                 if found.kept.isEmpty { journal.note("the profiles were reloaded: they are unchanged.") }
             case .stay(let broken):
-                let news = inForce.news(in: found)
+                let news = active.news(in: found)
                 settle(news.settled)
                 guard !news.warnings.isEmpty || occasion == .request else { continue }
                 for warning in broken { journal.failure(Self.policySentence(warning)) }
             case .replace(let removed):
-                tell(inForce.news(in: found), found)
+                tell(active.news(in: found), found)
                 guard await replace(found.profiles, current, keeper, caches) else { continue }
-                inForce.replace(with: found)
+                active.replace(with: found)
                 noteReading(of: found.profiles)
                 tellChange(found.profiles, removed)
             }
@@ -147,8 +147,8 @@ extension Agent {
     }
 
     /// Searches on a thread that may block on a disk.
-    private func search(_ inForce: [Profile]) async -> ProfileSearchResult {
-        await BlockingCall.run { [search = options.search] in search.runAgain(keeping: inForce) }
+    private func search(_ active: [Profile]) async -> ProfileSearchResult {
+        await BlockingCall.run { [search = options.search] in search.runAgain(keeping: active) }
     }
 
     /// Applies profiles; returns false if the active profiles stay.

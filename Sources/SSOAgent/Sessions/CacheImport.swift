@@ -87,7 +87,7 @@ package struct CacheImport: Sendable {
         else { return true }
         guard other.isOwn else { return ticket.times.expires > present.times.expires }
         // Tickets of this project are renewed until their renewable life ends, or reacquired without an end if possible.
-        guard !(other.marks[Session.acquisitionSetting].map(Session.isAcquiredAgain(setting:)) ?? false) else { return false }
+        guard !(other.marks[Session.acquisitionSetting].map(Session.isReacquirable(setting:)) ?? false) else { return false }
         let renewable = present.isRenewable ? present.times.renewUntil : nil
         return ticket.times.expires > max(present.times.expires, renewable ?? present.times.expires)
     }

@@ -33,8 +33,8 @@ extension SessionSchedule {
         if entry.attempted != entry.session.ticket { entry.isStopped = false }
         // The failure for a ticket that was replaced meanwhile is not reported.
         let isFailure = [.unreachable, .failed, .refused, .needsPerson].contains(outcome) && entry.attempted == entry.session.ticket
-        if isFailure, !entry.isFailureTold { happenings.append(SessionEvent(.failed, entry.session, reason: outcome)) }
-        entry.isFailureTold = entry.isFailureTold || isFailure
+        if isFailure, !entry.isFailureReported { pendingEvents.append(SessionEvent(.failed, entry.session, reason: outcome)) }
+        entry.isFailureReported = entry.isFailureReported || isFailure
         entries[key] = entry
         switch outcome {
         case .refreshed: note(entry.session.realm, isReachable: true, at: now)

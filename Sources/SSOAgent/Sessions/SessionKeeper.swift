@@ -107,7 +107,7 @@ package actor SessionKeeper {
         let now = clock.now
         for change in contents.logins { schedule.note(change, at: now) }
         for action in schedule.actions(at: now) { carryOut(action) }
-        for event in schedule.takeHappenings() { happened(event) }
+        for event in schedule.takeEvents() { happened(event) }
         let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
         // A shorter wait than the clock's resolution would cause an endless loop.
         setTimer(at: now.uptime + max(wait, 0.01))

@@ -30,8 +30,8 @@ extension SessionSchedule {
         if remaining <= 0 {
             guard now.uptime >= entry.endNotBefore else { return }
             signOut(key.principal, includingOthers: true, because: reason)
-        } else if remaining <= Self.warningTime, entry.toldEnd != end.wall {
-            entries[key]?.toldEnd = end.wall
+        } else if remaining <= Self.warningTime, entry.reportedEnd != end.wall {
+            entries[key]?.reportedEnd = end.wall
             tell(.sessionEnding, entry.session, at: now, date: now.wall.addingTimeInterval(remaining))
         }
     }

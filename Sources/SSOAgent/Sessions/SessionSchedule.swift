@@ -47,8 +47,8 @@ package struct SessionSchedule: Sendable {
         var isStopped = false
         var isExpiryTold = false
         /// Whether the failure to renew this ticket was reported.
-        var isFailureTold = false
-        var toldEnd: Date?
+        var isFailureReported = false
+        var reportedEnd: Date?
         /// Whether no profile names the realm any more, so that the sessions of this project are to end.
         var isProfileGone = false
         /// Whether a sign-out is in progress.
@@ -78,8 +78,8 @@ package struct SessionSchedule: Sendable {
     var signOutReasons: [String: SignOutReason] = [:]
     /// Actions that the next call of ``actions(at:)`` returns first.
     var pending: [Action] = []
-    /// Session events since the last ``takeHappenings()``.
-    var happenings: [SessionEvent] = []
+    /// Session events since the last ``takeEvents()``.
+    var pendingEvents: [SessionEvent] = []
 
     /// The longest wait between looks, in seconds, because changes of the wall clock are noticed only at a look.
     static let longestWait = 60.0
@@ -123,7 +123,7 @@ package struct SessionSchedule: Sendable {
             entries[session.key] = entry
             if session.ticket.expires > now.wall {
                 if hasLooked { tell(.gotNewCredential, session, at: now) }
-                if hasLooked || isSinceBegin(session) { happenings.append(SessionEvent(.new, session)) }
+                if hasLooked || isSinceBegin(session) { pendingEvents.append(SessionEvent(.new, session)) }
             }
             return
         }
@@ -135,11 +135,11 @@ package struct SessionSchedule: Sendable {
             entry.failures = 0
             // With a clock that is far ahead, the new ticket is expired too, which is not reported again.
             entry.isExpiryTold = entry.isExpiryTold && session.ticket.expires <= now.wall
-            entry.isFailureTold = false
+            entry.isFailureReported = false
             if session.ticket.expires > now.wall {
                 tell(.gotNewCredential, session, at: now)
                 let isSameSignIn = session.signedInAt == entry.session.signedInAt
-                happenings.append(SessionEvent(isSameSignIn ? .renewed : .new, session))
+                pendingEvents.append(SessionEvent(isSameSignIn ? .renewed : .new, session))
             }
             // A person or a keytab has signed in. A renewal keeps the time of its sign-in.
             if session.signedInAt != entry.session.signedInAt {
@@ -168,7 +168,7 @@ package struct SessionSchedule: Sendable {
             return
         }
         entries[key] = nil
-        happenings.append(SessionEvent(.destroyed, entry.session))
+        pendingEvents.append(SessionEvent(.destroyed, entry.session))
         if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
     }
 
@@ -204,9 +204,9 @@ package struct SessionSchedule: Sendable {
     }
 
     /// Returns and removes the session events since the last call, in order. Sessions that existed at the first look cause no event.
-    package mutating func takeHappenings() -> [SessionEvent] {
-        defer { happenings = [] }
-        return happenings
+    package mutating func takeEvents() -> [SessionEvent] {
+        defer { pendingEvents = [] }
+        return pendingEvents
     }
 
     /// The wait until the next look if nothing happens, in seconds.
@@ -221,7 +221,7 @@ package struct SessionSchedule: Sendable {
             if entry.isProfileGone, !entry.isEnding { waits.append(entry.endNotBefore - now.uptime) }
             if let end = end(of: entry, at: now), !entry.isEnding {
                 waits.append(max(end.remaining(at: now), entry.endNotBefore - now.uptime))
-                if entry.toldEnd != end.wall { waits.append(end.remaining(at: now) - Self.warningTime) }
+                if entry.reportedEnd != end.wall { waits.append(end.remaining(at: now) - Self.warningTime) }
             }
         }
         waits += realms.values.compactMap { $0.wait(at: now) }

@@ -138,7 +138,7 @@ public final class AgentClient: CredentialExtension {
         } catch {
             // A value that was refused has a place in the answer; an answer that is not JSON has none.
             guard case .dataCorrupted(let context) = error.cause as? DecodingError, !context.codingPath.isEmpty else { throw error }
-            let message = "\(socketPath): the agent has a rule that this version can't read: \(context.debugDescription)"
+            let message = "\(socketPath): the agent has a rule that this version cannot read: \(context.debugDescription)"
             throw AuthorizationError(.agentUnavailable, message, cause: error.cause)
         }
     }

@@ -24,7 +24,7 @@ public struct AgentEvent: Sendable, Hashable, Codable {
         public static let passwordExpiring = Kind(rawValue: "passwordExpiring")
         /// The KDCs of a realm can be reached.
         public static let networkAvailable = Kind(rawValue: "networkAvailable")
-        /// The KDCs of a realm can't be reached.
+        /// The KDCs of a realm cannot be reached.
         public static let networkNotAvailable = Kind(rawValue: "networkNotAvailable")
         /// A principal was signed out, by any program.
         public static let signedOut = Kind(rawValue: "signedOut")

@@ -31,12 +31,10 @@ struct MovableClock {
     func move(to offset: String) throws { try station.write("\(offset)\n", to: "clock") }
 
     /// Runs an agent with this clock during the closure. Returns what the agent wrote.
-    ///
-    /// - Parameter socket: The socket to wait for; nil is that of the agent's API.
     @discardableResult
-    func withAgent(_ options: [String] = [], socket: String? = nil, _ body: () async throws -> Void) async throws -> String {
+    func withAgent(_ options: [String] = [], _ body: () async throws -> Void) async throws -> String {
         try await withDaemon(["env"] + variables + ["timeout", "600", "ksso", "agent", "run"] + options, on: station) { _ in
-            try await eventually { UnixSocket.isServed(socket ?? "\(station.runtime)/agent.sock") }
+            try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
         } _: {
             try await body()
         }.output

@@ -59,31 +59,6 @@ final class MachineCacheTests {
         return try await station.run(identity + variables.map { "\($0)=\($1)" } + words, input: input)
     }
 
-    /// The options, how far the clock moves after the sign-ins, and whether an expired cache is removed.
-    @Test(
-        .enabled(if: MovableClock.isAvailable, MovableClock.obstacle),
-        .skipped(under: .address, because: MovableClock.sanitizerObstacle),
-        .skipped(under: .thread, because: MovableClock.sanitizerObstacle),
-        arguments: [
-            (["--keep-expired", "1d"], "+2d", true), ([], "+2d", false), ([], "+20d", true), (["--keep-expired", "never"], "+20d", false),
-        ]
-    )
-    func `expired caches of a user are removed after --keep-expired`(options: [String], offset: String, isRemoved: Bool) async throws {
-        let clock = try MovableClock(station, movesMonotonic: true)
-        let output = try await clock.withAgent(["--machine", "--socket", socket, "--tickets", tickets] + options, socket: socket) {
-            for name in ["alice", "bob"] {
-                #expect(try await run(as: 12345, "kinit", "-l", "1h", name, input: "secret\n").exitStatus == 0)
-            }
-            try clock.move(to: offset)
-            // The first request wakes the server, whose timer is due then. Each later one finds the caches that remain.
-            for _ in 1...2 { _ = try await run(as: 12345, "klist", "-l") }
-            let list = try await run(as: 12345, "klist", "-l").output
-            #expect(list.contains("alice@EXAMPLE.TEST") != isRemoved, "\(list)")
-        }
-        #expect(output.contains("user 12345: the credential cache ") == isRemoved, "\(output)")
-        #expect(output.contains(" of alice@EXAMPLE.TEST was removed: since ") == isRemoved, "\(output)")
-    }
-
     private func mode(_ path: String) throws -> Int? {
         (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
     }

@@ -80,8 +80,8 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// If `CredentialExtension.decision(for:)` would answer a challenge of the host, the request may have to be sent twice. Its `body` is
     /// therefore first read into memory: a body in a single piece whatever its size, one in several pieces up to
-    /// `maximumReplayableBody` of ``Configuration/negotiation``. For a larger body pass `body`, which creates it each time. For any other host the
-    /// request's own body is sent unchanged and once, and a 307 or 308 that would need it again is returned.
+    /// `maximumReplayableBody` of ``Configuration/negotiation``. For a larger body pass `body`, which creates it each time. For any other
+    /// host the request's own body is sent unchanged and once, and a 307 or 308 that would need it again is returned.
     ///
     /// A request with its own `Authorization` field is sent with it, and its challenges are not answered.
     ///

@@ -57,8 +57,8 @@ public final class NegotiatingURLSession: Sendable {
     /// Sends a request, answers a challenge and follows redirects.
     ///
     /// If `CredentialExtension.decision(for:)` would answer a challenge of the host, the request may have to be sent twice. A body that is
-    /// a stream is therefore first read into memory, up to `maximumReplayableBody` of ``Configuration/negotiation``. For any other host it is
-    /// sent unchanged and once, and a 307 or 308 that would need it again is returned.
+    /// a stream is therefore first read into memory, up to `maximumReplayableBody` of ``Configuration/negotiation``. For any other host it
+    /// is sent unchanged and once, and a 307 or 308 that would need it again is returned.
     ///
     /// A request with its own `Authorization` field is sent with it, and its challenges are not answered. A user name and a password in the
     /// URL are not sent.

@@ -42,7 +42,7 @@ final class RealmQueue: Sendable {
         }
     }
 
-    /// Counts a call that was abandoned while it ran. Later calls wait until it finishes.
+    /// Counts a call that was abandoned while it ran. The worker stays, so that queued calls run after it.
     ///
     /// If the call finishes before it is counted here, the count is briefly below 0.
     func countAbandonedCall() { state.withLock { $0.abandonedCalls += 1 } }

@@ -73,6 +73,40 @@ import Testing
         }
     }
 
+    @Test func `what libfaketime left for killed programs is removed`() async throws {
+        try await withTestRealm { realm in
+            let ended = try #require(Int(try await realm.run("sh", ["-c", "echo $$"]).output.trimmingCharacters(in: .newlines)))
+            let folder = "\(realm.directory)/memory"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            let kept = ["faketime_shm_\(getpid())", "sem.faketime_sem_\(getpid())", "faketime_shm_x", "sem.other_\(ended)"]
+            for name in kept + ["faketime_shm_\(ended)", "sem.faketime_sem_\(ended)"] {
+                try Data().write(to: URL(filePath: "\(folder)/\(name)"))
+            }
+            ClockLibrary.removeLeftovers(in: folder)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == kept.sorted())
+        }
+    }
+
+    /// A shell that libfaketime is loaded into ends without its cleanup, and its server has another account than the tests.
+    @Test(.enabled(if: hasClockLibrary, "libfaketime is neither installed nor unpacked"))
+    func `a server with a wrong clock leaves no shared memory`() async throws {
+        try await withTestRealm(Self.options) { realm in
+            let processes = try await withProtectedWebServer(realm: realm, .init(clockOffset: .seconds(60))) { server in
+                let group = try await realm.run("pgrep", ["-f", server.directory]).output
+                #expect(try Self.memory().contains { group.split(separator: "\n").contains($0) })
+                return group.split(separator: "\n")
+            }
+            #expect(try Self.memory().filter(processes.contains).isEmpty)
+        }
+    }
+
+    /// The identifiers of the processes for which libfaketime has shared memory.
+    private static func memory() throws -> [Substring] {
+        try FileManager.default.contentsOfDirectory(atPath: "/dev/shm").filter { $0.contains("faketime") }.compactMap {
+            $0.split(separator: "_").last
+        }
+    }
+
     @Test func `a missing libfaketime is reported with its package`() throws {
         let error = #expect(throws: KerberosTestingError.self) { try ClockLibrary.path(roots: ["/nonexistent"]) }
         #expect(error?.code == .programMissing)

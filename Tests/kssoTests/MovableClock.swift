@@ -1,10 +1,11 @@
 import Foundation
+import KerberosTesting
 import Testing
 
 /// The clock of one program, which a test moves with libfaketime while the program runs.
 ///
 /// The program is started by `timeout`, because libfaketime changes the environment of the first program that loads it, and Swift then does
-/// not find the arguments. It also leaves files in `/dev/shm` if that program does not end by exit(3), as a shell does.
+/// not find the arguments.
 struct MovableClock {
     private let station: Workstation
     private let variables: [String]
@@ -18,6 +19,7 @@ struct MovableClock {
     ///   - movesMonotonic: Whether the monotonic clock, and with it the program's timers, follows.
     init(_ station: Workstation, offset: String = "+0s", movesMonotonic: Bool = false) throws {
         self.station = station
+        ClockLibrary.removeLeftovers()
         var variables = [
             "LD_PRELOAD=\(try #require(LoadableLibrary.clock).path)", "FAKETIME_TIMESTAMP_FILE=\(station.directory)/clock",
             "FAKETIME_NO_CACHE=1",

@@ -96,12 +96,36 @@ package enum ClockLibrary {
     ///
     /// - Throws: ``KerberosTestingError`` with the code `programMissing` if libfaketime is not installed.
     static func environment(offset: Duration) throws -> [String: String] {
+        removeLeftovers()
         let seconds = offset.components.seconds
         return [
             "LD_PRELOAD": try path(),
             "FAKETIME": seconds < 0 ? "\(seconds)s" : "+\(seconds)s",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         ]
+    }
+
+    /// Returns the words before a command that shift only its clock, not that of the programs that start it and may have another account.
+    ///
+    /// - Throws: as ``environment(offset:)`` does.
+    static func command(offset: Duration) throws -> [String] {
+        [try Program.path(of: "env")] + (try environment(offset: offset)).map { "\($0.key)=\($0.value)" }
+    }
+
+    /// Removes the semaphores and the memory of programs that were killed.
+    ///
+    /// libfaketime names them after the process and shares them with its children. A later process with the same identifier cannot use
+    /// another account's, and exits.
+    package static func removeLeftovers(in folder: String = "/dev/shm") {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let parts = name.split(separator: "_")
+            guard parts.count == 3, ["sem.faketime", "faketime"].contains(parts[0]), let process = pid_t(parts[2]), process > 0 else {
+                continue
+            }
+            // Other accounts' files cannot be removed; a process of another account exists too (EPERM).
+            guard kill(process, 0) != 0, errno == ESRCH else { continue }
+            try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+        }
     }
 
     /// Returns the path of libfaketime, installed or unpacked in `.build/unpacked` of the package whose tests run.

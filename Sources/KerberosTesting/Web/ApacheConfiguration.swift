@@ -21,9 +21,8 @@ struct ApacheConfiguration {
 
     /// Returns the server's environment. It uses copies of the realm's files, because the server's account cannot access the realm's
     /// folder.
-    func environment() throws -> [String: String] {
-        let clock = try options.clockOffset.map(ClockLibrary.environment) ?? [:]
-        return realm.environment.merging(clock) { $1 }.merging([
+    func environment() -> [String: String] {
+        realm.environment.merging([
             "KRB5_CONFIG": "\(directory)/krb5.conf",
             "KRB5_KTNAME": "FILE:\(keytabPath)",
             "KRB5_CLIENT_KTNAME": "FILE:\(directory)/client.keytab",

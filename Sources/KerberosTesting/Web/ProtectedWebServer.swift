@@ -159,10 +159,11 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
     let directory = TemporaryFolder.newPath()
     let configuration = ApacheConfiguration(realm: realm, options: options, directory: directory)
     try configuration.check()
-    let environment = try configuration.environment()
+    let clock = try options.clockOffset.map(ClockLibrary.command) ?? []
+    let environment = configuration.environment()
     return try await DaemonWatcher.withWatcher(making: directory, environment: environment, lastSignal: "TERM") { watcher in
         try await configuration.writeFiles()
-        var command = [program, "-f", configuration.path, "-DFOREGROUND"]
+        var command = clock + [program, "-f", configuration.path, "-DFOREGROUND"]
         if geteuid() == 0 {
             try await giveToServerAccount(directory, realm: realm)
             let account = ["--reuid=www-data", "--regid=www-data", "--clear-groups"]
